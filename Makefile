@@ -1,0 +1,81 @@
+# Everything a developer runs. Needs python3 (3.11 or newer, with venv and pip) and make; npm only for the JavaScript client tests.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+UV_VERSION := 0.13.7
+JS_CLIENTS := tests/clients/javascript
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup clients up test check lint types format bench docs lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.installed ## Create .venv and install everything (instant when nothing changed)
+
+clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed ## Install the other AWS clients that the tests start
+
+up: setup ## Serve the DynamoDB protocol on 127.0.0.1:8000, data in ./data
+	$(BIN)/hashrange serve --data data
+
+test: setup clients ## Run the tests
+	$(BIN)/pytest
+
+check: lint types test ## Everything a change must pass: format, lint, types, import layers, tests
+
+lint: setup ## Check format, lint rules and import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: setup ## Check types, strictly
+	$(BIN)/mypy
+
+format: setup ## Format the code and apply the safe lint fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup ## Measure speed against the peers, side by side
+	$(BIN)/python -m bench
+
+docs: setup ## Regenerate the generated pages of docs/reference
+	$(BIN)/hashrange docs --write docs/reference/operations.md
+
+lock: .venv-lock/.installed ## Resolve the lock files again (UPGRADE=1 takes the newest versions)
+	@set -e; \
+	compile=".venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes"; \
+	compile="$$compile --no-header --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)"; \
+	$$compile pyproject.toml -o requirements.txt; \
+	$$compile pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt; \
+	$$compile requirements-clients.in -o requirements-clients.txt
+
+clean: ## Remove everything that setup and the tools made; data/ stays
+	rm -rf .venv .venv-clients .venv-lock $(JS_CLIENTS)/node_modules bench/.peers build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.venv/.installed: requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashrange needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.11 " + "$(MAKECMDGOALS)")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements-dev.txt
+	$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-clients/.installed: requirements-clients.txt
+	test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/python $(PIP_INSTALL) --require-hashes -r requirements-clients.txt
+	@touch $@
+
+$(JS_CLIENTS)/node_modules/.installed: $(JS_CLIENTS)/package-lock.json
+	@if command -v npm >/dev/null; then \
+	  npm ci --prefix $(JS_CLIENTS) --no-audit --no-fund --loglevel=error && touch $@; \
+	else \
+	  echo "npm is not installed: the JavaScript client is not tested here"; \
+	fi
+
+.venv-lock/.installed: Makefile
+	test -x .venv-lock/bin/python || $(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python $(PIP_INSTALL) uv==$(UV_VERSION)
+	@touch $@

@@ -1,0 +1,240 @@
+"""Every error of hashrange, and how DynamoDB's own are put on the wire.
+
+HashrangeError
+├── DeclarationError            the developer's mistake, raised when declared
+├── ServiceError                what DynamoDB would answer: wire type, status, retryable
+│   ├── ValidationException     (RequestInvalid: the families that single-item writes wrap in an envelope)
+│   ├── SerializationException, UnknownOperationException, authentication errors ...
+│   └── one class per modelled exception
+├── TransportError              no answer could be had
+├── StorageError                the data directory or its file
+│   ├── DirectoryInUse, NewerFormat, ReadOnlyDirectory, DiskFull, CorruptFile
+└── PlanError                   a change to live tables that may not be applied
+
+Errors are named by cause. Operations raise them; `body()` is the only place that knows the wire form.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import orjson
+
+Wire = dict[str, Any]
+
+CORAL = "com.amazon.coral.service"
+DYNAMO = "com.amazonaws.dynamodb.v20120810"
+ENVELOPE = "1 validation error detected: "
+
+
+class HashrangeError(Exception):
+    """The root of every error that hashrange raises on purpose."""
+
+
+class DeclarationError(HashrangeError):
+    """A declaration that cannot work."""
+
+
+class TransportError(HashrangeError):
+    """No answer could be had from the endpoint."""
+
+
+class PlanError(HashrangeError):
+    """A change to live tables that may not be applied."""
+
+
+class StorageError(HashrangeError):
+    """The data directory, or the file in it, cannot be used."""
+
+
+class DirectoryInUse(StorageError):
+    """Another process owns the data directory."""
+
+
+class NewerFormat(StorageError):
+    """The data was written by a newer hashrange."""
+
+
+class ReadOnlyDirectory(StorageError):
+    """The data directory cannot be written to."""
+
+
+class DiskFull(StorageError):
+    """There is no room left for what was asked to be written."""
+
+
+class CorruptFile(StorageError):
+    """The file is not a database, or is damaged."""
+
+
+class ServiceError(HashrangeError):
+    """What DynamoDB would answer: its wire type, HTTP status, and text."""
+
+    namespace: ClassVar[str] = DYNAMO
+    text_member: ClassVar[str] = "message"
+    status: ClassVar[int] = 400
+    retryable: ClassVar[bool] = False
+    name: ClassVar[str] = "ServiceError"
+
+    def __init_subclass__(cls, *, wire_name: str = "") -> None:
+        super().__init_subclass__()
+        cls.name = wire_name or cls.__name__
+
+    def __init__(self, message: str | None = None, **members: Any) -> None:
+        super().__init__(message or self.name)
+        self.message = message
+        self.members = members
+
+    def body(self) -> bytes:
+        """Return the JSON that goes on the wire."""
+        wire: Wire = {"__type": f"{self.namespace}#{self.name}"}
+        if self.message is not None:
+            wire[self.text_member] = self.message
+        wire.update(self.members)
+        return orjson.dumps(wire)
+
+
+class ValidationException(ServiceError):
+    """A request that DynamoDB refuses; the text stands as it is."""
+
+    namespace = "com.amazon.coral.validate"
+
+
+class RequestInvalid(ValidationException, wire_name="ValidationException"):
+    """A refusal that PutItem, UpdateItem and DeleteItem wrap in `1 validation error detected: `."""
+
+    def enveloped(self) -> ValidationException:
+        """Return the same refusal as the single-item writes word it."""
+        return ValidationException(f"{ENVELOPE}{self.message}", **self.members)
+
+
+class SerializationException(ServiceError):
+    """JSON of the wrong form or type."""
+
+    namespace = CORAL
+    text_member = "Message"
+
+
+class UnknownOperationException(ServiceError):
+    """A target that is not served."""
+
+    namespace = CORAL
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+
+class MissingAuthenticationTokenException(ServiceError):
+    namespace = CORAL
+
+
+class IncompleteSignatureException(ServiceError):
+    namespace = CORAL
+
+
+class InvalidSignatureException(ServiceError):
+    namespace = CORAL
+
+
+class UnrecognizedClientException(ServiceError):
+    namespace = CORAL
+
+
+class AccessDeniedException(ServiceError):
+    namespace = CORAL
+    text_member = "Message"
+
+
+class InternalServerError(ServiceError):
+    """Something of ours failed; the client may retry."""
+
+    status = 500
+    retryable = True
+
+
+class ConditionalCheckFailedException(ServiceError):
+    def __init__(self, message: str = "The conditional request failed", **members: Any) -> None:
+        super().__init__(message, **members)
+
+
+class TransactionCanceledException(ServiceError):
+    text_member = "Message"
+
+    def __init__(self, reasons: list[Wire]) -> None:
+        codes = ", ".join(reason["Code"] for reason in reasons)
+        text = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+        super().__init__(text, CancellationReasons=reasons)
+
+
+class ResourceNotFoundException(ServiceError):
+    def __init__(self, message: str = "Requested resource not found") -> None:
+        super().__init__(message)
+
+
+class BackupInUseException(ServiceError): ...
+
+
+class BackupNotFoundException(ServiceError): ...
+
+
+class ContinuousBackupsUnavailableException(ServiceError): ...
+
+
+class DuplicateItemException(ServiceError): ...
+
+
+class ExpiredIteratorException(ServiceError): ...
+
+
+class GlobalTableNotFoundException(ServiceError): ...
+
+
+class IdempotentParameterMismatchException(ServiceError): ...
+
+
+class IndexNotFoundException(ServiceError): ...
+
+
+class InvalidRestoreTimeException(ServiceError): ...
+
+
+class ItemCollectionSizeLimitExceededException(ServiceError): ...
+
+
+class LimitExceededException(ServiceError): ...
+
+
+class PointInTimeRecoveryUnavailableException(ServiceError): ...
+
+
+class PolicyNotFoundException(ServiceError): ...
+
+
+class ProvisionedThroughputExceededException(ServiceError):
+    retryable = True
+
+
+class RequestLimitExceeded(ServiceError):
+    retryable = True
+
+
+class ResourceInUseException(ServiceError): ...
+
+
+class TableAlreadyExistsException(ServiceError): ...
+
+
+class TableInUseException(ServiceError): ...
+
+
+class TableNotFoundException(ServiceError): ...
+
+
+class TransactionConflictException(ServiceError):
+    retryable = True
+
+
+class TransactionInProgressException(ServiceError): ...
+
+
+class TrimmedDataAccessException(ServiceError): ...

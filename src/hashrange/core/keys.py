@@ -1,0 +1,143 @@
+"""Keys as bytes that sort as DynamoDB sorts: the form in which rows and index entries are ordered on disk.
+
+    key       = crc32(hash part) as 4 bytes | length of hash part as 2 bytes | hash part | range part
+    part      = every component but the last delimited, the last one bare
+    S, B      = the UTF-8 or raw bytes; delimited: 00 becomes 00 FF, then 00 00 ends it
+    N         = sign and exponent | pairs of digits | terminator; complemented when negative
+
+The checksum in front spreads partitions over the scan order, so that a scan segment is one range of keys.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from zlib import crc32
+
+from hashrange.core.values import Item
+
+pack_head = Struct(">IH").pack
+HASH_LIMIT = 2048
+RANGE_LIMIT = 1024
+COMPLEMENT = bytes(255 - byte for byte in range(256))
+
+
+def encode_number(text: str) -> bytes:
+    """Return a canonical number as bytes in numeric order; no such encoding is a prefix of another."""
+    if text == "0":
+        return b"\x80"
+    negative = text[0] == "-"
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
+    digits, exponent = _spread_digits(whole, fraction)
+    pairs = bytes(int(digits[at : at + 2].ljust(2, "0")) + 1 for at in range(0, len(digits), 2))
+    body = (exponent + 131).to_bytes(2, "big") + pairs + b"\x00"
+    return b"\x7f" + body.translate(COMPLEMENT) if negative else b"\x81" + body
+
+
+def _spread_digits(whole: str, fraction: str) -> tuple[str, int]:
+    if whole != "0":
+        return (whole + fraction).rstrip("0"), len(whole) - 1
+    digits = fraction.lstrip("0")
+    return digits, len(digits) - len(fraction) - 1
+
+
+def encode_string(text: str) -> bytes:
+    """Return a string as bytes in code-point order."""
+    return text.encode()
+
+
+ENCODERS: dict[str, Callable[[str], bytes]] = {"S": encode_string, "N": encode_number, "B": a2b_base64}
+
+
+def delimit(tag: str, part: bytes) -> bytes:
+    """Return an encoded component so that another may follow it without disturbing the order."""
+    return part if tag == "N" else part.replace(b"\x00", b"\x00\xff") + b"\x00\x00"
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """Return the least bytes above everything that starts with a prefix; None when there are none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A key attribute: its name and its type (S, N or B)."""
+
+    name: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCodec:
+    """How one key (a table's or an index's) becomes bytes."""
+
+    hashes: tuple[Attribute, ...]
+    ranges: tuple[Attribute, ...]
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Return all key attributes, hash first."""
+        return self.hashes + self.ranges
+
+    def encode(self, item: Item) -> bytes | None:
+        """Return the key of an item; None when it lacks an attribute, or has one of a wrong type or length."""
+        head = _join(self.hashes, item)
+        if head is None or len(head) > HASH_LIMIT:
+            return None
+        if not self.ranges:
+            return pack_head(crc32(head), len(head)) + head
+        tail = _join(self.ranges, item)
+        if tail is None or len(tail) > RANGE_LIMIT:
+            return None
+        return pack_head(crc32(head), len(head)) + head + tail
+
+    def partition(self, parts: Sequence[str]) -> bytes:
+        """Return the prefix shared by all keys of a partition, from the hash values' wire contents."""
+        encoded = [ENCODERS[attribute.tag](part) for attribute, part in zip(self.hashes, parts, strict=True)]
+        head = _concatenate(self.hashes, encoded)
+        return pack_head(crc32(head), len(head)) + head
+
+    def range_part(self, position: int, content: str) -> bytes:
+        """Return one range component as it stands at a position (delimited unless it is the last)."""
+        attribute = self.ranges[position]
+        part = ENCODERS[attribute.tag](content)
+        return part if position == len(self.ranges) - 1 else delimit(attribute.tag, part)
+
+    def range_prefix(self, position: int, content: str) -> bytes:
+        """Return the bytes that every range component starting with a content starts with."""
+        attribute = self.ranges[position]
+        part = ENCODERS[attribute.tag](content)
+        return part if position == len(self.ranges) - 1 else part.replace(b"\x00", b"\x00\xff")
+
+
+def _join(attributes: tuple[Attribute, ...], item: Item) -> bytes | None:
+    encoded: list[bytes] = []
+    for attribute in attributes:
+        value = item.get(attribute.name)
+        if value is None:
+            return None
+        content = value.get(attribute.tag)
+        if not content:  # another type, or empty: neither can be a key
+            return None
+        encoded.append(ENCODERS[attribute.tag](content))
+    return encoded[0] if len(encoded) == 1 else _concatenate(attributes, encoded)
+
+
+def _concatenate(attributes: tuple[Attribute, ...], encoded: Sequence[bytes]) -> bytes:
+    delimited = [delimit(a.tag, part) for a, part in zip(attributes[:-1], encoded[:-1], strict=True)]
+    return b"".join(delimited) + encoded[-1]
+
+
+def segment_bounds(segment: int, total: int) -> tuple[bytes, bytes | None]:
+    """Return the key range of one scan segment: from the first bytes, up to but without the second."""
+    low = -(-(segment << 32) // total)
+    high = -(-((segment + 1) << 32) // total)
+    return low.to_bytes(4, "big"), None if high > 0xFFFFFFFF else high.to_bytes(4, "big")
+
+
+def segment_of(key: bytes, total: int) -> int:
+    """Return the scan segment that a key falls into."""
+    return (int.from_bytes(key[:4], "big") * total) >> 32

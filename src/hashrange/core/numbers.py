@@ -1,0 +1,133 @@
+"""DynamoDB numbers as canonical text: 38 significant digits, 1E-130 to 9.99E+125, exact.
+
+Canonical is plain decimal without exponent, sign `+`, or superfluous zeros, so equal numbers are equal strings.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from enum import Enum
+
+NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?", re.ASCII)
+DIGITS = 38
+LARGEST = 125
+SMALLEST = -130
+# Wide enough for any sum of two stored numbers to be exact: 125 + 130 + 2 digits.
+EXACT = Context(prec=300, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+class Fault(Enum):
+    """Why a text is not a number that can be stored."""
+
+    SYNTAX = "The parameter cannot be converted to a numeric value: {text}"
+    OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+    UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+    PRECISION = "Attempting to store more than 38 significant digits in a Number"
+
+
+class NotStorable(ValueError):
+    """A text that is not a number DynamoDB stores; says why."""
+
+    def __init__(self, fault: Fault, text: str) -> None:
+        super().__init__(fault.value.format(text=text))
+        self.fault = fault
+        self.text = text
+
+
+def normalize(text: str) -> str:
+    """Return the canonical text of a number, or raise NotStorable."""
+    if text.isdigit() and text.isascii() and (text[0] != "0" or text == "0") and len(text) <= DIGITS:
+        return text  # the common case: a plain whole number is canonical already
+    return _normalize(text)
+
+
+def _normalize(text: str) -> str:
+    match = NUMBER.fullmatch(text)
+    if match is None:
+        raise NotStorable(Fault.SYNTAX, text)
+    sign, whole, fraction, bare_fraction, exponent = match.groups()
+    whole, fraction = whole or "", fraction or bare_fraction or ""
+    power = int(exponent or "0") if len(exponent or "") < 25 else 10**25
+    if not -(2**63) <= power < 2**63:
+        raise NotStorable(Fault.SYNTAX, text)
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return _check_zero(text, power, fraction)
+    power -= len(fraction)
+    trimmed = digits.rstrip("0")
+    power += len(digits) - len(trimmed)
+    return _check_range(text, sign, trimmed, power)
+
+
+def _check_zero(text: str, power: int, fraction: str) -> str:
+    # Zero is judged by the exponent it is written with, unless it is written with a fraction.
+    if fraction:
+        return "0"
+    if power > LARGEST:
+        raise NotStorable(Fault.OVERFLOW, text)
+    if power < SMALLEST:
+        raise NotStorable(Fault.UNDERFLOW, text)
+    return "0"
+
+
+def _check_range(text: str, sign: str, digits: str, power: int) -> str:
+    magnitude = power + len(digits) - 1
+    if magnitude > LARGEST:
+        raise NotStorable(Fault.OVERFLOW, text)
+    if magnitude < SMALLEST:
+        raise NotStorable(Fault.UNDERFLOW, text)
+    if len(digits) > DIGITS:
+        raise NotStorable(Fault.PRECISION, text)
+    return _write("-" if sign == "-" else "", digits, power)
+
+
+def _write(sign: str, digits: str, power: int) -> str:
+    if power >= 0:
+        return sign + digits + "0" * power
+    if -power < len(digits):
+        return f"{sign}{digits[:power]}.{digits[power:]}"
+    return f"{sign}0.{'0' * (-power - len(digits))}{digits}"
+
+
+def add(left: str, right: str) -> str:
+    """Return the exact sum of two canonical numbers, or raise NotStorable (a result too wide overflows)."""
+    return _store_result(EXACT.add(Decimal(left), Decimal(right)))
+
+
+def subtract(left: str, right: str) -> str:
+    """Return the exact difference of two canonical numbers, or raise NotStorable."""
+    return _store_result(EXACT.subtract(Decimal(left), Decimal(right)))
+
+
+def _store_result(result: Decimal) -> str:
+    try:
+        return normalize(format(result, "f"))
+    except NotStorable as refusal:
+        if refusal.fault is Fault.PRECISION:
+            raise NotStorable(Fault.OVERFLOW, refusal.text) from None
+        raise
+
+
+def to_order(text: str) -> Decimal:
+    """Return a canonical number as a value that compares exactly."""
+    return Decimal(text)
+
+
+def size(text: str) -> int:
+    """Return the bytes that a canonical number counts for."""
+    if text == "0":
+        return 1
+    negative = text[0] == "-"
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
+    if fraction:
+        return 1 + negative + _count_pairs(whole.lstrip("0")) + _count_pairs(_significant(whole, fraction))
+    return 1 + negative + _count_pairs(whole.rstrip("0"))
+
+
+def _significant(whole: str, fraction: str) -> str:
+    return fraction if whole != "0" else fraction.lstrip("0")
+
+
+def _count_pairs(digits: str) -> int:
+    return (len(digits) + 1) // 2

@@ -1,0 +1,75 @@
+"""What the project depends on: pinned with hashes, from no named host, and each with a written reason."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hashrange
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PIP_LOCKS = sorted(ROOT.glob("requirements*.txt"))
+NPM_LOCKS = sorted(
+    path
+    for folder in ("src", "tests", "bench")
+    for path in (ROOT / folder).rglob("package-lock.json")
+    if not any(part == "node_modules" or part.startswith(".") for part in path.relative_to(ROOT).parts)
+)
+
+
+def read_pins(lock: Path) -> dict[str, str]:
+    """The version that a pip lock gives to each package."""
+    return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text("utf-8"), re.MULTILINE))
+
+
+def names_of(requirements: list[str]) -> list[str]:
+    return [re.split(r"[^a-z0-9-]", requirement)[0] for requirement in requirements]
+
+
+def test_the_lock_files_are_where_these_rules_look():
+    assert [path.name for path in PIP_LOCKS] == ["requirements-clients.txt", "requirements-dev.txt", "requirements.txt"]
+    assert NPM_LOCKS
+
+
+@pytest.mark.parametrize("lock", PIP_LOCKS + NPM_LOCKS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_lock_file_names_a_host(lock):
+    naming = [
+        line
+        for line in lock.read_text("utf-8").splitlines()
+        if "://" in line or "index-url" in line or "find-links" in line
+    ]
+    assert naming == []
+
+
+@pytest.mark.parametrize("lock", PIP_LOCKS, ids=lambda path: path.name)
+def test_every_pinned_package_has_a_hash(lock):
+    entries = re.split(r"\n(?=\S)", lock.read_text("utf-8").strip())
+    assert [entry.split()[0] for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("lock", NPM_LOCKS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_locked_npm_package_has_a_hash(lock):
+    packages = json.loads(lock.read_text("utf-8"))["packages"]
+    assert [name for name, package in packages.items() if name and "integrity" not in package] == []
+
+
+def test_the_tests_run_with_the_versions_that_users_get():
+    runtime, development = read_pins(ROOT / "requirements.txt"), read_pins(ROOT / "requirements-dev.txt")
+    assert {name: development.get(name) for name in runtime} == runtime
+
+
+def test_every_declared_dependency_is_locked():
+    assert set(names_of(PROJECT["dependencies"])) <= set(read_pins(ROOT / "requirements.txt"))
+    assert set(names_of(PROJECT["optional-dependencies"]["dev"])) <= set(read_pins(ROOT / "requirements-dev.txt"))
+
+
+def test_every_runtime_dependency_has_a_decision_record():
+    records = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "decisions").glob("*.md"))
+    assert [name for name in names_of(PROJECT["dependencies"]) if f"`{name}`" not in records] == []
+
+
+def test_the_package_and_the_project_agree_on_the_version():
+    assert hashrange.__version__ == PROJECT["version"]
