@@ -43,12 +43,8 @@ def _spread_digits(whole: str, fraction: str) -> tuple[str, int]:
     return digits, len(digits) - len(fraction) - 1
 
 
-def encode_string(text: str) -> bytes:
-    """Return a string as bytes in code-point order."""
-    return text.encode()
-
-
-ENCODERS: dict[str, Callable[[str], bytes]] = {"S": encode_string, "N": encode_number, "B": a2b_base64}
+Encode = Callable[[Item], bytes | None]
+ENCODERS: dict[str, Callable[[str], bytes]] = {"S": str.encode, "N": encode_number, "B": a2b_base64}
 
 
 def delimit(tag: str, part: bytes) -> bytes:
@@ -70,29 +66,17 @@ class Attribute:
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
 class KeyCodec:
     """How one key (a table's or an index's) becomes bytes."""
 
-    hashes: tuple[Attribute, ...]
-    ranges: tuple[Attribute, ...]
+    __slots__ = ("attributes", "encode", "hashes", "ranges")
 
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """Return all key attributes, hash first."""
-        return self.hashes + self.ranges
-
-    def encode(self, item: Item) -> bytes | None:
-        """Return the key of an item; None when it lacks an attribute, or has one of a wrong type or length."""
-        head = _join(self.hashes, item)
-        if head is None or len(head) > HASH_LIMIT:
-            return None
-        if not self.ranges:
-            return pack_head(crc32(head), len(head)) + head
-        tail = _join(self.ranges, item)
-        if tail is None or len(tail) > RANGE_LIMIT:
-            return None
-        return pack_head(crc32(head), len(head)) + head + tail
+    def __init__(self, hashes: tuple[Attribute, ...], ranges: tuple[Attribute, ...]) -> None:
+        self.hashes = hashes
+        self.ranges = ranges
+        self.attributes = hashes + ranges
+        # The key of an item; None when it lacks an attribute, or has one of a wrong type or length.
+        self.encode: Encode = _make_encoder(_make_joiner(hashes), _make_joiner(ranges) if ranges else None)
 
     def partition(self, parts: Sequence[str]) -> bytes:
         """Return the prefix shared by all keys of a partition, from the hash values' wire contents."""
@@ -113,17 +97,39 @@ class KeyCodec:
         return part if position == len(self.ranges) - 1 else part.replace(b"\x00", b"\x00\xff")
 
 
+def _make_encoder(join_hashes: Encode, join_ranges: Encode | None) -> Encode:
+    def encode(item: Item) -> bytes | None:
+        head = join_hashes(item)
+        if head is None or len(head) > HASH_LIMIT:
+            return None
+        if join_ranges is None:
+            return pack_head(crc32(head), len(head)) + head
+        tail = join_ranges(item)
+        if tail is None or len(tail) > RANGE_LIMIT:
+            return None
+        return pack_head(crc32(head), len(head)) + head + tail
+
+    return encode
+
+
+def _make_joiner(attributes: tuple[Attribute, ...]) -> Encode:
+    """Return what encodes one side of a key; a closure, because every read and write takes it."""
+    if len(attributes) > 1:
+        return lambda item: _join(attributes, item)
+    name, tag, encode_part = attributes[0].name, attributes[0].tag, ENCODERS[attributes[0].tag]
+
+    def join(item: Item) -> bytes | None:
+        value = item.get(name)
+        content = value.get(tag) if value is not None else None
+        return encode_part(content) if content else None  # another type or empty: neither can be a key
+
+    return join
+
+
 def _join(attributes: tuple[Attribute, ...], item: Item) -> bytes | None:
-    encoded: list[bytes] = []
-    for attribute in attributes:
-        value = item.get(attribute.name)
-        if value is None:
-            return None
-        content = value.get(attribute.tag)
-        if not content:  # another type, or empty: neither can be a key
-            return None
-        encoded.append(ENCODERS[attribute.tag](content))
-    return encoded[0] if len(encoded) == 1 else _concatenate(attributes, encoded)
+    encoded = [_make_joiner((attribute,))(item) for attribute in attributes]
+    present = [part for part in encoded if part is not None]
+    return _concatenate(attributes, present) if len(present) == len(attributes) else None
 
 
 def _concatenate(attributes: tuple[Attribute, ...], encoded: Sequence[bytes]) -> bytes:

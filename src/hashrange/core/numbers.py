@@ -10,6 +10,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 
 NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?", re.ASCII)
+is_canonical = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?").fullmatch
 DIGITS = 38
 LARGEST = 125
 SMALLEST = -130
@@ -37,8 +38,11 @@ class NotStorable(ValueError):
 
 def normalize(text: str) -> str:
     """Return the canonical text of a number, or raise NotStorable."""
-    if text.isdigit() and text.isascii() and (text[0] != "0" or text == "0") and len(text) <= DIGITS:
-        return text  # the common case: a plain whole number is canonical already
+    if len(text) <= DIGITS:  # the common cases: whole numbers, and others that are canonical already
+        if text.isdigit() and text.isascii() and text[0] != "0":
+            return text
+        if is_canonical(text) and text != "-0":
+            return text
     return _normalize(text)
 
 
@@ -118,6 +122,8 @@ def size(text: str) -> int:
     """Return the bytes that a canonical number counts for."""
     if text == "0":
         return 1
+    if text.isdigit():
+        return 1 + (len(text.rstrip("0")) + 1) // 2
     negative = text[0] == "-"
     whole, _, fraction = (text[1:] if negative else text).partition(".")
     if fraction:

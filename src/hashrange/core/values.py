@@ -24,8 +24,7 @@ P1 = "One or more parameter values were invalid: "
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 TOO_DEEP = (
-    "Nesting Levels have exceeded supported limits: "
-    "Attributes in the item have nested levels beyond supported limit"
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 EMPTY_SETS = {
     "SS": f"{P1}An string set  may not be empty",
@@ -80,7 +79,11 @@ def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> None:
         try:
             settle(value, 1)
         except InvalidValue as fault:
-            wrap = "{}" if layer is Layer.CURRENT else f"ExpressionAttributeValues contains invalid value: {{}} for key {name}"
+            wrap = (
+                "{}"
+                if layer is Layer.CURRENT
+                else f"ExpressionAttributeValues contains invalid value: {{}} for key {name}"
+            )
             raise fault.refusal(layer, wrap) from None
 
 

@@ -1,0 +1,54 @@
+"""The only place where the benchmarks touch hashrange itself: how it is opened, and how its bulk load is called."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from bench.peers import Unavailable
+from bench.rows import require
+from bench.settings import PEERS_DIR
+from bench.workload import KEY, TABLE, Json, dump, fill
+
+
+class Database(Protocol):
+    """What the benchmarks need of an open database."""
+
+    def call(self, operation: str, request: Json) -> Json:
+        """Runs one operation."""
+
+    def close(self) -> None:
+        """Lets go of the directory."""
+
+
+def open_database(path: Path | None) -> Database:
+    """Opens the database in a directory, or one in memory."""
+    try:
+        import hashrange
+
+        database: Database = hashrange.open(str(path) if path else ":memory:")
+    except (ImportError, AttributeError) as reason:
+        raise Unavailable(f"hashrange cannot be opened in process: {reason}") from reason
+    return database
+
+
+def require_item(database: Database, partition: int, sort: int) -> Json:
+    """The stored item; raises when it is not there: a benchmark of empty answers would be fast."""
+    key = json.loads(fill(dump(KEY), partition=partition, sort=sort, count=0, partitions=partition + 1))
+    answer = database.call("GetItem", {"TableName": TABLE, "Key": key})
+    require("Item" in answer, f"there is no item {dump(key)}")
+    item: Json = answer["Item"]
+    return item
+
+
+def load_file(file: Path, data: Path) -> None:
+    """Loads a DynamoDB export file into the existing table, in a process of its own."""
+    program = Path(sys.executable).parent / "hashrange"
+    log = PEERS_DIR / "logs" / "hashrange-load.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        command = [str(program), "load", "--data", str(data), "--table", TABLE, str(file)]
+        outcome = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False)
+    if outcome.returncode:
+        raise Unavailable(f"`hashrange load` failed: {log.read_text(errors='replace')[-400:].strip()}")

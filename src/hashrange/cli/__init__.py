@@ -1,0 +1,39 @@
+"""The command line: `hashrange <command>`. Each command is a module here that imports late what it needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hashrange import __version__
+from hashrange.cli.serve import HELP, serve
+
+app = typer.Typer(
+    help="DynamoDB in Python: an embedded, durable engine on SQLite, and its wire server.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(help=HELP)(serve)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hashrange {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """DynamoDB in Python: an embedded, durable engine on SQLite, and its wire server."""
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    app(prog_name="hashrange")

@@ -1,0 +1,5 @@
+"""`python -m hashrange.cli` is `hashrange`."""
+
+from hashrange.cli import main
+
+main()

@@ -1,0 +1,112 @@
+"""A database in this process: DynamoDB's operations as calls, in wire form, and real boto3 objects that run on it.
+
+The operations themselves are the engine's. The boto3 objects are made by `client.sdk`, only when asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from hashrange.client import extra
+from hashrange.core.clock import Clock
+from hashrange.core.errors import Wire
+from hashrange.core.values import encode_binary
+from hashrange.engine.engine import Engine, Settings, open_engine
+from hashrange.operations import OPERATIONS
+
+REGION = "eu-west-2"
+
+
+def _snake_case(operation: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
+
+
+METHODS = {_snake_case(operation): operation for operation in OPERATIONS}
+
+
+def open_database(
+    path: str | Path | None = None, *, fsync: bool = False, clock: Clock | None = None, region: str = REGION
+) -> Database:
+    """Open the database in that directory, making it if need be; `None` or ":memory:" keeps everything in memory."""
+    data = None if path is None or path == ":memory:" else Path(path)
+    engine = open_engine(data, OPERATIONS, fsync=fsync, clock=clock, settings=Settings(region=region))
+    engine.jobs.attend()
+    return Database(engine)
+
+
+class Database:
+    """An open database: `db.call("PutItem", {...})`, `db.put_item(TableName=...)`, `db.client()`, `db.resource()`.
+
+    It may be used from any thread, and as a context manager that closes it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def region(self) -> str:
+        """The region in its ARNs."""
+        return self.engine.settings.region
+
+    def call(self, operation: str, request: Wire | None = None) -> Wire:
+        """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
+        # The engine makes values canonical in place: it gets a copy of its own.
+        body = orjson.dumps(request or {}, default=_encode, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        answer = self.engine.call(operation, orjson.loads(body))
+        return orjson.loads(answer) if answer else {}
+
+    def __getattr__(self, name: str) -> Callable[..., Wire]:
+        if name not in METHODS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return partial(self._call_with, METHODS[name])
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *METHODS]
+
+    def _call_with(self, operation: str, /, **members: Any) -> Wire:
+        return self.call(operation, members)
+
+    def client(self, config: Any = None) -> Any:
+        """Return what `boto3.client("dynamodb")` returns, running on this database; needs the boto3 extra."""
+        return extra.load("sdk").make_client("dynamodb", self, config)
+
+    def streams_client(self, config: Any = None) -> Any:
+        """Return what `boto3.client("dynamodbstreams")` returns, running on this database."""
+        return extra.load("sdk").make_client("dynamodbstreams", self, config)
+
+    def resource(self, config: Any = None) -> Any:
+        """Return what `boto3.resource("dynamodb")` returns, running on this database."""
+        return extra.load("sdk").make_resource(self, config)
+
+    def settle(self) -> None:
+        """Finish now what happens in the background: expired items go, indexes fill. Needed with a clock of your own."""
+        self.engine.settle()
+
+    def close(self) -> None:
+        """Finish what was acknowledged and let go of the directory."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _encode(value: Any) -> Any:
+    """Give JSON what it lacks, as the AWS SDKs do: bytes as base64, times as seconds since the epoch."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return encode_binary(bytes(value))
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError(f"{value!r} is not in wire form: a number is {{'N': '5'}}, a set {{'SS': ['a', 'b']}}")

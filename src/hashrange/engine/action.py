@@ -1,0 +1,204 @@
+"""Single-item writes before they happen: what PutItem, UpdateItem, DeleteItem, transactions and statements share.
+
+A Draft is a request checked as far as it can be without a table; `resolve` finds the table and the key and makes it an
+Action; `run` loads the row, checks the condition, makes the new image and hands it to the write path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import RequestInvalid, ValidationException
+from hashrange.core.values import P1, InvalidValue, Item, check_item, settle_item
+from hashrange.engine import write
+from hashrange.engine.table import Table
+from hashrange.engine.write import Change, Image, Row
+from hashrange.expr.request import Expressions, Spec, check_mixing, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+Outcome = Callable[[Row | None], Image | None]
+EMPTY_UPDATE_KEY = (
+    "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "
+    "value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."
+)
+WRONG_UPDATE_KEY = "The update expression attempted to update the secondary index key to unsupported type"
+
+
+@dataclass(slots=True)
+class Action:
+    """A write that is ready: which item, under which condition, and what becomes of it."""
+
+    table: Table
+    key: bytes
+    outcome: Outcome | None  # None only checks the condition
+    expressions: Expressions
+    return_item: bool
+
+    def check(self, row: Row | None) -> None:
+        """Raise unless the condition holds for the stored row."""
+        write.check_condition(self.expressions.condition, row, return_item=self.return_item)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A request checked on its own; `resolve` needs the tables."""
+
+    request: Wire
+    expressions: Expressions
+    resolve: Callable[[Engine], Action]
+
+
+def run(engine: Engine, action: Action) -> Change:
+    """Load, check, make and store: one item's whole write."""
+    row = write.load(engine, action.table, action.key)
+    action.check(row)
+    image = action.outcome(row) if action.outcome else None
+    return write.apply(engine, action.table, action.key, row, image)
+
+
+def draft_put(request: Wire, spec: Spec) -> Draft:
+    """Check a put: its item's values, its condition, its size."""
+    item = request["Item"]
+    size = check_item(item, spec.layer)
+    expressions = _read(request, spec)
+    _check_return_values(request)
+    write.check_put_size(size)
+
+    def resolve(engine: Engine) -> Action:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of_item(item)
+        image = write.prepare(table, item, size)
+        _check_scalar_keys(table, expressions)
+        return Action(table, key, lambda _row: image, expressions, _wants_item(request))
+
+    return Draft(request, expressions, resolve)
+
+
+def draft_delete(request: Wire, spec: Spec) -> Draft:
+    """Check a delete: its key's values and its condition."""
+    return _draft_keyed(request, spec, lambda _row: None)
+
+
+def draft_check(request: Wire, spec: Spec) -> Draft:
+    """Check a transaction's condition check."""
+    return _draft_keyed(request, spec, None)
+
+
+def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
+    key_item = request["Key"]
+    check_item(key_item, spec.layer)
+    expressions = _read(request, spec)
+    _check_return_values(request)
+
+    def resolve(engine: Engine) -> Action:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of(key_item)
+        _check_scalar_keys(table, expressions)
+        return Action(table, key, outcome, expressions, _wants_item(request))
+
+    return Draft(request, expressions, resolve)
+
+
+def draft_update(request: Wire, spec: Spec) -> Draft:
+    """Check an update: its key's values, its expressions, the size of the statement."""
+    key_item = request["Key"]
+    check_mixing(request, spec)
+    check_item(key_item, spec.layer)
+    expressions = read_expressions(request, spec)
+
+    def resolve(engine: Engine) -> Action:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of(key_item)
+        _check_scalar_keys(table, expressions)
+        _check_targets(table, expressions)
+        return Action(table, key, make_updater(table, key_item, expressions), expressions, _wants_item(request))
+
+    return Draft(request, expressions, resolve)
+
+
+def make_updater(table: Table, key_item: Item, expressions: Expressions) -> Outcome:
+    """Return what turns a stored row into the updated image."""
+    update = expressions.update
+
+    def updated(row: Row | None) -> Image | None:
+        if row is None and update is not None and update.removes_only:
+            return None
+        before = key_item if row is None else row.item
+        item = dict(before) if update is None else update(before)
+        return finish_update(table, before, item)
+
+    return updated
+
+
+def finish_update(table: Table, before: Item, item: Item) -> Image:
+    """Check the item that an update made: values, changed index keys, size."""
+    try:
+        size = settle_item(item)
+    except InvalidValue as fault:
+        raise fault.refusal() from None
+    check_changed_index_keys(table, before, item)
+    if size > write.ITEM_LIMIT:
+        raise ValidationException(write.UPDATE_TOO_LARGE)
+    return write.prepare(table, item, size, checked=True)
+
+
+def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
+    """Raise when an update gave an index key a value that no index key can have."""
+    for index in table.indexes:
+        for attribute in index.codec.attributes:
+            value = item.get(attribute.name)
+            if value is None or value is before.get(attribute.name):
+                continue
+            if attribute.tag not in value:
+                raise ValidationException(WRONG_UPDATE_KEY)
+            if not value[attribute.tag]:
+                raise ValidationException(EMPTY_UPDATE_KEY)
+
+
+def _read(request: Wire, spec: Spec) -> Expressions:
+    check_mixing(request, spec)
+    return read_expressions(request, spec)
+
+
+def _wants_item(request: Wire) -> bool:
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def _check_return_values(request: Wire) -> None:
+    if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
+        raise RequestInvalid("ReturnValues can only be ALL_OLD or NONE")
+
+
+def _check_targets(table: Table, expressions: Expressions) -> None:
+    if expressions.update is None:
+        return
+    for path in expressions.update.paths:
+        if path[0] in table.key_names:
+            raise ValidationException(f"{P1}Cannot update attribute {path[0]}. This attribute is part of the key")
+    if expressions.update.cost() > write.ITEM_LIMIT:
+        raise ValidationException(write.UPDATE_TOO_LARGE)
+
+
+def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
+    for expression in (expressions.condition, expressions.update):
+        if expression is not None:
+            check_scalars(table, expression.document_paths)
+
+
+def check_scalars(table: Table, attributes: frozenset[str]) -> None:
+    """Raise when a key attribute is used as if it were a list or a map."""
+    if not attributes:
+        return
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    for name in table.key_names:
+        if name in attributes:
+            raise ValidationException(f"{text}Key: {name}")
+    for index in table.indexes:
+        for attribute in index.codec.attributes:
+            if attribute.name in attributes:
+                raise ValidationException(f"{text}IndexKey: {attribute.name}")

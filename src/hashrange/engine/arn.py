@@ -1,0 +1,53 @@
+"""ARNs: how tables, indexes and streams are named to the outside, and what a ResourceArn from there names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import P1
+
+PARTITION = "aws"
+RESOURCE = re.compile(r"table/([^/]+)(?:/(index|stream)/([^/]+))?")
+
+
+def table_arn(region: str, account: str, name: str) -> str:
+    """Return the ARN of a table."""
+    return f"arn:{PARTITION}:dynamodb:{region}:{account}:table/{name}"
+
+
+def index_arn(table: str, name: str) -> str:
+    """Return the ARN of an index from its table's."""
+    return f"{table}/index/{name}"
+
+
+def stream_arn(table: str, label: str) -> str:
+    """Return the ARN of a stream from its table's."""
+    return f"{table}/stream/{label}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """What a ResourceArn names: a table or, with a label, one of its streams."""
+
+    home: tuple[str, str]  # partition and region
+    account: str
+    table: str
+    stream: str | None
+
+
+def parse_resource(arn: str) -> Resource:
+    """Return what an ARN names, or raise for anything but a table or a stream."""
+    if not arn.startswith("arn:"):
+        raise ValidationException(f"{P1}ARNs must start with 'arn:': {arn}")
+    _, partition, service, region, account, path, *_ = (*arn.split(":", 5), "", "", "", "", "")
+    match = RESOURCE.fullmatch(path)
+    if service != "dynamodb" or match is None:
+        raise ValidationException(f"{P1}Provided Arn is not a DynamoDB resource arn: {arn}")
+    table, kind, name = match.groups()
+    if kind == "index":
+        raise ValidationException(
+            f"{P1}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+        )
+    return Resource(home=(partition, region), account=account, table=table, stream=name)

@@ -1,0 +1,138 @@
+"""Loading many items at once.
+
+An empty table is filled without its indexes, which are built at the end: a sorted build beats millions of random
+inserts. Until then it is hidden, and a kill in the middle leaves it empty, not half full. A table that has items, or
+whose changes are logged, takes the write path, many items to a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import orjson
+
+from hashrange.core.values import Item, check_item
+from hashrange.engine import sql, write
+from hashrange.engine.jobs import Job, slice_of, table_numbered
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+BATCH = 10_000
+Progress = Callable[[int], None]
+
+
+def load_items(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
+    """Put all items, as many to a commit as is quick; returns how many were read. Equal keys: the last one wins."""
+    empty = engine.store.execute(f"SELECT 1 FROM t{table.n} LIMIT 1").fetchone() is None
+    return _fill(engine, table, items, progress) if empty and not table.logged else _merge(engine, table, items, progress)
+
+
+def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:
+    size = check_item(item)
+    write.check_put_size(size)
+    return table.key_of_item(item), write.prepare(table, item, size)
+
+
+def _merge(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
+    source, total = iter(items), 0
+    while batch := [_prepare(table, item) for item in islice(source, BATCH)]:
+        engine.alone(partial(_put_all, engine, table, batch))
+        total += len(batch)
+        progress(total)
+    return total
+
+
+def _put_all(engine: Engine, table: Table, batch: list[tuple[bytes, write.Image]]) -> None:
+    engine.transact()
+    for key, image in sorted(batch, key=lambda entry: entry[0]):  # stable: of equal keys the last still wins
+        write.apply(engine, table, key, write.load(engine, table, key), image)
+
+
+def _fill(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
+    engine.alone(lambda: _hide(engine, table))
+    total = 0
+    try:
+        for total, rows in _batches(table, items):
+            engine.alone(partial(_append, engine, table, rows))
+            progress(total)
+    except BaseException:
+        engine.alone(lambda: _reveal(engine, table, empty=True))
+        raise
+    engine.alone(lambda: _reveal(engine, table, empty=False))
+    return total
+
+
+def _batches(table: Table, items: Iterable[Item]) -> Iterator[tuple[int, list[tuple[object, ...]]]]:
+    source, total = iter(items), 0
+    while prepared := [_prepare(table, item) for item in islice(source, BATCH)]:
+        total += len(prepared)
+        yield total, [(key, image.size, image.body, *image.columns) for key, image in prepared]
+
+
+def _append(engine: Engine, table: Table, rows: list[tuple[object, ...]]) -> None:
+    engine.transact()
+    engine.store.connection.executemany(table.sql.insert, rows)
+
+
+def _hide(engine: Engine, table: Table) -> None:
+    """Take the table out of use and its indexes away."""
+    engine.transact()
+    table.definition["restoring"] = True
+    engine.catalog.save(table)
+    for name in sql.index_names(table.n, table.definition["slots"]):
+        engine.store.execute(f"DROP INDEX IF EXISTS {name}")
+    engine.jobs.note("unfill", table.n, {})
+
+
+def _reveal(engine: Engine, table: Table, *, empty: bool) -> None:
+    """Build the indexes, count, and put the table into use."""
+    engine.transact()
+    execute, n = engine.store.execute, table.n
+    if empty:
+        execute(f"DELETE FROM t{n}")
+    else:
+        _drop_repeated(engine, table)
+    for statement in sql.create_indexes(n, table.definition["slots"]):
+        execute(statement)
+    _count_anew(engine, table)
+    table.definition.pop("restoring", None)
+    engine.catalog.save(table)
+    engine.jobs.drop("unfill", n)
+
+
+def _drop_repeated(engine: Engine, table: Table) -> None:
+    execute, n = engine.store.execute, table.n
+    execute(f"CREATE INDEX t{n}repeated ON t{n} (k)")
+    execute(
+        f"DELETE FROM t{n} WHERE id IN (SELECT id FROM (SELECT id, lead(k) OVER (ORDER BY k, id) = k AS again FROM t{n}) "
+        "WHERE again)"
+    )
+    execute(f"DROP INDEX t{n}repeated")
+
+
+def _count_anew(engine: Engine, table: Table) -> None:
+    n = table.n
+    found = engine.store.execute(f"SELECT count(*), coalesce(sum(size), 0) FROM t{n}").fetchone()
+    table.item_count, table.size_bytes = found or (0, 0)
+    for index in table.indexes:
+        rows = f"FROM t{n} WHERE g{index.slot} IS NOT NULL"
+        counted = engine.store.execute(f"SELECT count(*), coalesce(sum(size), 0) {rows}")
+        index.item_count, index.size_bytes = counted.fetchone() or (0, 0)
+        if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
+            bodies = engine.store.execute(f"SELECT item {rows}")
+            index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
+    engine.catalog.touch(table)
+
+
+@slice_of("unfill")
+def _unfill(engine: Engine, job: Job) -> bool:
+    """Empty a table whose filling was cut off, and put it back into use."""
+    table = table_numbered(engine, job.n)
+    if table is not None:
+        _reveal(engine, table, empty=True)
+    return True

@@ -1,0 +1,145 @@
+"""Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
+
+A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in memory,
+and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread writes the
+file while requests go on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import InternalServerError, StorageError
+from hashrange.engine.jobs import SMALL_TABLE
+from hashrange.engine.store import Copy, SqliteFailure
+from hashrange.engine.streams import number_at
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+Place = dict[str, Any]
+Outcome = Callable[[StorageError | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What to copy: a query for key, size (None where only the log has the item) and item."""
+
+    query: str
+    parameters: tuple[object, ...]
+    tables: tuple[str, ...]  # that the query needs
+
+
+def rows_now(table: Table) -> Rows:
+    """Return the rows as they are."""
+    return Rows(f"SELECT k, size, item FROM t{table.n}", (), (f"t{table.n}",))
+
+
+def rows_at(table: Table, moment: int) -> Rows:
+    """Return the rows as they were at a time: what changed since is as its first change since found it."""
+    rows, log = f"t{table.n}", f"c{table.n}"
+    since = f"FROM {log} WHERE seq >= ? AND at > ?"
+    query = (
+        f"SELECT k, size, item FROM {rows} WHERE k NOT IN (SELECT k {since}) "
+        f"UNION ALL SELECT k, NULL, old FROM {log} WHERE old IS NOT NULL AND seq IN (SELECT min(seq) {since} GROUP BY k)"
+    )
+    bounds = (number_at(moment), moment)
+    return Rows(query, (*bounds, *bounds), (rows, log))
+
+
+def count_small(engine: Engine, rows: Rows) -> bool:
+    """Tell whether a copy is small enough to be made inside a call."""
+    limited = " UNION ALL ".join(f"SELECT * FROM (SELECT 1 FROM {name} LIMIT {SMALL_TABLE + 1})" for name in rows.tables)
+    found = engine.store.execute(f"SELECT count(*) FROM ({limited})").fetchone()
+    return found is not None and found[0] <= SMALL_TABLE
+
+
+def copy_to_table(engine: Engine, rows: Rows) -> Place:
+    """Copy inside the database, at once."""
+    n = engine.catalog.next_number()
+    execute = engine.store.execute
+    execute(f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)")
+    execute(f"INSERT INTO t{n} (k, size, item) {rows.query}", rows.parameters)
+    engine.written += 1
+    return {"table": n}
+
+
+def copy_to_file(engine: Engine, rows: Rows, name: str) -> Place:
+    """Copy into a file, at once."""
+    copy = engine.store.begin_copy(name)
+    _write_at_once(engine, rows, copy)
+    return {"file": name}
+
+
+def _write_at_once(engine: Engine, rows: Rows, copy: Copy) -> None:
+    try:
+        copy.add(engine.store.execute(rows.query, rows.parameters))
+        copy.finish()
+    except (SqliteFailure, OSError) as failure:
+        copy.abandon()
+        raise InternalServerError(f"The copy could not be written: {failure}") from failure
+
+
+def read_place(engine: Engine, place: Place, after: int, limit: int) -> list[tuple[Any, ...]]:
+    """Return a page of the rows of a copy: id, key, size or None, item."""
+    if "file" in place:
+        return engine.store.read_copy(place["file"], after, limit)
+    query = f"SELECT id, k, size, item FROM t{place['table']} WHERE id > ? ORDER BY id LIMIT ?"
+    return engine.store.execute(query, (after, limit)).fetchall()
+
+
+def discard_place(engine: Engine, place: Place) -> None:
+    """Remove a copy; a table's rows go in slices."""
+    if "file" in place:
+        engine.store.remove_copy(place["file"])
+    else:
+        engine.jobs.start("purge", place["table"], {})
+
+
+class Captures:
+    """The copies that are being written on threads of their own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._running: dict[threading.Thread, Copy] = {}
+
+    def start(self, rows: Rows, name: str, tell: Outcome) -> None:
+        """Take a snapshot now, write it into a file meanwhile, and tell inside the engine how that went."""
+        copy = self._engine.store.begin_copy(name)
+        if not all(copy.sees(table) for table in rows.tables):  # made in this very transaction
+            _write_at_once(self._engine, rows, copy)
+            tell(None)
+            return
+        thread = threading.Thread(target=self._run, args=(rows, copy, tell), name="hashrange-capture", daemon=True)
+        self._running[thread] = copy
+        thread.start()
+
+    def _run(self, rows: Rows, copy: Copy, tell: Outcome) -> None:
+        failure: StorageError | None = None
+        try:
+            copy.select(rows.query, rows.parameters)
+            copy.finish()
+        except (SqliteFailure, OSError) as cause:
+            copy.abandon()
+            failure = StorageError(f"The copy could not be written: {cause}")
+        self._engine.alone(lambda: self._tell(tell, failure))
+        self._running.pop(threading.current_thread(), None)
+
+    def _tell(self, tell: Outcome, failure: StorageError | None) -> None:
+        if not self._engine.closed:
+            self._engine.transact()
+            tell(failure)
+
+    def wait(self) -> None:
+        """Wait for all of them."""
+        for thread in list(self._running):
+            thread.join()
+
+    def stop(self) -> None:
+        """Cut them off; what they were for is begun anew when the database is opened again."""
+        for copy in list(self._running.values()):
+            copy.interrupt()

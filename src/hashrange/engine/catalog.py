@@ -1,0 +1,234 @@
+"""Which tables exist, and the physical side of changing that: rows, index slots, change logs.
+
+Whether a change may be made is decided before (`engine.definition`). Every method runs inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
+from hashrange.engine import sql
+from hashrange.engine.table import Index, Table
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+
+
+class Catalog:
+    """The tables by name."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.tables: dict[str, Table] = {}
+        self.retired: dict[int, Table] = {}  # deleted, but with a stream that may still be read
+        self.departing: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
+        self._dirty: set[Table] = set()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read everything anew from the database, as after a rollback."""
+        execute = self._engine.store.execute
+        self.tables, self.retired = {}, {}
+        self.departing.clear()
+        self._dirty.clear()
+        for n, name, definition in execute("SELECT n, name, definition FROM catalog").fetchall():
+            table = Table(n, orjson.loads(definition))
+            if name is None:
+                self.retired[n] = table
+            else:
+                self.tables[name] = table
+        for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
+            self._restore_counts(n, items, size, orjson.loads(indexes))
+
+    def _restore_counts(self, n: int, items: int, size: int, indexes: dict[str, list[int]]) -> None:
+        table = next((table for table in self.tables.values() if table.n == n), None)
+        if table is None:
+            return
+        table.item_count, table.size_bytes = items, size
+        for index in table.indexes:
+            index.item_count, index.size_bytes = indexes.get(index.name, (0, 0))
+
+    def touch(self, table: Table) -> None:
+        """Note that a table's counters have changed."""
+        self._dirty.add(table)
+
+    def write_counts(self) -> None:
+        """Write the counters that changed since the last commit."""
+        execute = self._engine.store.execute
+        for table in self._dirty:
+            indexes = {index.name: (index.item_count, index.size_bytes) for index in table.indexes}
+            execute(
+                "INSERT OR REPLACE INTO counts (n, items, bytes, indexes) VALUES (?, ?, ?, ?)",
+                (table.n, table.item_count, table.size_bytes, orjson.dumps(indexes)),
+            )
+        self._dirty.clear()
+
+    def names(self) -> list[str]:
+        """Return all table names in byte order."""
+        return sorted(self.tables, key=str.encode)
+
+    def get(self, name_or_arn: str) -> Table | None:
+        """Return a table by name or ARN, if it exists."""
+        return self.tables.get(name_or_arn) or self.tables.get(self.name_in(name_or_arn))
+
+    def find(self, name_or_arn: str) -> Table:
+        """Return a table for the data plane."""
+        table = self.tables.get(name_or_arn) or self.get(name_or_arn)
+        if table is None or table.definition.get("restoring"):
+            raise ResourceNotFoundException
+        return table
+
+    def locate(self, name_or_arn: str) -> Table:
+        """Return a table for the control plane."""
+        table = self.get(name_or_arn)
+        if table is None:
+            name = self.name_in(name_or_arn)
+            raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
+        return table
+
+    def name_in(self, name_or_arn: str) -> str:
+        """Return the table name in a name or table ARN, refusing ARNs of elsewhere."""
+        if not name_or_arn.startswith("arn:"):
+            return name_or_arn
+        parts = name_or_arn.split(":", 5)
+        settings = self._engine.settings
+        if len(parts) < 6 or parts[2] != "dynamodb" or not parts[5].startswith("table/") or "/" in parts[5][6:]:
+            raise ValidationException(f"1 validation error detected: Invalid table ARN: {name_or_arn}")
+        if parts[3] != settings.region:
+            raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
+        if parts[4] != settings.account:
+            raise AccessDeniedException("Access is denied")
+        return parts[5][6:]
+
+    def create(self, definition: Wire) -> Table:
+        """Make a table with its rows, index slots and log."""
+        execute = self._engine.store.execute
+        slot = -1
+        for slot, index in enumerate(_all_indexes(definition)):
+            index["slot"] = slot
+        definition["slots"] = slot + 1 + sql.SPARE_SLOTS
+        taken = execute("SELECT max(n) FROM catalog").fetchone()
+        n = int((taken and taken[0]) or 0) + 1
+        for statement in sql.create_rows(n, definition["slots"]):
+            execute(statement)
+        table = Table(n, definition)
+        self.tables[table.name] = table
+        self._store(table, table.name)
+        self._dirty.add(table)
+        return table
+
+    def save(self, table: Table) -> None:
+        """Keep a table's changed definition and take it into use."""
+        table.load(table.definition)
+        if table.logged:
+            self._engine.store.execute(sql.create_log(table.n))
+        self._store(table, table.name if table.name in self.tables else None)
+
+    def _store(self, table: Table, name: str | None) -> None:
+        self._engine.written += 1
+        if table.logged:
+            self._engine.store.execute(sql.create_log(table.n))
+        self._engine.store.execute(
+            "INSERT OR REPLACE INTO catalog (n, name, definition) VALUES (?, ?, ?)",
+            (table.n, name, orjson.dumps(table.definition)),
+        )
+
+    def drop(self, table: Table) -> None:
+        """Take a table away; its rows go in slices, its closed streams stay readable for a day."""
+        del self.tables[table.name]
+        self._dirty.discard(table)
+        execute = self._engine.store.execute
+        execute("DELETE FROM counts WHERE n = ?", (table.n,))
+        execute("DELETE FROM job WHERE n = ?", (table.n,))
+        if table.stream is not None:
+            self.close_stream(table)
+        if table.definition.get("streams"):
+            table.definition["pitr"] = None
+            self.retired[table.n] = table
+            self._store(table, None)
+        else:
+            execute("DELETE FROM catalog WHERE n = ?", (table.n,))
+            execute(f"DROP TABLE IF EXISTS c{table.n}")
+        self._engine.jobs.start("purge", table.n, {})
+
+    def forget(self, table: Table) -> None:
+        """Remove the last traces of a deleted table, once its streams have run out."""
+        self.retired.pop(table.n, None)
+        self._engine.store.execute("DELETE FROM catalog WHERE n = ?", (table.n,))
+        self._engine.store.execute(f"DROP TABLE IF EXISTS c{table.n}")
+
+    def add_index(self, table: Table, definition: Wire) -> Index:
+        """Give a new global index a slot and start putting the existing items into it."""
+        definition["slot"] = self._free_slot(table)
+        definition["backfill"] = True
+        table.definition.setdefault("GlobalSecondaryIndexes", []).append(definition)
+        self.save(table)
+        self._dirty.add(table)
+        self._engine.jobs.start("backfill", table.n, {"index": definition["IndexName"], "last": 0})
+        return table.indexes_by_name[definition["IndexName"]]
+
+    def _free_slot(self, table: Table) -> int:
+        used = {index.slot for index in table.indexes} | set(table.definition.get("clearing", ()))
+        slots: int = table.definition["slots"]
+        free = next((slot for slot in range(slots) if slot not in used), None)
+        if free is not None:
+            return free
+        for statement in sql.add_slot(table.n, slots):
+            self._engine.store.execute(statement)
+        table.definition["slots"] = slots + 1
+        return slots
+
+    def remove_index(self, table: Table, name: str) -> None:
+        """Take a global index away; its slot is cleared in slices before it can be used again."""
+        slot = table.indexes_by_name[name].slot
+        kept = [entry for entry in table.definition["GlobalSecondaryIndexes"] if entry["IndexName"] != name]
+        table.definition["GlobalSecondaryIndexes"] = kept
+        table.definition.setdefault("clearing", []).append(slot)
+        self.save(table)
+        self._dirty.add(table)
+        self._engine.jobs.start("clear", table.n, {"slot": slot})
+
+    def set_ttl(self, table: Table, attribute: str | None) -> None:
+        """Set or remove the attribute that items expire by."""
+        table.definition["ttl"] = {"attribute": attribute} if attribute else None
+        self.save(table)
+        self._engine.jobs.start("expiry", table.n, {"last": 0})
+
+    def open_stream(self, table: Table, view: str) -> Wire:
+        """Enable a stream: a new label, starting at the next change."""
+        now = self._engine.now()
+        streams = table.definition.setdefault("streams", [])
+        label = self._new_label(now, {stream["label"] for stream in streams})
+        stream = {"label": label, "view": view, "start": self._engine.next_sequence(), "end": None, "created": now}
+        streams.append(stream)
+        self.save(table)
+        return stream
+
+    def _new_label(self, now: int, taken: Iterable[str]) -> str:
+        known = set(taken)
+        while True:
+            moment = datetime.fromtimestamp(now / 1000, UTC)
+            label = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now % 1000:03d}"
+            if label not in known:
+                return label
+            now += 1
+
+    def close_stream(self, table: Table) -> None:
+        """Disable the stream; what it holds stays readable for a day."""
+        stream = table.stream
+        if stream is not None:
+            stream["end"] = self._engine.next_sequence()
+            stream["closed"] = self._engine.now()
+            if table.name in self.tables:
+                self.save(table)
+
+
+def _all_indexes(definition: Wire) -> list[Wire]:
+    return [*(definition.get("LocalSecondaryIndexes") or ()), *(definition.get("GlobalSecondaryIndexes") or ())]

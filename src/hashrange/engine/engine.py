@@ -1,0 +1,247 @@
+"""Engine: the embedded database. It holds the parts together and decides when a write becomes an answer.
+
+One thread at a time is inside. Everything performed between `begin` and `end` shares one commit; the answers may be
+sent only after `end` has returned. `call` does the three for one request, and concurrent callers share commits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hashrange.core.clock import Clock, SystemClock
+from hashrange.core.errors import (
+    InternalServerError,
+    RequestInvalid,
+    StorageError,
+    UnknownOperationException,
+    ValidationException,
+)
+from hashrange.core.values import WrongWireType
+from hashrange.engine import shape
+from hashrange.engine.catalog import Catalog
+from hashrange.engine.jobs import Jobs
+from hashrange.engine.operation import Operation
+from hashrange.engine.store import SqliteFailure, Store
+
+Wire = dict[str, Any]
+T = TypeVar("T")
+SEQUENCE_BITS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What an engine is told when it is opened."""
+
+    region: str = "eu-west-2"
+    account: str = "000000000000"
+    status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
+
+
+class Group:
+    """Requests that share a commit."""
+
+    __slots__ = ("done", "failure")
+
+    def __init__(self) -> None:
+        self.done: threading.Event | None = None
+        self.failure: StorageError | None = None
+
+
+class Engine:
+    """An open database."""
+
+    def __init__(
+        self,
+        store: Store,
+        operations: dict[str, Operation],
+        *,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.store = store
+        self.operations = operations
+        self.clock: Clock = clock or SystemClock()
+        self.settings = settings or Settings()
+        self.written = 0  # rows written since opening; tells whether a failed operation left something behind
+        self.dirty = False  # there is an open transaction
+        self._lock = threading.Lock()
+        self._waiting: deque[None] = deque()
+        self._group = Group()
+        self._last_time = 0
+        self._sequence = 0
+        self.closed = False
+        self.jobs = Jobs(self)
+        self.catalog = Catalog(self)
+        self._sequence = self._last_sequence()
+        self.jobs.resume()
+
+    def _last_sequence(self) -> int:
+        tables = [*self.catalog.tables.values(), *self.catalog.retired.values()]
+        logged = [table.n for table in tables if table.logged or table.definition.get("streams")]
+        newest = [self.store.execute(f"SELECT max(seq) FROM c{n}").fetchone() for n in logged]
+        return max((int(row[0]) for row in newest if row and row[0]), default=0)
+
+    def now(self) -> int:
+        """Return the time in milliseconds; it never runs backwards, whatever the clock does."""
+        self._last_time = max(self._last_time, self.clock.millis())
+        return self._last_time
+
+    def next_sequence(self) -> int:
+        """Return the next number of the change log: rising, also over restarts."""
+        self._sequence = max(self._sequence + 1, self.now() << SEQUENCE_BITS)
+        return self._sequence
+
+    # -- groups ---------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Take the engine; what is performed until `end` shares one commit."""
+        self._lock.acquire()
+
+    def perform(self, operation: Operation, request: Wire) -> bytes:
+        """Run one request inside the group and return its answer, valid once `end` has returned."""
+        if self._group.failure is not None:
+            raise InternalServerError(str(self._group.failure))
+        try:
+            if operation.writes and not self.dirty:
+                self.transact()
+            return self._run(operation, request)
+        except SqliteFailure as failure:
+            raise self._void(self.store.translate(failure)) from failure
+
+    def transact(self) -> None:
+        """Make sure that there is an open write transaction."""
+        if not self.dirty:
+            self.store.begin()
+            self.dirty = True
+
+    def _run(self, operation: Operation, request: Wire) -> bytes:
+        if not shape.accept(operation.name, request):
+            request = shape.convert(operation.name, request)
+        written = self.written
+        try:
+            return operation.run(self, request)
+        except (ValidationException, WrongWireType) as refusal:
+            self._check_untouched(written)
+            shape.convert(operation.name, request)  # what the shape forbids is reported first
+            if isinstance(refusal, RequestInvalid) and operation.enveloped:
+                raise refusal.enveloped() from None
+            raise
+        except BaseException:
+            self._check_untouched(written)
+            raise
+
+    def _check_untouched(self, written: int) -> None:
+        if self.written != written:  # a half-done operation must not be committed
+            raise self._void(StorageError("An operation failed after it had begun to write; nothing was written."))
+
+    def _void(self, failure: StorageError) -> InternalServerError:
+        """Undo the whole group: none of its answers may be sent."""
+        self._group.failure = failure
+        self.store.rollback()
+        self.dirty = False
+        self.catalog.reload()
+        self.jobs.resume()
+        return InternalServerError(str(failure))
+
+    def end(self) -> None:
+        """Commit the group and release the engine; raises StorageError when nothing of it was kept."""
+        try:
+            self._commit()
+        finally:
+            group, self._group = self._group, Group()
+            self._lock.release()
+            if group.done is not None:
+                group.done.set()
+
+    def _commit(self) -> None:
+        failure = self._group.failure
+        if failure is None and self.dirty:
+            failure = self._try_commit()
+        if failure is not None:
+            raise failure
+
+    def _try_commit(self) -> StorageError | None:
+        try:
+            if not self.store.in_memory:
+                self.catalog.write_counts()
+            self.store.commit()
+            self.dirty = False
+        except SqliteFailure as failure:
+            self._void(self.store.translate(failure))
+        return self._group.failure
+
+    def call(self, name: str, request: Wire) -> bytes:
+        """Run one request and return its answer once it is durable; threads that wait share the commit."""
+        operation = self.operations.get(name)
+        if operation is None:
+            raise UnknownOperationException
+        return self.alone(lambda: self.perform(operation, request))
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Run some work in a group of its own or, when others wait, in a group with them."""
+        self._waiting.append(None)  # a deque counts without a lock of its own
+        self._lock.acquire()
+        self._waiting.pop()
+        group = self._group
+        try:
+            answer = work()
+        except BaseException:
+            self._leave(group)
+            raise
+        self._leave(group)
+        if group.failure is not None:
+            raise InternalServerError(str(group.failure))
+        return answer
+
+    def _leave(self, group: Group) -> None:
+        """Commit if nobody else is about to write; otherwise let the last of them do it."""
+        if self.dirty and self._waiting:
+            group.done = group.done or threading.Event()
+            self._lock.release()
+            group.done.wait()
+            return
+        with contextlib.suppress(StorageError):  # the group carries it to everyone in it
+            self.end()
+
+    # -- upkeep ---------------------------------------------------------------------------------------------------
+
+    def maintain(self) -> float:
+        """Do one bounded slice of background work; return the seconds until there is more to do."""
+        return self.jobs.step()
+
+    def settle(self) -> None:
+        """Finish all background work that is due now."""
+        while self.maintain() == 0:
+            pass
+
+    def close(self) -> None:
+        """Finish what is under way and close the file."""
+        with self._lock:
+            if not self.closed:
+                self.closed = True
+                self.jobs.stop()
+                self.store.close()
+
+
+def open_engine(
+    data: Path | None,
+    operations: dict[str, Operation],
+    *,
+    fsync: bool = False,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+) -> Engine:
+    """Open the database in a directory, or one in memory."""
+    store = Store(data, fsync=fsync)
+    try:
+        return Engine(store, operations, clock=clock, settings=settings)
+    except SqliteFailure as failure:
+        error = store.translate(failure)
+        store.close()
+        raise error from failure

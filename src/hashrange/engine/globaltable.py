@@ -1,0 +1,15 @@
+"""What an account with regional tables alone is told about global tables: there are none, and none can be made."""
+
+from __future__ import annotations
+
+from hashrange.core.values import P1
+
+UNSUPPORTED = (
+    f"{P1}DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB global tables "
+    "version 2019.11.21, instead of version 2017.11.29 (Legacy)."
+)
+
+
+def absence_of(name: str) -> str:
+    """Return the text that there is no global table of a name."""
+    return f"Global table with name: '{name}' does not exist."

@@ -1,0 +1,262 @@
+"""Long work in slices: backfilling an index, clearing a slot, purging a deleted table, filling in expiry times.
+
+A job is a row in the database, advanced in the same transaction as the work it records: after a kill it goes on where
+it stood. Requests run between slices. When there is no job, the regular rounds (expiry, trimming) have their turn.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.clock import SystemClock
+from hashrange.engine import expiry, streams
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+Wire = dict[str, Any]
+ROWS_PER_SLICE = 250
+SMALL_TABLE = 1_000
+ROUND_SECONDS = 1.0
+
+
+class Job:
+    """One piece of long work and how far it has come."""
+
+    __slots__ = ("id", "kind", "n", "state")
+
+    def __init__(self, identity: int, kind: str, n: int, state: Wire) -> None:
+        self.id = identity
+        self.kind = kind
+        self.n = n
+        self.state = state
+
+
+Slice = Callable[["Engine", Job], bool]
+KINDS: dict[str, Slice] = {}
+
+
+def slice_of(kind: str) -> Callable[[Slice], Slice]:
+    """Declare the function below as the one that does a slice of such jobs; it tells whether the job is done."""
+
+    def declare(function: Slice) -> Slice:
+        KINDS[kind] = function
+        return function
+
+    return declare
+
+
+class Jobs:
+    """The jobs under way, and whoever works on them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._pending: dict[int, Job] = {}
+        self._upkeep: Upkeep | None = None
+        self._next_round = 0
+
+    def resume(self) -> None:
+        """Read the jobs from the database, as after opening or a rollback."""
+        rows = self._engine.store.execute("SELECT id, kind, n, state FROM job ORDER BY id").fetchall()
+        self._pending = {row[0]: Job(row[0], row[1], row[2], orjson.loads(row[3])) for row in rows}
+        self.wake()
+
+    def start(self, kind: str, n: int, state: Wire) -> None:
+        """Begin a job inside the caller's transaction; on a small table it is finished at once."""
+        job = self.note(kind, n, state)
+        self._pending[job.id] = job
+        if self._is_small(n):
+            while not self._advance(job):
+                pass
+        else:
+            self.wake()
+
+    def note(self, kind: str, n: int, state: Wire) -> Job:
+        """Record a job that is picked up only after a restart, should it still be there."""
+        execute = self._engine.store.execute
+        execute("INSERT INTO job (kind, n, state) VALUES (?, ?, ?)", (kind, n, orjson.dumps(state)))
+        return Job(self._engine.store.connection.last_insert_rowid(), kind, n, state)
+
+    def drop(self, kind: str, n: int) -> None:
+        """Forget the jobs of a kind on a table."""
+        self._engine.store.execute("DELETE FROM job WHERE kind = ? AND n = ?", (kind, n))
+
+    def _is_small(self, n: int) -> bool:
+        newest = self._engine.store.execute(f"SELECT count(*) FROM (SELECT 1 FROM t{n} LIMIT {SMALL_TABLE + 1})")
+        found = newest.fetchone()
+        return found is not None and found[0] <= SMALL_TABLE
+
+    def _advance(self, job: Job) -> bool:
+        """Do one slice; keep the new state, or forget the job when it is done."""
+        execute = self._engine.store.execute
+        done = KINDS[job.kind](self._engine, job)
+        if done:
+            self._pending.pop(job.id, None)
+            execute("DELETE FROM job WHERE id = ?", (job.id,))
+        else:
+            execute("UPDATE job SET state = ? WHERE id = ?", (orjson.dumps(job.state), job.id))
+        return done
+
+    def step(self) -> float:
+        """Do one slice of what is due; return the seconds until there is more."""
+        return self._engine.alone(self._step)
+
+    def _step(self) -> float:
+        if self._engine.closed:
+            return ROUND_SECONDS
+        job = next(iter(self._pending.values()), None)
+        if job is not None:
+            self._engine.transact()
+            self._advance(job)
+            return 0.0
+        now = self._engine.clock.millis()
+        if now < self._next_round and self._next_round - now <= ROUND_SECONDS * 1000:
+            return (self._next_round - now) / 1000
+        more = expiry.sweep(self._engine) or streams.trim(self._engine)
+        if more:
+            return 0.0
+        self._next_round = now + int(ROUND_SECONDS * 1000)
+        return ROUND_SECONDS
+
+    @property
+    def wanted(self) -> bool:
+        """Tell whether there is anything that needs regular attention."""
+        return bool(self._pending) or any(_needs_rounds(table) for table in self._engine.catalog.tables.values())
+
+    # -- the thread that works on them where no server does ---------------------------------------------------------
+
+    def attend(self) -> None:
+        """Let a thread of ours do the work (for engines inside a program; a server does it between requests)."""
+        if self._upkeep is None and isinstance(self._engine.clock, SystemClock):
+            self._upkeep = Upkeep(self._engine)
+            self.wake()
+
+    def wake(self) -> None:
+        """Tell the thread, if there is one, that there is work."""
+        if self._upkeep is not None and self.wanted:
+            self._upkeep.wake()
+
+    def stop(self) -> None:
+        """End the thread."""
+        if self._upkeep is not None:
+            self._upkeep.stop()
+
+
+def _needs_rounds(table: Table) -> bool:
+    return table.expires_by is not None or table.logged
+
+
+class Upkeep:
+    """A thread that calls `maintain`; started by the first need for it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._due = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Start working soon."""
+        self._due.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="hashrange-upkeep", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Let the thread end; it holds nothing."""
+        self._due.set()
+
+    def _run(self) -> None:
+        delay: float | None = 0.0
+        while True:
+            self._due.wait(delay)
+            self._due.clear()
+            if self._engine.closed:
+                break
+            pause = self._engine.maintain()
+            delay = pause if self._engine.jobs.wanted else None
+
+
+# -- the kinds of jobs -----------------------------------------------------------------------------------------------
+
+
+@slice_of("purge")
+def _purge(engine: Engine, job: Job) -> bool:
+    """Remove the rows of a deleted table."""
+    execute = engine.store.execute
+    execute(f"DELETE FROM t{job.n} WHERE id IN (SELECT id FROM t{job.n} LIMIT {ROWS_PER_SLICE})")
+    if engine.store.connection.changes():
+        return False
+    execute(f"DROP TABLE t{job.n}")
+    return True
+
+
+@slice_of("clear")
+def _clear(engine: Engine, job: Job) -> bool:
+    """Empty the slot of a removed index, so that another can have it."""
+    slot, n = job.state["slot"], job.n
+    filled = f"SELECT id FROM t{n} WHERE g{slot} IS NOT NULL LIMIT {ROWS_PER_SLICE}"
+    engine.store.execute(f"UPDATE t{n} SET g{slot} = NULL WHERE id IN ({filled})")
+    if engine.store.connection.changes():
+        return False
+    table = table_numbered(engine, n)
+    if table is not None:
+        table.definition["clearing"].remove(slot)
+        engine.catalog.save(table)
+    return True
+
+
+@slice_of("backfill")
+def _backfill(engine: Engine, job: Job) -> bool:
+    """Put items from before an index into it, skipping those whose values cannot be its key."""
+    table = table_numbered(engine, job.n)
+    index = table.indexes_by_name.get(job.state["index"]) if table else None
+    if table is None or index is None:
+        return True
+    rows = _rows_after(engine, job, f", g{index.slot}")
+    for identity, size, body, present in rows:
+        item = orjson.loads(body)
+        key = index.codec.encode(item)
+        if key is not None and present is None:
+            engine.store.execute(f"UPDATE t{job.n} SET g{index.slot} = ? WHERE id = ?", (key, identity))
+            index.item_count += 1
+            index.size_bytes += index.measure(item, size)
+    engine.catalog.touch(table)
+    if rows:
+        return False
+    del index.definition["backfill"]
+    engine.catalog.save(table)
+    return True
+
+
+@slice_of("expiry")
+def _fill_expiry(engine: Engine, job: Job) -> bool:
+    """Note when the existing items of a table expire."""
+    table = table_numbered(engine, job.n)
+    if table is None:
+        return True
+    rows = _rows_after(engine, job, ", x")
+    for identity, _size, body, present in rows:
+        expires = table.expiry_of(orjson.loads(body)) if table.expires_by else None
+        if expires != present:
+            engine.store.execute(f"UPDATE t{job.n} SET x = ? WHERE id = ?", (expires, identity))
+    return not rows
+
+
+def _rows_after(engine: Engine, job: Job, column: str) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = engine.store.execute(
+        f"SELECT id, size, item{column} FROM t{job.n} WHERE id > ? ORDER BY id LIMIT {ROWS_PER_SLICE}",
+        (job.state["last"],),
+    ).fetchall()
+    if rows:
+        job.state["last"] = rows[-1][0]
+    return rows
+
+
+def table_numbered(engine: Engine, n: int) -> Table | None:
+    """Return the live table of a number."""
+    return next((table for table in engine.catalog.tables.values() if table.n == n), None)

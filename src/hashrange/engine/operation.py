@@ -1,0 +1,33 @@
+"""What an operation is: a function from a request to the response's bytes, named after its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+Run = Callable[["Engine", Wire], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One DynamoDB operation."""
+
+    name: str
+    run: Run
+    writes: bool  # it may change the database, so it runs inside a write transaction
+    enveloped: bool  # it wraps request-validation texts in `1 validation error detected: `
+
+
+def operation(*, writes: bool = False, enveloped: bool = False) -> Callable[[Run], Operation]:
+    """Declare the function below as the operation of its name: `put_item` is PutItem."""
+
+    def declare(run: Run) -> Operation:
+        name = "".join(word.capitalize() for word in run.__name__.split("_"))
+        return Operation(name=name, run=run, writes=writes, enveloped=enveloped)
+
+    return declare

@@ -1,0 +1,155 @@
+"""THE read path: a page is a range of keys, walked forward or backward, tested, projected and counted.
+
+Ranges come from key conditions, scan segments and start keys, all as bytes. Rows that need neither test nor projection
+are answered with the bytes they are stored as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from hashrange.core.keys import KeyCodec, successor
+from hashrange.core.values import Item, Value
+from hashrange.engine.sql import TOP
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Index, Table
+    from hashrange.expr.request import Clause
+
+PAGE_BYTES = 1_048_576
+NO_LIMIT = -1
+
+
+@dataclass(slots=True)
+class Source:
+    """Where a page is read from, and what is done to each row on the way."""
+
+    table: Table
+    index: Index | None = None
+    low: bytes = b""
+    high: bytes = TOP
+    forward: bool = True
+    start: tuple[bytes, bytes] | None = (
+        None  # (index key, table key) to go on after; the table's own start is in the range
+    )
+    limit: int = NO_LIMIT
+    test: Callable[[Item], bool] | None = None
+    project: Callable[[Item], Item] | None = None
+    fetches: bool = False  # a local index that reads the attributes it lacks from the table
+    counts_only: bool = False
+
+
+@dataclass(slots=True)
+class Page:
+    """What a page holds, and what reading it took."""
+
+    bodies: list[bytes]
+    count: int
+    scanned: int
+    size: int  # bytes evaluated, as the source holds them
+    fetched: list[int]  # sizes of the items a local index had to fetch
+    last: Item | None  # the item at which the page was cut off
+
+
+def read_page(engine: Engine, source: Source) -> Page:
+    """Read rows until the limit, a megabyte, or the end of the range."""
+    rows = _open(engine, source)
+    if source.test is None and source.project is None and (source.index is None or source.index.keeps_all):
+        return _splice(rows, source)
+    return _sift(rows, source)
+
+
+def _open(engine: Engine, source: Source) -> object:
+    sql, index = source.table.sql, source.index
+    if index is None:
+        text = sql.page[source.forward]
+        return engine.store.execute(text, (source.low, source.high, source.limit))
+    text = sql.slot_pages[index.slot, source.forward, source.start is not None]
+    return engine.store.execute(text, (source.low, source.high, *(source.start or ()), source.limit))
+
+
+def _splice(rows: object, source: Source) -> Page:
+    """Collect stored bytes as they are."""
+    bodies: list[bytes] = []
+    size = 0
+    cut = False
+    for row_size, body in rows:  # type: ignore[attr-defined]
+        bodies.append(body)
+        size += row_size
+        if size >= PAGE_BYTES:
+            cut = True
+            break
+    last = orjson.loads(bodies[-1]) if bodies and (cut or len(bodies) == source.limit) else None
+    return Page(bodies, len(bodies), len(bodies), size, [], last)
+
+
+def _sift(rows: object, source: Source) -> Page:
+    """Decode each row, keep what passes the test, and shape it."""
+    page = Page([], 0, 0, 0, [], None)
+    test, project, index = source.test, source.project, source.index
+    narrow = index is not None and not index.keeps_all
+    stored_form = project is None and (not narrow or source.fetches)
+    item: Item = {}
+    for row_size, body in rows:  # type: ignore[attr-defined]
+        item = orjson.loads(body)
+        shown = item
+        if narrow and index is not None:
+            shown = index.project(item)
+            page.size += index.measure(item, row_size)
+            if source.fetches:
+                shown = item
+                page.fetched.append(row_size)
+        else:
+            page.size += row_size
+        page.scanned += 1
+        if test is None or test(shown):
+            page.count += 1
+            if not source.counts_only:
+                page.bodies.append(body if stored_form else orjson.dumps(project(shown) if project else shown))
+        if page.size >= PAGE_BYTES:
+            page.last = item
+            return page
+    if page.scanned == source.limit:
+        page.last = item
+    return page
+
+
+def key_range(codec: KeyCodec, hashes: Sequence[Value], clauses: Sequence[Clause]) -> tuple[bytes, bytes]:
+    """Return the range of keys that a key condition selects."""
+    low = codec.partition([_content(value) for value in hashes])
+    for position, clause in enumerate(clauses):
+        operands = [_content(operand) for operand in clause.operands]
+        if clause.operator == "=" and position < len(codec.ranges) - 1:
+            low += codec.range_part(position, operands[0])
+            continue
+        return _bound(codec, low, position, clause.operator, operands)
+    return low, successor(low) or TOP
+
+
+def _bound(codec: KeyCodec, prefix: bytes, position: int, operator: str, operands: list[str]) -> tuple[bytes, bytes]:
+    end = successor(prefix) or TOP
+    if operator == "begins_with":
+        start = prefix + codec.range_prefix(position, operands[0])
+        return start, successor(start) or TOP
+    part = prefix + codec.range_part(position, operands[0])
+    is_last = position == len(codec.ranges) - 1
+    upper = prefix + codec.range_part(position, operands[-1])
+    after = upper + b"\x00" if is_last else (successor(upper) or TOP)
+    ranges = {
+        "=": (part, after),
+        "<": (prefix, part),
+        "<=": (prefix, after),
+        ">": (after, end),
+        ">=": (part, end),
+        "BETWEEN": (part, after),
+    }
+    return ranges[operator]
+
+
+def _content(value: Value) -> str:
+    return str(next(iter(value.values())))

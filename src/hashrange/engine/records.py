@@ -1,0 +1,88 @@
+"""Stream records: from the change log's rows to what GetRecords answers."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from hashrange.core.values import Item
+from hashrange.engine.iterator import Position
+from hashrange.engine.streams import Stream, write_number
+from hashrange.engine.table import measure
+from hashrange.engine.write import SWEEPER
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+
+MOST_RECORDS = 1000
+MOST_BYTES = 1_048_576
+ENDLESS = 2**63 - 1
+SWEEPER_IDENTITY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
+SHOWS_NEW = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
+SHOWS_OLD = frozenset({"OLD_IMAGE", "NEW_AND_OLD_IMAGES"})
+
+
+class Entry(NamedTuple):
+    """A row of the change log."""
+
+    number: int
+    at: int
+    old: bytes | None
+    new: bytes | None
+    actor: int
+
+
+def read_records(engine: Engine, position: Position, limit: int = MOST_RECORDS) -> tuple[list[Wire], Position | None]:
+    """Return the records from a position on, and where to go on; nowhere when a closed stream is read to its end."""
+    stream = position.stream
+    end = stream.entry["end"] if stream.is_closed else ENDLESS
+    rows = engine.store.execute(
+        f"SELECT seq, at, old, new, actor FROM c{stream.table.n} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
+        (position.number, end, limit + 1),
+    )
+    records: list[Wire] = []
+    size, number = 0, position.number
+    for row in rows:
+        record = make_record(stream, Entry(*row), engine.settings.region)
+        size += record["dynamodb"]["SizeBytes"]
+        if records and (len(records) == limit or size > MOST_BYTES):
+            return records, Position(stream, number)
+        records.append(record)
+        number = row[0] + 1
+    return records, None if stream.is_closed else Position(stream, number)
+
+
+def make_record(stream: Stream, entry: Entry, region: str) -> Wire:
+    """Return one change as a stream with its view type shows it."""
+    event = blake2b(f"{stream.arn}/{entry.number}".encode(), digest_size=16).hexdigest()
+    record: Wire = {
+        "eventID": event,
+        "eventName": "INSERT" if entry.old is None else "REMOVE" if entry.new is None else "MODIFY",
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": region,
+        "dynamodb": _describe_change(stream, entry),
+    }
+    if entry.actor == SWEEPER:
+        record["userIdentity"] = SWEEPER_IDENTITY
+    return record
+
+
+def _describe_change(stream: Stream, entry: Entry) -> Wire:
+    view = stream.entry["view"]
+    new, old = (None if body is None else orjson.loads(body) for body in (entry.new, entry.old))
+    keys = stream.table.key_item(new or old or {})
+    shown = (("NewImage", new, SHOWS_NEW), ("OldImage", old, SHOWS_OLD))
+    images: dict[str, Item] = {member: image for member, image, views in shown if image is not None and view in views}
+    return {
+        "ApproximateCreationDateTime": entry.at // 1000,
+        "Keys": keys,
+        **images,
+        "SequenceNumber": write_number(entry.number),
+        "SizeBytes": measure(keys) + sum(measure(image) for image in images.values()),
+        "StreamViewType": view,
+    }

@@ -1,0 +1,110 @@
+"""Point-in-time recovery: whether it is on for a table, and which times one can go back to.
+
+The change log is what makes it possible; `definition["pitr"]` says since when it is kept for this, and for how long.
+The state of a table at a time is that after all changes of that millisecond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import (
+    InvalidRestoreTimeException,
+    PointInTimeRecoveryUnavailableException,
+    TableNotFoundException,
+    ValidationException,
+)
+from hashrange.engine.streams import DAY
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+Wire = dict[str, Any]
+
+LONGEST_PERIOD = 35  # days
+LAG = 300_000  # the service needs five minutes until a change can be recovered
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The times that can be gone back to, in ms, both of whole seconds."""
+
+    earliest: int
+    latest: int
+
+
+def find_table(engine: Engine, name_or_arn: str) -> Table:
+    """Return a table for the backup and recovery operations, which have an error of their own."""
+    table = engine.catalog.get(name_or_arn)
+    if table is None or table.definition.get("restoring"):
+        raise TableNotFoundException(f"Table not found: {name_or_arn}")
+    return table
+
+
+def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
+    """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
+    wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
+    if not wanted and days is not None:
+        raise ValidationException(
+            "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery."
+        )
+    current = table.definition.get("pitr")
+    changed = _change(current, days, engine.now()) if wanted else None
+    if changed != current:
+        table.definition["pitr"] = changed
+        engine.catalog.save(table)
+
+
+def _change(current: Wire | None, days: int | None, now: int) -> Wire:
+    if current is None:
+        return {"days": days or LONGEST_PERIOD, "since": now}
+    kept = min(current["days"], days or LONGEST_PERIOD)  # what a shorter period let go does not come back with a longer one
+    return {"days": days or current["days"], "since": max(current["since"], now - kept * DAY)}
+
+
+def find_window(table: Table, now: int) -> Window | None:
+    """Return the times that a table can be taken back to; None when recovery is off."""
+    recovery = table.definition.get("pitr")
+    if recovery is None:
+        return None
+    earliest = max(recovery["since"], now - recovery["days"] * DAY)
+    return Window(_whole(earliest), _whole(max(recovery["since"], now - LAG)))
+
+
+def _whole(millis: int) -> int:
+    return millis - millis % 1000
+
+
+def describe_recovery(table: Table, now: int) -> Wire:
+    """Return the ContinuousBackupsDescription."""
+    window = find_window(table, now)
+    recovery: Wire = {"PointInTimeRecoveryStatus": "DISABLED" if window is None else "ENABLED"}
+    if window is not None:
+        recovery["RecoveryPeriodInDays"] = table.definition["pitr"]["days"]
+        recovery["EarliestRestorableDateTime"] = window.earliest / 1000
+        recovery["LatestRestorableDateTime"] = window.latest / 1000
+    return {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery}
+
+
+def choose_moment(table: Table, seconds: float | None, now: int) -> int:
+    """Return the time to go back to, the latest when none is given; raise when it is not one of those that can be."""
+    window = find_window(table, now)
+    if window is None:
+        raise PointInTimeRecoveryUnavailableException(
+            f"Point in time recovery is not enabled for table '{table.name}'"
+        )
+    moment = window.latest if seconds is None else round(seconds * 1000)
+    if not window.earliest <= moment <= window.latest:
+        raise InvalidRestoreTimeException(
+            f"RestoreDateTime '{show_moment(moment)}' must be within EarliestRestorableDateTime "
+            f"'{show_moment(window.earliest)}' and LatestRestorableDateTime '{show_moment(window.latest)}'"
+        )
+    return moment
+
+
+def show_moment(millis: int) -> str:
+    """Return a time as the service's texts have it, in whole seconds."""
+    return datetime.fromtimestamp(millis // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,44 @@
+"""The shape of requests: a quick check that accepts, and a slow conversion that converts or explains.
+
+`accept` is on the way of every request and says yes or no; when it says no, `convert` returns the request as the
+service reads it, or raises exactly what the service answers. Both are made from `model.json`, an extract of the
+service's public model, and from what is known of the service beyond it (`departure`, `wording`).
+"""
+
+from __future__ import annotations
+
+from hashrange.core.errors import Wire
+from hashrange.engine.shape.acceptance import Check, compile_request
+from hashrange.engine.shape.conversion import convert_request, refuse_nulls
+from hashrange.engine.shape.model import OPERATION_NAMES, find_input
+from hashrange.engine.shape.wording import check_constraints
+
+STRICT = "SearchVectors"  # served by a reader of its own, to which null is not the same as absent
+
+__all__ = ["OPERATION_NAMES", "accept", "convert"]
+
+
+class _Checks(dict[str, Check]):
+    """The predicate of each operation, made at its first request."""
+
+    def __missing__(self, name: str) -> Check:
+        self[name] = check = compile_request(name)
+        return check
+
+
+_CHECKS = _Checks()
+
+
+def accept(name: str, request: Wire) -> bool:
+    """Return whether a request needs no conversion and breaks no rule, attribute values left aside."""
+    return _CHECKS[name](request)
+
+
+def convert(name: str, request: Wire) -> Wire:
+    """Return a request as the service reads it, or raise its SerializationException or ValidationException."""
+    shape = find_input(name)
+    if name == STRICT and isinstance(request, dict):
+        refuse_nulls(shape, request)
+    converted = convert_request(shape, request)
+    check_constraints(name, shape, converted)
+    return converted

@@ -1,0 +1,179 @@
+"""Streams and the change log behind them: which there are, how they are described, how long they are kept.
+
+A stream is a span of its table's change log (`start` to `end`); the log keeps both images, the view type is applied
+when records are read (`engine.records`). The same log serves point-in-time recovery, so it is kept as long as either
+needs it; a stream shows the last day of it. `meta` remembers the newest change that was trimmed from each log.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import ResourceNotFoundException, ValidationException
+from hashrange.engine.arn import stream_arn
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+Wire = dict[str, Any]
+
+DAY = 24 * 3600 * 1000
+ROWS_PER_TRIM = 500
+SEQUENCE_BITS = 20  # a sequence number is at least its change's milliseconds, shifted by so much
+STREAM_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[a-zA-Z0-9_.-]+/stream/[0-9T:.-]+")
+NUMBER = re.compile(r"1\d{20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream of a table: enabled, or closed not long ago."""
+
+    table: Table
+    entry: Wire  # label, view, start, end, created, closed
+
+    @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return stream_arn(self.table.arn, self.entry["label"])
+
+    @property
+    def shard(self) -> str:
+        """Return the id of its one shard, always the same."""
+        mark = blake2b(self.arn.encode(), digest_size=4).hexdigest()
+        return f"shardId-{self.entry['created']:020d}-{mark}"
+
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether nothing is added to it any more."""
+        return self.entry.get("end") is not None
+
+
+def write_number(sequence: int) -> str:
+    """Return a sequence number as it stands on the wire: 21 digits, in the order of the changes."""
+    return f"1{sequence:020d}"
+
+
+def read_number(text: str) -> int | None:
+    """Return the sequence number behind 21 digits; None for what was never given out."""
+    return int(text[1:]) if NUMBER.fullmatch(text) else None
+
+
+def number_at(millis: int) -> int:
+    """Return the sequence number below which all changes are older than a time, and from which on none is."""
+    return millis << SEQUENCE_BITS
+
+
+def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
+    """Return all streams in the order of their ARNs, or those of tables of a name, deleted ones included."""
+    tables = [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
+    chosen = [table for table in tables if name is None or table.name == name]
+    streams = [Stream(table, entry) for table in chosen for entry in table.definition.get("streams") or ()]
+    shown = [stream for stream in streams if not is_forgotten(stream.entry, engine.now())]
+    return sorted(shown, key=lambda stream: stream.arn)
+
+
+def find_stream(engine: Engine, arn: str) -> Stream:
+    """Return a stream by its ARN, or raise that there is none."""
+    if not STREAM_ARN.fullmatch(arn):
+        raise ValidationException("Invalid StreamArn")
+    name = arn.split("/")[1]
+    stream = next((stream for stream in list_streams(engine, name) if stream.arn == arn), None)
+    if stream is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
+    return stream
+
+
+def describe_stream(stream: Stream) -> Wire:
+    """Return the StreamDescription without its shards."""
+    return {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.entry["label"],
+        "StreamStatus": "DISABLED" if stream.is_closed else "ENABLED",
+        "StreamViewType": stream.entry["view"],
+        "CreationRequestDateTime": stream.entry["created"] / 1000,
+        "TableName": stream.table.name,
+        "KeySchema": stream.table.definition["KeySchema"],
+    }
+
+
+def describe_shard(engine: Engine, stream: Stream) -> Wire:
+    """Return the description of a stream's shard; what was trimmed is no part of it."""
+    numbers = {"StartingSequenceNumber": write_number(first_number(engine, stream))}
+    if stream.is_closed:
+        numbers["EndingSequenceNumber"] = write_number(stream.entry["end"])
+    return {"ShardId": stream.shard, "SequenceNumberRange": numbers}
+
+
+# -- what is still there -----------------------------------------------------------------------------------------------
+
+
+def first_number(engine: Engine, stream: Stream) -> int:
+    """Return the lowest sequence number from which a stream can be read without missing anything."""
+    return max(int(stream.entry["start"]), last_trimmed(engine, stream.table) + 1)
+
+
+def last_trimmed(engine: Engine, table: Table) -> int:
+    """Return the sequence number of the newest change that streams no longer show; 0 when they show all."""
+    horizon = number_at(engine.now() - DAY)
+    execute, n = engine.store.execute, table.n
+    hidden = execute(f"SELECT seq FROM c{n} WHERE seq < ? ORDER BY seq DESC LIMIT 1", (horizon,)).fetchone()
+    if hidden is not None:
+        return int(hidden[0])
+    removed = execute("SELECT value FROM meta WHERE key = ?", (f"trimmed{n}",)).fetchone()
+    return int(removed[0]) if removed else 0
+
+
+def is_forgotten(entry: Wire, now: int) -> bool:
+    """Tell whether a stream was closed more than a day ago."""
+    return entry.get("end") is not None and entry["closed"] < now - DAY
+
+
+def trim(engine: Engine) -> bool:
+    """Remove a slice of the log that nobody may read any more; tell whether there may be more."""
+    tables = [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
+    return any([_trim_table(engine, table) for table in tables if has_log(table)])
+
+
+def has_log(table: Table) -> bool:
+    """Tell whether a table has a change log, if only one that nothing is added to any more."""
+    return table.logged or bool(table.definition.get("streams")) or "pitr" in table.definition
+
+
+def _trim_table(engine: Engine, table: Table) -> bool:
+    horizon, n = number_at(engine.now() - retention(table)), table.n
+    execute = engine.store.execute
+    old = f"SELECT seq FROM c{n} WHERE seq < ? ORDER BY seq LIMIT {ROWS_PER_TRIM}"
+    newest = execute(f"SELECT max(seq) FROM ({old})", (horizon,)).fetchone()
+    if newest is None or newest[0] is None:
+        _forget_closed(engine, table)
+        return False
+    engine.transact()
+    engine.written += 1
+    execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"trimmed{n}", newest[0]))
+    execute(f"DELETE FROM c{n} WHERE seq <= ?", newest)
+    return engine.store.connection.changes() == ROWS_PER_TRIM
+
+
+def retention(table: Table) -> int:
+    """Return how long, in ms, a table's changes are kept."""
+    recovery = table.definition.get("pitr")
+    return max(DAY, recovery["days"] * DAY if recovery else 0)
+
+
+def _forget_closed(engine: Engine, table: Table) -> None:
+    """Drop streams that were closed more than a day ago and, after the last of them, a deleted table."""
+    streams = table.definition.get("streams") or []
+    kept = [entry for entry in streams if not is_forgotten(entry, engine.now())]
+    if len(kept) == len(streams):
+        return
+    engine.transact()
+    table.definition["streams"] = kept
+    if not kept and table.n in engine.catalog.retired:
+        engine.catalog.forget(table)
+        engine.store.execute("DELETE FROM meta WHERE key = ?", (f"trimmed{table.n}",))
+    else:
+        engine.catalog.save(table)

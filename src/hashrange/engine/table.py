@@ -1,0 +1,244 @@
+"""Table and Index: a definition in the form the read and write paths use (key codecs, projections, SQL texts).
+
+Definitions are the catalog's; which requests may change them is `engine.definition`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
+from hashrange.core.values import P1, Item, Value, settle, utf8_length
+from hashrange.engine.sql import Statements
+
+Wire = dict[str, Any]
+
+MISMATCH = "The provided key element does not match the schema"
+KINDS = {"S": "string", "B": "binary"}
+
+
+class SchemaMismatch(ValidationException, wire_name="ValidationException"):
+    """A key or index key of another type than the schema's; inside a transaction a reason to cancel it."""
+
+
+class Index:
+    """A secondary index: where its key stands (the slot) and what its entries hold."""
+
+    __slots__ = (
+        "codec", "definition", "is_global", "item_count", "keeps_all", "name", "names", "projected", "size_bytes",
+        "slot", "table_keys",
+    )  # fmt: skip
+
+    def __init__(self, definition: Wire, types: dict[str, str], table_codec: KeyCodec, *, is_global: bool) -> None:
+        self.definition = definition
+        self.name: str = definition["IndexName"]
+        self.slot: int = definition["slot"]
+        self.is_global = is_global
+        self.codec = make_codec(definition["KeySchema"], types)
+        self.table_keys = tuple(attribute.name for attribute in table_codec.attributes)
+        self.names = tuple(dict.fromkeys((*(a.name for a in self.codec.attributes), *self.table_keys)))
+        projection = definition["Projection"]
+        self.keeps_all = projection["ProjectionType"] == "ALL"
+        self.projected = frozenset((*self.names, *projection.get("NonKeyAttributes", ())))
+        self.item_count = 0
+        self.size_bytes = 0
+
+    @property
+    def backfilling(self) -> bool:
+        """Tell whether items from before the index still have to be put into it."""
+        return "backfill" in self.definition
+
+    @property
+    def keys_only(self) -> bool:
+        """Tell whether entries hold keys alone, so that an unmoved entry is an unchanged one."""
+        return not self.keeps_all and len(self.projected) == len(self.names)
+
+    def project(self, item: Item) -> Item:
+        """Return the entry that the index holds for an item."""
+        if self.keeps_all:
+            return item
+        projected = self.projected
+        return {name: value for name, value in item.items() if name in projected}
+
+    def measure(self, item: Item, size: int) -> int:
+        """Return the size of the entry for an item of that size."""
+        return size if self.keeps_all else measure(self.project(item))
+
+
+class Table:
+    """A table as the read and write paths see it."""
+
+    __slots__ = (
+        "codec", "definition", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count", "key_names",
+        "logged", "n", "name", "size_bytes", "sql",
+    )  # fmt: skip
+
+    def __init__(self, n: int, definition: Wire) -> None:
+        self.n = n
+        self.item_count = 0
+        self.size_bytes = 0
+        self.indexes: tuple[Index, ...] = ()
+        self.load(definition)
+
+    def load(self, definition: Wire) -> None:
+        """Take over a changed definition, keeping the counters."""
+        self.definition = definition
+        self.name: str = definition["TableName"]
+        types = {entry["AttributeName"]: entry["AttributeType"] for entry in definition["AttributeDefinitions"]}
+        self.codec = make_codec(definition["KeySchema"], types)
+        self.key_names = tuple(attribute.name for attribute in self.codec.attributes)
+        self.hash_name = self.key_names[0]
+        counted = {index.name: (index.item_count, index.size_bytes) for index in self.indexes}
+        self.indexes = tuple(self._make_indexes(definition, types))
+        for index in self.indexes:
+            index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
+        self.indexes_by_name = {index.name: index for index in self.indexes}
+        self.expires_by: str | None = (definition.get("ttl") or {}).get("attribute")
+        self.logged = self.stream is not None or definition.get("pitr") is not None
+        self.sql = Statements(self.n, tuple(index.slot for index in self.indexes), expires=self.expires_by is not None)
+
+    def _make_indexes(self, definition: Wire, types: dict[str, str]) -> list[Index]:
+        local = definition.get("LocalSecondaryIndexes") or ()
+        everywhere = definition.get("GlobalSecondaryIndexes") or ()
+        made = [Index(entry, types, self.codec, is_global=False) for entry in local]
+        return made + [Index(entry, types, self.codec, is_global=True) for entry in everywhere]
+
+    @property
+    def arn(self) -> str:
+        """Return the table's ARN."""
+        return str(self.definition["arn"])
+
+    @property
+    def stream(self) -> Wire | None:
+        """Return the stream that is enabled now."""
+        streams = self.definition.get("streams")
+        return streams[-1] if streams and streams[-1].get("end") is None else None
+
+    @property
+    def has_local_indexes(self) -> bool:
+        """Tell whether the table has item collections (local secondary indexes)."""
+        return bool(self.indexes) and not self.indexes[0].is_global
+
+    def key_of_item(self, item: Item) -> bytes:
+        """Return the key of an item to be put, or raise what a put answers."""
+        key = self.codec.encode(item)
+        if key is None:
+            refuse_item_key(self.codec, item)
+            raise SchemaMismatch(MISMATCH)
+        return key
+
+    def key_of(self, key: Item) -> bytes:
+        """Return a given key as bytes, or raise what a key that does not fit the schema answers."""
+        if len(key) == len(self.key_names):
+            encoded = self.codec.encode(key)
+            if encoded is not None:
+                return encoded
+        refuse_key(self.codec, key)
+        raise SchemaMismatch(MISMATCH)
+
+    def key_item(self, item: Item) -> Item:
+        """Return the key attributes of an item."""
+        return {name: item[name] for name in self.key_names}
+
+    def slots_of(self, item: Item) -> list[bytes | None]:
+        """Return the key of an item in each index; None where it is not in it."""
+        return [index.codec.encode(item) for index in self.indexes]
+
+    def check_index_keys(self, item: Item, slots: Sequence[bytes | None]) -> None:
+        """Raise when an item is in an index's way: it has the key attribute, but with a value no key can have."""
+        absent = [index for index, slot in zip(self.indexes, slots, strict=True) if slot is None]
+        for index in sorted(absent, key=lambda index: index.name):
+            for attribute in index.codec.attributes:
+                value = item.get(attribute.name)
+                if value is not None:
+                    check_index_value(index, attribute, value)
+
+    def expiry_of(self, item: Item) -> int | None:
+        """Return when an item expires, in whole seconds; None when it never does."""
+        value = item.get(self.expires_by) if self.expires_by else None
+        number = value.get("N") if value else None
+        return None if number is None or len(number) > 18 else int(number.partition(".")[0])
+
+
+def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:
+    """Return the codec of a KeySchema."""
+    sides: dict[str, list[Attribute]] = {"HASH": [], "RANGE": []}
+    for element in schema:
+        name = element["AttributeName"]
+        sides[element["KeyType"]].append(Attribute(name, types[name]))
+    return KeyCodec(tuple(sides["HASH"]), tuple(sides["RANGE"]))
+
+
+def measure(item: Item) -> int:
+    """Return the size of a canonical item."""
+    return sum(utf8_length(name) + settle(value, 1) for name, value in item.items())
+
+
+def refuse_item_key(codec: KeyCodec, item: Item) -> None:
+    """Raise what a put answers when the item's key attributes cannot be its key."""
+    for attribute in codec.attributes:
+        value = item.get(attribute.name)
+        if value is None:
+            raise SchemaMismatch(f"{P1}Missing the key {attribute.name} in the item")
+        if attribute.tag not in value:
+            actual = next(iter(value))
+            raise SchemaMismatch(
+                f"{P1}Type mismatch for key {attribute.name} expected: {attribute.tag} actual: {actual}"
+            )
+    check_key_contents(codec, item)
+
+
+def refuse_key(codec: KeyCodec, key: Item) -> None:
+    """Raise what a key that does not fit the schema answers."""
+    attributes = codec.attributes
+    if len(key) != len(attributes) or any(a.tag not in key.get(a.name, {}) for a in attributes):
+        raise SchemaMismatch(MISMATCH)
+    check_key_contents(codec, key)
+
+
+def check_key_contents(codec: KeyCodec, item: Item) -> None:
+    """Raise for key values of the right type that are empty or too long."""
+    for attribute in codec.attributes:
+        if not item[attribute.name][attribute.tag]:
+            raise ValidationException(empty_key_text(attribute))
+    if sum(_length(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
+        raise ValidationException(f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes")
+    if sum(_length(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
+        raise ValidationException(f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+
+
+def empty_key_text(attribute: Attribute) -> str:
+    """Return the text that refuses an empty key value."""
+    return (
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
+        f"{KINDS[attribute.tag]} value. Key: {attribute.name}"
+    )
+
+
+def check_index_value(index: Index, attribute: Attribute, value: Value) -> None:
+    """Raise when a value cannot be part of an index key."""
+    if attribute.tag not in value:
+        raise SchemaMismatch(
+            f"{P1}Type mismatch for Index Key {attribute.name} Expected: {attribute.tag} "
+            f"Actual: {next(iter(value))} IndexName: {index.name}"
+        )
+    if not value[attribute.tag]:
+        raise ValidationException(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
+            f"The AttributeValue for a key attribute cannot contain an empty {KINDS[attribute.tag]} value. "
+            f"IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    _check_index_length(index, attribute, value)
+
+
+def _check_index_length(index: Index, attribute: Attribute, value: Value) -> None:
+    if attribute in index.codec.hashes and _length(value) > HASH_LIMIT:
+        raise ValidationException(f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes")
+    if attribute in index.codec.ranges and _length(value) > RANGE_LIMIT:
+        raise ValidationException(f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+
+
+def _length(value: Value) -> int:
+    return settle(value, 1)

@@ -1,0 +1,192 @@
+"""All-or-nothing writes: what TransactWriteItems and ExecuteTransaction share.
+
+Drafts are resolved and checked one by one in request order; nothing is written unless every one of them holds.
+Tokens make a repeated request answer without being executed again, for ten minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    IdempotentParameterMismatchException,
+    ServiceError,
+    TransactionCanceledException,
+    ValidationException,
+)
+from hashrange.engine import write
+from hashrange.engine.action import Action, Draft
+from hashrange.engine.capacity import Cost, collection_metrics, read_units, write_units
+from hashrange.engine.table import SchemaMismatch
+from hashrange.engine.write import Change, Image, Row
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+TOKEN_LIFE = 10 * 60 * 1000
+SIZE_LIMIT = 4 * 1024 * 1024
+TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"
+TWICE = "Transaction request cannot include multiple operations on one item"
+NO_REASON = {"Code": "None"}
+MISMATCHED_TOKEN = (
+    "The provided idempotency token is already in use, and the parameters of this request differ from the first one's"  # noqa: S105
+)
+
+
+class Step:
+    """One member of a transaction on its way: its action, its row, and what it will store."""
+
+    __slots__ = ("action", "image", "row")
+
+    def __init__(self, action: Action, row: Row | None, image: Image | None) -> None:
+        self.action = action
+        self.row = row
+        self.image = image
+
+
+def run_transaction(engine: Engine, drafts: Sequence[Draft]) -> list[Change]:
+    """Execute all drafts or none; returns what each changed, in request order."""
+    actions = resolve_all(engine, drafts)
+    steps = check_all(engine, actions)
+    return [_apply(engine, step) for step in steps]
+
+
+def resolve_all(engine: Engine, drafts: Sequence[Draft]) -> list[Action]:
+    """Find every draft's table and key; a key that does not fit the schema cancels the transaction."""
+    actions: list[Action] = []
+    mismatch: tuple[int, SchemaMismatch] | None = None
+    for position, draft in enumerate(drafts):
+        try:
+            actions.append(draft.resolve(engine))
+        except SchemaMismatch as refusal:
+            mismatch = mismatch or (position, refusal)
+    seen = {(action.table.n, action.key) for action in actions}
+    if len(seen) != len(actions):
+        raise ValidationException(TWICE)
+    if mismatch is not None:
+        raise cancel(len(drafts), {mismatch[0]: reason_for(mismatch[1])})
+    return actions
+
+
+def check_all(engine: Engine, actions: Sequence[Action]) -> list[Step]:
+    """Check every condition and make every image; cancel with a reason per action otherwise."""
+    steps: list[Step] = []
+    reasons: dict[int, Wire] = {}
+    for position, action in enumerate(actions):
+        row = write.load(engine, action.table, action.key)
+        try:
+            action.check(row)
+            image = action.outcome(row) if action.outcome else None
+        except ValidationException as refusal:
+            raise cancel(len(actions), {position: reason_for(refusal)}) from None
+        except (ConditionalCheckFailedException, DuplicateItemException) as refusal:
+            reasons[position] = reason_for(refusal)
+            continue
+        steps.append(Step(action, row, image))
+    if reasons:
+        raise cancel(len(actions), reasons)
+    return steps
+
+
+def _apply(engine: Engine, step: Step) -> Change:
+    action = step.action
+    if action.outcome is None:  # a condition check leaves the item as it is
+        return Change(action.table, action.key, step.row, None)
+    return write.apply(engine, action.table, action.key, step.row, step.image)
+
+
+def reason_for(refusal: ServiceError) -> Wire:
+    """Return a refusal as the reason for cancelling a transaction."""
+    codes: dict[type[ServiceError], str] = {
+        ConditionalCheckFailedException: "ConditionalCheckFailed",
+        DuplicateItemException: "DuplicateItem",
+    }
+    code = codes.get(type(refusal), "ValidationError")
+    return {"Code": code, "Message": refusal.message, **refusal.members}
+
+
+def cancel(count: int, reasons: dict[int, Wire]) -> TransactionCanceledException:
+    """Return the cancellation of a transaction with so many members."""
+    return TransactionCanceledException([reasons.get(position, NO_REASON) for position in range(count)])
+
+
+# -- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def digest_request(request: Wire) -> bytes:
+    """Return what identifies a request under a token: everything but the token and the detail of the answer."""
+    told = {k: v for k, v in request.items() if k not in ("ClientRequestToken", "ReturnConsumedCapacity")}
+    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def find_replay(engine: Engine, operation: str, request: Wire, digest: bytes) -> list[list[Any]] | None:
+    """Return what an earlier request with this token touched, or None when there was none."""
+    token = request.get("ClientRequestToken")
+    if token is None:
+        return None
+    engine.store.execute("DELETE FROM token WHERE at < ?", (engine.now() - TOKEN_LIFE,))
+    found = engine.store.execute(
+        "SELECT digest, answer FROM token WHERE token = ?", (f"{operation}:{token}",)
+    ).fetchone()
+    if found is None:
+        return None
+    if found[0] != digest:
+        raise IdempotentParameterMismatchException(MISMATCHED_TOKEN)
+    touched: list[list[Any]] = orjson.loads(found[1])
+    return touched
+
+
+def keep_token(engine: Engine, operation: str, request: Wire, digest: bytes, touched: list[list[Any]]) -> None:
+    """Remember that a token was used, by which request, and what that touched."""
+    token = request.get("ClientRequestToken")
+    if token is not None:
+        engine.written += 1
+        engine.store.execute(
+            "INSERT INTO token (token, digest, at, answer) VALUES (?, ?, ?, ?)",
+            (f"{operation}:{token}", digest, engine.now(), orjson.dumps(touched)),
+        )
+
+
+# -- what it cost -----------------------------------------------------------------------------------------------------
+
+
+def image_size(change: Change) -> int:
+    """Return the larger of the two sizes that a change had to do with."""
+    return max(change.old.size if change.old else 0, change.new.size if change.new else 0)
+
+
+def write_costs(names: Sequence[str], changes: Sequence[Change], checks: Sequence[bool]) -> list[Cost]:
+    """Return what a transaction consumed, a cost per table; condition checks cost as much as a write."""
+    costs: dict[str, Cost] = {}
+    for name, change, is_check in zip(names, changes, checks, strict=True):
+        cost = costs.setdefault(name, Cost(name, "Write"))
+        if is_check:
+            cost.add_table(2 * write_units(change.old.size if change.old else 0))
+        else:
+            cost.add_write(change, factor=2)
+    return list(costs.values())
+
+
+def replay_costs(touched: Sequence[Sequence[Any]]) -> list[Cost]:
+    """Return what a repeated transaction consumes: a read of everything it had written."""
+    costs: dict[str, Cost] = {}
+    for name, size in touched:
+        costs.setdefault(name, Cost(name, "Read")).add_table(read_units(size, consistent=True, transactional=True))
+    return list(costs.values())
+
+
+def collect_metrics(names: Sequence[str], changes: Sequence[Change]) -> dict[str, list[Wire]]:
+    """Return the ItemCollectionMetrics of several writes, by table."""
+    collected: dict[str, list[Wire]] = {}
+    for name, change in zip(names, changes, strict=True):
+        metrics = collection_metrics(change.table, change)
+        if metrics is not None and metrics not in collected.setdefault(name, []):
+            collected[name].append(metrics)
+    return collected

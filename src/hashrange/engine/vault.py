@@ -1,0 +1,193 @@
+"""Where backups are kept: made, found, removed, expired. Their rows are copies (`engine.capture`).
+
+A backup has its own copy of the table's definition, so it outlives the table. When a table with point-in-time recovery
+is deleted, its rows stay where they are as a system backup, for 35 days.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import (
+    AccessDeniedException,
+    BackupInUseException,
+    BackupNotFoundException,
+    StorageError,
+    ValidationException,
+)
+from hashrange.engine import capture
+from hashrange.engine.backup import AVAILABLE, CREATING, SYSTEM, USER, Backup
+from hashrange.engine.recovery import show_moment
+from hashrange.engine.streams import DAY
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+Wire = dict[str, Any]
+
+logger = logging.getLogger("hashrange")
+KEPT_DAYS = 35
+ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+)/backup/(\d{14}-[0-9a-f]{8})")
+
+
+def create_backup(engine: Engine, table: Table, name: str) -> Backup:
+    """Back a table up: at once when that is quick, else as of now, while requests go on."""
+    now = engine.now()
+    identity = f"{now:014d}-{secrets.token_hex(4)}"
+    backup = _compose(table, name, identity, now, USER)
+    _save(engine, backup)
+    _fill(engine, backup, table)
+    return backup
+
+
+def _fill(engine: Engine, backup: Backup, table: Table) -> None:
+    rows, file = capture.rows_now(table), f"{backup.identity}.db"
+    if engine.store.in_memory:
+        _complete(engine, backup, capture.copy_to_table(engine, rows))
+    elif capture.count_small(engine, rows):
+        _complete(engine, backup, capture.copy_to_file(engine, rows, file))
+    else:
+        engine.captures.start(rows, file, lambda failure: _conclude(engine, backup, {"file": file}, failure))
+
+
+def _conclude(engine: Engine, backup: Backup, place: capture.Place, failure: StorageError | None) -> None:
+    """Take note of how the writing of a large backup went; it may have been rolled back, hence unheard of."""
+    if _load(engine, backup.arn) is None:
+        capture.discard_place(engine, place)
+    elif failure is None:
+        _complete(engine, backup, place)
+    else:
+        logger.error("Backup %s was given up. %s", backup.arn, failure)
+        _remove(engine, backup)
+
+
+def _complete(engine: Engine, backup: Backup, place: capture.Place) -> None:
+    _save(engine, Backup(backup.arn, backup.name, backup.created, backup.details | {"status": AVAILABLE, "place": place}))
+
+
+def keep_deleted(engine: Engine, table: Table) -> None:
+    """Keep the rows of a table that is being deleted, where they are, as its system backup."""
+    now = engine.now()
+    backup = _compose(table, f"{table.name}$DeletedTableBackup", f"{now:014d}-00000000", now, SYSTEM)
+    details = {"status": AVAILABLE, "place": {"table": table.n}, "expires": now + KEPT_DAYS * DAY}
+    _save(engine, Backup(backup.arn, backup.name, now, backup.details | details))
+
+
+def _compose(table: Table, name: str, identity: str, now: int, kind: str) -> Backup:
+    details = {
+        "type": kind,
+        "status": CREATING,
+        "definition": table.definition,
+        "items": table.item_count,
+        "bytes": table.size_bytes,
+        "place": None,
+        "expires": None,
+    }
+    return Backup(f"{table.arn}/backup/{identity}", name, now, details)
+
+
+def delete_backup(engine: Engine, backup: Backup) -> None:
+    """Remove a user's backup, unless it is being made or restored from."""
+    if backup.is_system:
+        raise ValidationException(
+            f"Invalid Request: User is not allowed to delete the system backup with arn {backup.arn}. "
+            f"It will automatically expire on {show_moment(backup.details['expires'])}"
+        )
+    if backup.details["status"] == CREATING:
+        raise BackupInUseException(f"Backup is being created: {backup.arn}")
+    if is_being_restored(engine, backup):
+        raise BackupInUseException(f"Backup is being used to restore table: {backup.arn}")
+    _remove(engine, backup)
+
+
+def is_being_restored(engine: Engine, backup: Backup) -> bool:
+    """Tell whether a table is being made from a backup."""
+    restoring = [table.definition.get("restoring") for table in engine.catalog.tables.values()]
+    return any(isinstance(state, dict) and state.get("backup") == backup.arn for state in restoring)
+
+
+def _remove(engine: Engine, backup: Backup) -> None:
+    engine.written += 1
+    engine.store.execute("DELETE FROM backup WHERE arn = ?", (backup.arn,))
+    if backup.details["place"] is not None:
+        capture.discard_place(engine, backup.details["place"])
+
+
+def expire(engine: Engine) -> None:
+    """Remove system backups that are past their time."""
+    for backup in _load_all(engine):
+        if backup.ends_by(engine.now()) and not is_being_restored(engine, backup):
+            engine.transact()
+            _remove(engine, backup)
+
+
+def resume(engine: Engine) -> None:
+    """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
+    engine.store.remove_partial_copies()
+    for backup in _load_all(engine):
+        if backup.details["status"] != CREATING:
+            continue
+        engine.transact()
+        table = engine.catalog.get(backup.definition["TableName"])
+        if table is not None and table.definition["TableId"] == backup.definition["TableId"]:
+            _fill(engine, backup, table)
+        else:
+            logger.error("Backup %s was given up. Its table was deleted before it was complete.", backup.arn)
+            _remove(engine, backup)
+
+
+# -- finding -----------------------------------------------------------------------------------------------------------
+
+
+def find_backup(engine: Engine, arn: str) -> Backup:
+    """Return a backup by its ARN, whatever region that names, or raise that there is none."""
+    match = ARN.fullmatch(arn)
+    if match is None:
+        raise ValidationException("Invalid Backup ARN")
+    partition, service, _region, account, name, identity = match.groups()
+    if (partition, service) != ("aws", "dynamodb"):
+        raise ValidationException("BackupArn is not valid")
+    settings = engine.settings
+    if account != settings.account:
+        raise AccessDeniedException("Access is denied")
+    backup = _load(engine, f"arn:aws:dynamodb:{settings.region}:{account}:table/{name}/backup/{identity}")
+    if backup is None or backup.ends_by(engine.now()) or not _is_kept(engine, backup):
+        raise BackupNotFoundException(f"Backup not found: {arn}")
+    return backup
+
+
+def _is_kept(engine: Engine, backup: Backup) -> bool:
+    place = backup.details["place"] or {}
+    return "file" not in place or engine.store.has_copy(place["file"])  # files can be moved away
+
+
+def list_backups(engine: Engine) -> list[Backup]:
+    """Return all backups in the order they were made."""
+    shown = [backup for backup in _load_all(engine) if not backup.ends_by(engine.now())]
+    return sorted(shown, key=lambda backup: (backup.identity, backup.arn))
+
+
+def _load(engine: Engine, arn: str) -> Backup | None:
+    found = engine.store.execute("SELECT arn, name, created, details FROM backup WHERE arn = ?", (arn,)).fetchone()
+    return Backup(*found[:3], orjson.loads(found[3])) if found else None
+
+
+def _load_all(engine: Engine) -> list[Backup]:
+    rows = engine.store.execute("SELECT arn, name, created, details FROM backup").fetchall()
+    return [Backup(*row[:3], orjson.loads(row[3])) for row in rows]
+
+
+def _save(engine: Engine, backup: Backup) -> None:
+    engine.written += 1
+    engine.store.execute(
+        "INSERT OR REPLACE INTO backup (arn, name, created, details) VALUES (?, ?, ?, ?)",
+        (backup.arn, backup.name, backup.created, orjson.dumps(backup.details)),
+    )
+
+

@@ -1,0 +1,169 @@
+"""THE write path: every put, update, delete, batch, transaction, statement, expiry and restore ends in `apply`.
+
+Callers check everything first (`prepare` raises what the service would answer), then apply; nothing is checked after
+the first row is written. One call changes the row, its index slots, the counters and the change log together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from hashrange.core.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.core.values import Item
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+    from hashrange.expr.request import Test
+
+ITEM_LIMIT = 409_600
+PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+CALLER, SWEEPER = 0, 1
+
+
+class Row:
+    """An item as it is stored; decoded only when someone looks inside."""
+
+    __slots__ = ("_item", "body", "columns", "id", "size")
+
+    def __init__(self, identity: int, size: int, body: bytes, columns: tuple[object, ...]) -> None:
+        self.id = identity
+        self.size = size
+        self.body = body
+        self.columns = columns  # what its index slots (and expiry) hold, in the order of `Statements.columns`
+        self._item: Item | None = None
+
+    @property
+    def item(self) -> Item:
+        """Return the item; not to be changed."""
+        if self._item is None:
+            self._item = orjson.loads(self.body)
+        return self._item
+
+
+class Image:
+    """An item about to be stored: checked, measured, with its index keys."""
+
+    __slots__ = ("body", "columns", "item", "size")
+
+    def __init__(self, item: Item, size: int, columns: tuple[object, ...]) -> None:
+        self.item = item
+        self.size = size
+        self.body = orjson.dumps(item)
+        self.columns = columns
+
+
+class Change:
+    """What a write did to one item; what capacity, answers and streams are made from."""
+
+    __slots__ = ("key", "new", "old", "table")
+
+    def __init__(self, table: Table, key: bytes, old: Row | None, new: Image | None) -> None:
+        self.table = table
+        self.key = key
+        self.old = old
+        self.new = new
+
+
+def load(engine: Engine, table: Table, key: bytes) -> Row | None:
+    """Return the stored row of a key."""
+    found = engine.store.execute(table.sql.select, (key,)).fetchone()
+    return None if found is None else Row(found[0], found[1], found[2], found[3:])
+
+
+def prepare(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
+    """Return an item ready to be stored; unless `checked`, raise for index keys that no index can hold."""
+    columns: list[object] = [table.expiry_of(item)] if table.expires_by else []
+    if table.indexes:
+        slots = table.slots_of(item)
+        if not checked and None in slots:
+            table.check_index_keys(item, slots)
+        columns += slots
+    return Image(item, size, tuple(columns))
+
+
+def check_put_size(size: int) -> None:
+    """Raise when an item is too large to be put."""
+    if size > ITEM_LIMIT:
+        raise ValidationException(PUT_TOO_LARGE)
+
+
+def check_condition(test: Test | None, row: Row | None, *, return_item: bool) -> None:
+    """Raise ConditionalCheckFailedException, with the item when asked for, unless the test holds."""
+    if test is not None and not test({} if row is None else row.item):
+        if return_item and row is not None:
+            raise ConditionalCheckFailedException(Item=row.item)
+        raise ConditionalCheckFailedException
+
+
+def apply(engine: Engine, table: Table, key: bytes, old: Row | None, new: Image | None, actor: int = CALLER) -> Change:
+    """Store (or, with no image, remove) the item of a key; a write that changes nothing leaves no trace."""
+    change = Change(table, key, old, new)
+    if new is None:
+        if old is not None:
+            _remove(engine, table, key, old, actor)
+        return change
+    if old is None:
+        _insert(engine, table, key, new, actor)
+    elif old.body != new.body:
+        _replace(engine, table, key, old, new, actor)
+    return change
+
+
+def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) -> None:
+    engine.written += 1
+    engine.store.execute(table.sql.insert, (key, new.size, new.body, *new.columns))
+    _count(engine, table, None, new)
+    if table.logged:
+        _log(engine, table, key, None, new.body, actor)
+
+
+def _replace(engine: Engine, table: Table, key: bytes, old: Row, new: Image, actor: int) -> None:
+    if table.logged and old.size == new.size and old.item == new.item:
+        return  # the same attributes in another order
+    engine.written += 1
+    changed, values = 0, [new.size, new.body]
+    if old.columns != new.columns:
+        for at, value in enumerate(new.columns):
+            if value != old.columns[at]:
+                changed |= 1 << at
+                values.append(value)
+    engine.store.execute(table.sql.update(changed), (*values, old.id))
+    _count(engine, table, old, new)
+    if table.logged:
+        _log(engine, table, key, old.body, new.body, actor)
+
+
+def _remove(engine: Engine, table: Table, key: bytes, old: Row, actor: int) -> None:
+    engine.written += 1
+    engine.store.execute(table.sql.delete, (old.id,))
+    _count(engine, table, old, None)
+    if table.logged:
+        _log(engine, table, key, old.body, None, actor)
+
+
+def _log(engine: Engine, table: Table, key: bytes, old: bytes | None, new: bytes | None, actor: int) -> None:
+    engine.store.execute(table.sql.log, (engine.next_sequence(), engine.now(), key, old, new, actor))
+
+
+def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> None:
+    """Keep the counters of the table and its indexes exact."""
+    table.item_count += (new is not None) - (old is not None)
+    table.size_bytes += (new.size if new else 0) - (old.size if old else 0)
+    engine.catalog.touch(table)
+    first = 1 if table.expires_by else 0
+    for at, index in enumerate(table.indexes, first):
+        before = old.columns[at] if old else None
+        after = new.columns[at] if new else None
+        if before is None and after is None:
+            continue
+        index.item_count += (after is not None) - (before is not None)
+        if before == after and index.keys_only:
+            continue
+        if after is not None and new is not None:
+            index.size_bytes += index.measure(new.item, new.size)
+        if before is not None and old is not None:
+            index.size_bytes -= old.size if index.keeps_all else index.measure(old.item, old.size)

@@ -1,0 +1,224 @@
+"""Key conditions: the few forms a condition may have when it says which items a query reads.
+
+`compile_key_condition` refuses every other form; `check_key_condition` holds what is left against the key of a table or
+an index, whose partition and sort key may have up to four attributes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, cast
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
+from hashrange.core.values import P1, Value, decode_binary, utf8_length
+from hashrange.expr.clause import Values, fetch_constant
+from hashrange.expr.fault import Fault
+from hashrange.expr.nodes import (
+    And,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Membership,
+    Not,
+    Or,
+    Path,
+    children_of,
+)
+from hashrange.expr.order import MIRRORED, tag_of
+
+KeyAttribute: TypeAlias = tuple[str, str]
+Fetch: TypeAlias = Callable[[Values], Value]
+
+INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
+WRONG_TYPE = f"{P1}Condition parameter type does not match schema type"
+NOT_SUPPORTED = "Query key condition not supported"
+NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
+HASH_TOO_LONG = f"{P1}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
+RANGE_TOO_LONG = f"{P1}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
+
+
+class Clause(NamedTuple):
+    """What a key condition asks of one attribute; the attribute stands on the left of the operator."""
+
+    attribute: str
+    operator: str
+    operands: tuple[Value, ...]
+
+
+class KeyCondition(NamedTuple):
+    """The clauses of a key condition, in the order written."""
+
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKeyCondition:
+    """A key condition that lacks only the values of its placeholders."""
+
+    clauses: tuple[tuple[str, str, tuple[Fetch, ...]], ...]
+
+    def bind(self, values: Values) -> KeyCondition:
+        """Return the key condition for a request's values."""
+        return KeyCondition(
+            tuple(
+                [
+                    Clause(attribute, operator, tuple([fetch(values) for fetch in fetches]))
+                    for attribute, operator, fetches in self.clauses
+                ]
+            )
+        )
+
+
+def compile_key_condition(condition: Condition) -> CompiledKeyCondition:
+    """Return a resolved condition as a key condition, or raise Fault for the first part that cannot be in one."""
+    clauses: dict[str, tuple[str, str, tuple[Fetch, ...]]] = {}
+    for part in _parts_of(condition):
+        attribute = _check_part(part)
+        if attribute in clauses:
+            raise Fault("KeyConditionExpressions must only contain one condition per key")
+        clauses[attribute] = (attribute, _operator_of(part), _fetches_of(part))
+    return CompiledKeyCondition(tuple(clauses.values()))
+
+
+def _parts_of(condition: Condition) -> Iterator[Condition]:
+    """Yield what AND joins, left to right."""
+    stack = [condition]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, And):
+            stack.extend(reversed(current.operands))
+        else:
+            yield current
+
+
+def _name_of(part: Condition) -> str:
+    match part:
+        case Comparison():
+            return part.operator
+        case Call():
+            return part.function
+        case Between():
+            return "BETWEEN"
+        case Membership():
+            return "IN"
+        case Not() | Or() | And():
+            return type(part).__name__.upper()
+
+
+def _check_part(part: Condition) -> str:
+    """Return the attribute that a part is about, or raise Fault."""
+    name = _name_of(part)
+    if name not in INDEXABLE:
+        raise Fault(f"Invalid operator used in KeyConditionExpression: {name}")
+    operands = children_of(part)
+    if name in {"BETWEEN", "begins_with"} and not isinstance(operands[0], Path):
+        raise _invalid(f"{name} operator must have the key attribute as its first operand")
+    attribute = ""
+    for operand in operands:
+        if isinstance(operand, Call):
+            raise Fault("KeyConditionExpressions cannot contain nested operations")
+        if isinstance(operand, Path):
+            if attribute:
+                raise _invalid("Multiple attribute names used in one condition")
+            if len(operand.elements) > 1:
+                raise Fault("KeyConditionExpressions cannot have conditions on nested attributes")
+            attribute = cast("str", operand.elements[0])
+    if not attribute:
+        raise _invalid("No key attribute specified")
+    return attribute
+
+
+def _invalid(problem: str) -> Fault:
+    return Fault(f"Invalid condition in KeyConditionExpression: {problem}")
+
+
+def _operator_of(part: Condition) -> str:
+    name = _name_of(part)
+    return name if isinstance(children_of(part)[0], Path) else MIRRORED[name]
+
+
+def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
+    fetches = [fetch_constant(operand) for operand in children_of(part)]
+    return tuple(fetch for fetch in fetches if fetch is not None)
+
+
+def check_key_condition(
+    condition: KeyCondition, hashes: Sequence[KeyAttribute], ranges: Sequence[KeyAttribute]
+) -> tuple[list[Value], list[Clause]]:
+    """Return the values of the partition key and the clauses on the sort key, each in the key's order, or refuse.
+
+    The key is given as (name, type) pairs.
+    """
+    given = {clause.attribute: clause for clause in condition.clauses}
+    if len(given) > len(hashes) + len(ranges):
+        raise ValidationException(
+            f"The number of query conditions ({len(given)}) exceeds "
+            f"the number of key attributes defined in the schema ({len(hashes) + len(ranges)})"
+        )
+    values = [_check_hash(given.get(name), name, tag, hashes) for name, tag in hashes]
+    clauses = _check_ranges(given, len(given) - len(hashes), ranges)
+    if sum(map(_length_of, values)) > HASH_LIMIT:
+        raise ValidationException(HASH_TOO_LONG)
+    if sum(max(map(_length_of, clause.operands)) for clause in clauses) > RANGE_LIMIT:
+        raise ValidationException(RANGE_TOO_LONG)
+    return values, clauses
+
+
+def _check_hash(clause: Clause | None, name: str, tag: str, hashes: Sequence[KeyAttribute]) -> Value:
+    several = len(hashes) > 1
+    if clause is None:
+        raise ValidationException(_need_equality(name) if several else _missed(name))
+    _check_operands(clause, tag)
+    if clause.operator != "=":
+        raise ValidationException(_need_equality(name) if several else NOT_SUPPORTED)
+    return clause.operands[0]
+
+
+def _check_ranges(given: dict[str, Clause], wanted: int, ranges: Sequence[KeyAttribute]) -> list[Clause]:
+    clauses: list[Clause] = []
+    behind: list[str] = []  # attributes that nothing may follow, for want of an equality
+    for name, tag in ranges:
+        clause = given.get(name)
+        if clause is not None:
+            if behind:
+                raise ValidationException(
+                    f"RANGE key attributes {', '.join(behind)} must have equality conditions specified in the query "
+                    f"because a condition is present on key attribute {name}"
+                )
+            _check_operands(clause, tag)
+            clauses.append(clause)
+        if clause is None or clause.operator != "=":
+            behind.append(name)
+    if len(clauses) < wanted:
+        raise ValidationException(_missed(next(name for name, _ in ranges if name not in given)))
+    return clauses
+
+
+def _missed(name: str) -> str:
+    return f"Query condition missed key schema element: {name}"
+
+
+def _need_equality(name: str) -> str:
+    return f"HASH key attributes {name} must have equality conditions specified in the query"
+
+
+def _check_operands(clause: Clause, tag: str) -> None:
+    if clause.operator not in INDEXABLE:
+        raise ValidationException(NOT_INDEXABLE)
+    for operand in clause.operands:
+        if tag not in operand:
+            raise ValidationException(WRONG_TYPE)
+        if not operand[tag]:
+            raise ValidationException(
+                "One or more parameter values are not valid. The AttributeValue for a key attribute "
+                f"cannot contain an empty {'string' if tag == 'S' else 'binary'} value. Key: {clause.attribute}"
+            )
+
+
+def _length_of(value: Value) -> int:
+    tag = tag_of(value)
+    content: str = value[tag]
+    return len(decode_binary(content)) if tag == "B" else utf8_length(content)

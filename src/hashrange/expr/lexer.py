@@ -1,0 +1,89 @@
+"""An expression's text as tokens with their offsets, and the words for one that does not belong where it is."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from hashrange.expr.fault import Fault
+
+TOKEN = re.compile(
+    r"""[ \t\r\n]*(?:
+        (?P<name>[A-Za-z][A-Za-z0-9_]*)
+      | (?P<reference>\#[A-Za-z0-9_]+)
+      | (?P<placeholder>:[A-Za-z0-9_]+)
+      | (?P<index>0|[1-9][0-9]*)
+      | (?P<symbol><>|<=|>=|[=<>+\-()\[\],.])
+      | (?P<bad>.)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+# They are keywords in every kind of expression and in any case, so none of them can name an attribute.
+KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE"})
+END = "end"
+
+
+class Token(NamedTuple):
+    """A piece of the text; a keyword's kind is its upper case, a symbol's the symbol itself."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class Tokens:
+    """The tokens of a text and how far they are read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = [_make_token(match) for match in TOKEN.finditer(text)]
+        self._tokens.append(Token(END, "<EOF>", len(text), len(text)))
+        self._at = 0
+        self.kind = self._tokens[0].kind
+
+    def next_kind(self) -> str:
+        """Return the kind of the token after the current one, which must not be the end."""
+        return self._tokens[self._at + 1].kind
+
+    def take(self) -> Token:
+        """Return the current token and go on to the next."""
+        token = self._tokens[self._at]
+        self._at += 1
+        self.kind = self._tokens[self._at].kind
+        return token
+
+    def accept(self, kind: str) -> bool:
+        """Go on if the current token is of a kind, and say whether it is."""
+        if self.kind != kind:
+            return False
+        self.take()
+        return True
+
+    def expect(self, kind: str) -> str:
+        """Return the text of the current token and go on, or refuse it for being of another kind."""
+        if self.kind != kind:
+            raise self.fault()
+        return self.take().text
+
+    def fault(self) -> Fault:
+        """Return what is wrong: the current token, with the tokens around it as they were written."""
+        token = self._tokens[self._at]
+        start = self._tokens[self._at - 1].start if self._at else token.start
+        end = self._tokens[self._at - 1].end if token.kind == END and self._at else self._end_of_next()
+        return Fault(f'Syntax error; token: "{token.text}", near: "{self._text[start:end]}"')
+
+    def _end_of_next(self) -> int:
+        token = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        return self._tokens[self._at].end if token.kind == END else token.end
+
+
+def _make_token(match: re.Match[str]) -> Token:
+    kind = match.lastgroup
+    assert kind is not None
+    text = match[kind]
+    if kind == "symbol":
+        kind = text
+    elif kind == "name" and text.upper() in KEYWORDS:
+        kind = text.upper()
+    return Token(kind, text, match.start(match.lastgroup or 0), match.end())

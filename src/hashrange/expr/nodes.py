@@ -1,0 +1,264 @@
+"""The syntax tree of all expressions: frozen values that a parser, a legacy parameter or PartiQL can make.
+
+As the parser makes them, a path's `#name` elements and `:value` placeholders are still references; `resolve` replaces
+the names. Trees made by hand hold real names and `Literal` values instead. Walks here keep their own stack, because a
+text of 4096 bytes may nest deeper than Python does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hashrange.core.values import Value
+
+Element: TypeAlias = str | int
+Elements: TypeAlias = tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A document path: an attribute's name, then members of maps (str) and elements of lists (int)."""
+
+    elements: Elements
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A `:name` whose value the request gives."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value that stands in the tree itself, settled."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function and its arguments; an operand or a condition, as the function has it."""
+
+    function: str
+    arguments: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A sum or difference on the right side of SET."""
+
+    operator: str
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two operands and one of `= <> < <= > >=`."""
+
+    operator: str
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """An operand within bounds, both included."""
+
+    operand: Operand
+    low: Operand
+    high: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """An operand equal to one of several: IN."""
+
+    operand: Operand
+    options: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a condition."""
+
+    operand: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of several conditions."""
+
+    operands: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of several conditions."""
+
+    operands: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetAction:
+    """SET path = value."""
+
+    path: Path
+    value: Assigned
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAction:
+    """REMOVE path."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AddAction:
+    """ADD path value."""
+
+    path: Path
+    value: Placeholder | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAction:
+    """DELETE path value."""
+
+    path: Path
+    value: Placeholder | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One SET, REMOVE, ADD or DELETE of an update and its actions, as written."""
+
+    keyword: str
+    actions: tuple[Action, ...]
+
+
+Operand: TypeAlias = Path | Placeholder | Literal | Call
+Assigned: TypeAlias = Operand | Arithmetic
+Clause: TypeAlias = Comparison | Between | Membership | Call
+Condition: TypeAlias = Clause | Not | And | Or
+Action: TypeAlias = SetAction | RemoveAction | AddAction | DeleteAction
+Node: TypeAlias = Condition | Assigned
+
+
+def negate(condition: Condition) -> Condition:
+    """Return the opposite of a condition, never more than two NOTs deep."""
+    if isinstance(condition, Not) and isinstance(condition.operand, Not):
+        return condition.operand
+    return Not(condition)
+
+
+def children_of(node: Node) -> tuple[Node, ...]:
+    """Return what a node is made of, in the order written."""
+    match node:
+        case Call():
+            return node.arguments
+        case And() | Or():
+            return node.operands
+        case Comparison() | Arithmetic():
+            return (node.left, node.right)
+        case Not():
+            return (node.operand,)
+        case Between():
+            return (node.operand, node.low, node.high)
+        case Membership():
+            return (node.operand, *node.options)
+        case _:
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything below it, each before its children, in the order written."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children_of(current)))
+
+
+def walk_inner_first(node: Node) -> Iterator[Node]:
+    """Yield a node and everything below it, each after its children."""
+    stack, order = [node], []
+    while stack:
+        current = stack.pop()
+        order.append(current)
+        stack.extend(children_of(current))
+    return reversed(order)
+
+
+def replace_paths(node: Node, replace: Callable[[Path], Path]) -> Any:
+    """Return a tree of the same form with each of its paths replaced."""
+    done: list[Any] = []
+    for current in walk_inner_first(node):
+        count = len(children_of(current))
+        parts = done[len(done) - count :]
+        del done[len(done) - count :]
+        done.append(replace(current) if isinstance(current, Path) else _rebuild(current, parts))
+    return done[0]
+
+
+def _rebuild(node: Node, parts: list[Any]) -> Node:
+    match node:
+        case Call():
+            return Call(node.function, tuple(parts))
+        case And() | Or():
+            return type(node)(tuple(parts))
+        case Comparison() | Arithmetic():
+            return type(node)(node.operator, *parts)
+        case Not():
+            return Not(*parts)
+        case Between():
+            return Between(*parts)
+        case Membership():
+            return Membership(parts[0], tuple(parts[1:]))
+        case _:
+            return node
+
+
+def conditions_inner_first(condition: Condition) -> Iterator[Condition]:
+    """Yield a condition and those it is put together from, each after its own, left to right."""
+    stack, order = [condition], []
+    while stack:
+        current = stack.pop()
+        order.append(current)
+        match current:
+            case And() | Or():
+                stack.extend(current.operands)
+            case Not():
+                stack.append(current.operand)
+    return reversed(order)
+
+
+def clauses_of(condition: Condition) -> Iterator[Clause]:
+    """Yield the comparisons and function calls that a condition is put together from, left to right."""
+    for found in conditions_inner_first(condition):
+        if not isinstance(found, And | Or | Not):
+            yield found
+
+
+def paths_of(node: Node) -> Iterator[Path]:
+    """Yield the document paths in a tree, in the order written."""
+    return (found for found in walk(node) if isinstance(found, Path))
+
+
+def calls_of(node: Node) -> Iterator[Call]:
+    """Yield the function calls in a tree, outer ones first."""
+    return (found for found in walk(node) if isinstance(found, Call))
+
+
+def path_of(name: str) -> Path:
+    """Return the path of a top-level attribute; a dot in its name is just a character."""
+    return Path((name,))
+
+
+def show_path(path: Path) -> str:
+    """Return a path as error texts write it: `[a, b, [1]]`."""
+    return f"[{', '.join(f'[{element}]' if isinstance(element, int) else element for element in path.elements)}]"

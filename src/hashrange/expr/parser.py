@@ -1,0 +1,346 @@
+"""Texts into syntax trees: conditions, projections, updates. Syntax alone; what a name means is left to `resolve`.
+
+    condition  = or            or = and { OR and }        and = not { AND not }        not = { NOT } primary
+    primary    = "(" or ")" | call | operand comparator operand | operand BETWEEN operand AND operand
+               | operand IN "(" operand { "," operand } ")"
+    operand    = :value | path | call | "(" operand ")"       call = name "(" operand { "," operand } ")"
+    path       = name { "." name | "[" index "]" }
+    update     = section { section }
+    section    = SET path "=" value { "," ... } | REMOVE path { "," ... } | (ADD | DELETE) path :value { "," ... }
+    value      = operand | sum            sum = operand ("+" | "-") operand | "(" sum ")"
+
+Nothing here recurses: parentheses and calls are kept on a list, so that 4096 of them are no danger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from hashrange.core.values import utf8_length
+from hashrange.expr.fault import Fault
+from hashrange.expr.lexer import END, Tokens
+from hashrange.expr.nodes import (
+    Action,
+    AddAction,
+    And,
+    Arithmetic,
+    Assigned,
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    DeleteAction,
+    Element,
+    Membership,
+    Or,
+    Path,
+    Placeholder,
+    RemoveAction,
+    Section,
+    SetAction,
+    negate,
+)
+
+LONGEST = 4096
+MOST_OPERATORS = 300
+COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+# The parameters whose refusal of a long text says how long it is.
+SIZE_TOLD = frozenset({"ConditionExpression", "FilterExpression"})
+
+Part = TypeVar("Part")
+Written: TypeAlias = Path | Placeholder | Call  # the operands that a text can have
+Term: TypeAlias = Condition | Written
+
+
+@dataclass(slots=True)
+class _Group:
+    """A pair of parentheses in a condition, or the whole text, as far as it is read."""
+
+    alternatives: list[Condition] = field(default_factory=list)
+    conjuncts: list[Condition] = field(default_factory=list)
+    negations: int = 0
+
+    @property
+    def is_fresh(self) -> bool:
+        return not (self.negations or self.conjuncts or self.alternatives)
+
+    def add(self, condition: Condition) -> None:
+        for _ in range(self.negations):
+            condition = negate(condition)
+        self.negations = 0
+        self.conjuncts.append(condition)
+
+    def start_alternative(self) -> None:
+        self.alternatives.append(_join(And, self.conjuncts))
+        self.conjuncts = []
+
+    def finish(self) -> Condition:
+        self.start_alternative()
+        return _join(Or, self.alternatives)
+
+
+def _join(make: type[And | Or], conditions: list[Condition]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else make(tuple(conditions))
+
+
+def check_size(parameter: str, text: str) -> None:
+    """Refuse a text that is empty or too long, before anything else is asked of it."""
+    if not text:
+        raise Fault("The expression can not be empty;")
+    size = utf8_length(text)
+    if size > LONGEST:
+        told = f" expression size: {size}" if parameter in SIZE_TOLD else ""
+        raise Fault(f"Expression size has exceeded the maximum allowed size;{told}")
+
+
+def parse_projection(text: str) -> tuple[Path, ...]:
+    """Return the paths of a projection, or raise Fault."""
+    tokens = Tokens(text)
+    paths = _read_list(tokens, _read_path)
+    _expect_end(tokens)
+    return paths
+
+
+def parse_update(text: str) -> tuple[Section, ...]:
+    """Return the sections of an update, or raise Fault."""
+    tokens = Tokens(text)
+    sections = [_read_section(tokens)]
+    while tokens.kind != END:
+        sections.append(_read_section(tokens))
+    sums = sum(
+        isinstance(action, SetAction) and isinstance(action.value, Arithmetic)
+        for section in sections
+        for action in section.actions
+    )
+    _check_operators(sums)
+    return tuple(sections)
+
+
+def parse_condition(text: str) -> Condition:
+    """Return the tree of a condition, or raise Fault."""
+    return _ConditionReader(text).read()
+
+
+def _check_operators(count: int) -> None:
+    if count > MOST_OPERATORS:  # the count told is where counting stopped
+        raise Fault(f"The expression contains too many operators; operator count: {MOST_OPERATORS + 1}")
+
+
+def _redundant() -> Fault:
+    return Fault("The expression has redundant parentheses;")
+
+
+def _expect_end(tokens: Tokens) -> None:
+    if tokens.kind != END:
+        raise tokens.fault()
+
+
+def _read_list(tokens: Tokens, read: Callable[[Tokens], Part]) -> tuple[Part, ...]:
+    parts = [read(tokens)]
+    while tokens.accept(","):
+        parts.append(read(tokens))
+    return tuple(parts)
+
+
+class _ConditionReader:
+    """Reads a condition: the groups still open are on a list, the innermost last."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = Tokens(text)
+        self._groups = [_Group()]
+        self._operators = 0
+
+    def read(self) -> Condition:
+        while self._tokens.kind != END:
+            self._open()
+            self._close(self._read_comparison(_read_simple(self._tokens)))
+        condition = self._groups.pop()
+        if self._groups or not condition.conjuncts or condition.negations:
+            raise self._tokens.fault()
+        _check_operators(self._operators)
+        return condition.finish()
+
+    def _open(self) -> None:
+        while True:
+            if self._tokens.accept("NOT"):
+                self._groups[-1].negations += 1
+                self._operators += 1
+            elif self._tokens.accept("("):
+                self._groups.append(_Group())
+            else:
+                return
+
+    def _close(self, term: Term) -> None:
+        """Put what was just read into its group, and close the groups that end here."""
+        enclosed = False
+        while self._tokens.kind == ")" and len(self._groups) > 1:
+            group = self._groups[-1]
+            if enclosed and group.is_fresh:
+                raise _redundant()
+            content = self._finish_group(term)
+            term = self._read_comparison(content)
+            enclosed = term is content
+        self._join(term)
+
+    def _finish_group(self, term: Term) -> Term:
+        group = self._groups[-1]
+        if not group.is_fresh:
+            if isinstance(term, Path | Placeholder):
+                raise self._tokens.fault()
+            group.add(term)
+            term = group.finish()
+        self._groups.pop()
+        self._tokens.take()
+        return term
+
+    def _join(self, term: Term) -> None:
+        if isinstance(term, Path | Placeholder) or self._tokens.kind not in {"AND", "OR", END}:
+            raise self._tokens.fault()
+        group = self._groups[-1]
+        group.add(term)
+        if self._tokens.kind == END:
+            return
+        self._operators += 1
+        if self._tokens.take().kind == "OR":
+            group.start_alternative()
+        if self._tokens.kind == END:
+            raise self._tokens.fault()
+
+    def _read_comparison(self, term: Term) -> Term:
+        """Return a term together with the comparison that follows it, if it is an operand and one does."""
+        if not isinstance(term, Path | Placeholder | Call):
+            return term
+        kind = self._tokens.kind
+        if kind in COMPARATORS:
+            node: Term = Comparison(self._tokens.take().text, term, _read_operand(self._tokens))
+        elif kind == "BETWEEN":
+            self._tokens.take()
+            low = _read_operand(self._tokens)
+            self._tokens.expect("AND")
+            node = Between(term, low, _read_operand(self._tokens))
+        elif kind == "IN":
+            self._tokens.take()
+            self._tokens.expect("(")
+            node = Membership(term, _read_list(self._tokens, _read_operand))
+            self._tokens.expect(")")
+        else:
+            return term
+        self._operators += 1
+        return node
+
+
+def _read_path(tokens: Tokens) -> Path:
+    elements: list[Element] = [_read_name(tokens)]
+    while True:
+        if tokens.accept("."):
+            elements.append(_read_name(tokens))
+        elif tokens.accept("["):
+            elements.append(int(tokens.expect("index")))
+            tokens.expect("]")
+        else:
+            return Path(tuple(elements))
+
+
+def _read_name(tokens: Tokens) -> str:
+    return tokens.take().text if tokens.kind == "reference" else tokens.expect("name")
+
+
+def _read_simple(tokens: Tokens) -> Written:
+    """Read an operand that does not start with a parenthesis."""
+    if tokens.kind == "(":
+        raise tokens.fault()
+    return _read_operand(tokens)
+
+
+def _read_operand(tokens: Tokens) -> Written:
+    pending: list[_Call | None] = []  # calls and, as None, parentheses still open
+    while True:
+        if tokens.accept("("):
+            pending.append(None)
+        elif tokens.kind == "name" and tokens.next_kind() == "(":
+            pending.append(_Call(tokens.take().text))
+            tokens.take()
+        else:
+            operand: Written = Placeholder(tokens.take().text) if tokens.kind == "placeholder" else _read_path(tokens)
+            finished = _finish_operands(tokens, pending, operand)
+            if finished is not None:
+                return finished
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call whose arguments are being read."""
+
+    function: str
+    arguments: list[Written] = field(default_factory=list)
+
+
+def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Written) -> Written | None:
+    """Close what ends after an operand; return it when nothing is open, or None when an argument is to follow."""
+    enclosed = False
+    while pending:
+        call = pending[-1]
+        if call is not None:
+            call.arguments.append(operand)
+            if tokens.accept(","):
+                return None
+            operand = Call(call.function, tuple(call.arguments))
+        tokens.expect(")")
+        if call is None and enclosed:
+            raise _redundant()
+        enclosed = call is None
+        pending.pop()
+    return operand
+
+
+def _read_section(tokens: Tokens) -> Section:
+    if tokens.kind not in _ACTIONS:
+        raise tokens.fault()
+    keyword = tokens.take().kind
+    return Section(keyword, _read_list(tokens, _ACTIONS[keyword]))
+
+
+def _read_set(tokens: Tokens) -> Action:
+    path = _read_path(tokens)
+    tokens.expect("=")
+    return SetAction(path, _read_value(tokens))
+
+
+def _read_value(tokens: Tokens) -> Assigned:
+    opened = 0
+    while tokens.accept("("):
+        opened += 1
+    value: Assigned = _read_simple(tokens)
+    enclosed = False
+    while True:
+        if tokens.kind in {"+", "-"} and not isinstance(value, Arithmetic):
+            value, enclosed = Arithmetic(tokens.take().text, value, _read_operand(tokens)), False
+        elif opened:
+            tokens.expect(")")
+            if enclosed:
+                raise _redundant()
+            opened, enclosed = opened - 1, True
+        else:
+            return value
+
+
+def _read_remove(tokens: Tokens) -> Action:
+    return RemoveAction(_read_path(tokens))
+
+
+def _read_add(tokens: Tokens) -> Action:
+    return AddAction(_read_path(tokens), Placeholder(tokens.expect("placeholder")))
+
+
+def _read_delete(tokens: Tokens) -> Action:
+    return DeleteAction(_read_path(tokens), Placeholder(tokens.expect("placeholder")))
+
+
+_ACTIONS: dict[str, Callable[[Tokens], Action]] = {
+    "SET": _read_set,
+    "REMOVE": _read_remove,
+    "ADD": _read_add,
+    "DELETE": _read_delete,
+}

@@ -1,0 +1,116 @@
+"""Document paths in items: reading along one, and the tree of several that share their beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, cast
+
+from hashrange.core.values import Item, Value
+from hashrange.expr.fault import Fault
+from hashrange.expr.nodes import Elements, Path, show_path
+
+Getter: TypeAlias = Callable[[Item], Value | None]
+# Each element leads to the tree below it, or to the position of the path that ends there.
+Tree: TypeAlias = "dict[str | int, Tree | int]"
+
+
+def make_getter(elements: Elements) -> Getter:
+    """Return a function that reads a path in an item; None where there is nothing."""
+    head = cast("str", elements[0])
+    rest = elements[1:]
+
+    def get_attribute(item: Item) -> Value | None:
+        return item.get(head)
+
+    def get_nested(item: Item) -> Value | None:
+        value = item.get(head)
+        for element in rest:
+            if value is None:
+                return None
+            value = step(value, element)
+        return value
+
+    return get_nested if rest else get_attribute
+
+
+def step(value: Value, element: str | int) -> Value | None:
+    """Return a map's member or a list's element; None where there is none."""
+    if isinstance(element, str):
+        members: Item = value.get("M") or {}
+        return members.get(element)
+    elements: list[Value] = value.get("L") or []
+    return elements[element] if element < len(elements) else None
+
+
+def heads_of(paths: Iterable[Path]) -> frozenset[str]:
+    """Return the top-level attributes that paths start from."""
+    return frozenset(cast("str", path.elements[0]) for path in paths)
+
+
+def documents_of(paths: Iterable[Path]) -> tuple[str, ...]:
+    """Return the top-level attributes that paths go into as documents, in order of appearance."""
+    return tuple(dict.fromkeys(cast("str", path.elements[0]) for path in paths if len(path.elements) > 1))
+
+
+def make_tree(paths: tuple[Path, ...]) -> Tree:
+    """Return the tree of paths, lists in order of index; refuse paths that overlap or conflict."""
+    tree: Tree = {}
+    for position, path in enumerate(paths):
+        if not _insert(tree, path.elements, position):
+            raise _explain_clash(paths)
+    return _sort_lists(tree)
+
+
+def _insert(tree: Tree, elements: Elements, position: int) -> bool:
+    """Add a path; say whether it goes together with those that are there."""
+    for element in elements[:-1]:
+        if not _fits(tree, element):
+            return False
+        below = tree.setdefault(element, {})
+        if isinstance(below, int):
+            return False
+        tree = below
+    if not _fits(tree, elements[-1]):
+        return False
+    return tree.setdefault(elements[-1], position) == position
+
+
+def _fits(tree: Tree, element: str | int) -> bool:
+    return not tree or type(next(iter(tree))) is type(element)
+
+
+def _sort_lists(tree: Tree) -> Tree:
+    ordered = tree
+    if isinstance(next(iter(tree)), int):
+        ordered = dict(sorted(tree.items(), key=lambda entry: cast("int", entry[0])))
+    return {element: below if isinstance(below, int) else _sort_lists(below) for element, below in ordered.items()}
+
+
+def _explain_clash(paths: tuple[Path, ...]) -> Fault:
+    """Return what the service says: the first overlap in the order written, else the first conflict."""
+    conflict: Fault | None = None
+    for position, second in enumerate(paths):
+        for first in paths[:position]:
+            how = _clash(first.elements, second.elements)
+            if how == "overlap":
+                return _word_clash(how, first, second)
+            if how == "conflict" and conflict is None:
+                conflict = _word_clash(how, first, second)
+    assert conflict is not None
+    return conflict
+
+
+def _clash(first: Elements, second: Elements) -> str:
+    for one, other in zip(first, second, strict=False):
+        if type(one) is not type(other):
+            return "conflict"
+        if one != other:
+            return ""
+    return "overlap"
+
+
+def _word_clash(how: str, first: Path, second: Path) -> Fault:
+    return Fault(
+        f"Two document paths {how} with each other; must remove or rewrite one of these paths; "
+        f"path one: {show_path(first)}, path two: {show_path(second)}"
+    )

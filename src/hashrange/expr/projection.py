@@ -1,0 +1,61 @@
+"""Projections: the part of an item that some document paths select."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hashrange.core.values import Item, Value
+from hashrange.expr.nodes import Elements, Path, path_of
+from hashrange.expr.path import Tree, documents_of, heads_of, make_tree
+
+
+class Projection:
+    """Paths to keep of an item. Maps and lists on the way are rebuilt around what is kept, lists without gaps."""
+
+    __slots__ = ("_nested", "_tree", "attributes", "document_paths", "paths")
+
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self.attributes: frozenset[str] = heads_of(paths)
+        self.document_paths: tuple[str, ...] = documents_of(paths)
+        self.paths: tuple[Elements, ...] = tuple(path.elements for path in paths)
+        self._tree: Tree = make_tree(paths)
+        self._nested = bool(self.document_paths)
+
+    def __call__(self, item: Item) -> Item:
+        """Return a new item of what the paths select; unchanged parts are shared with the old one."""
+        if self._nested:
+            return _pick_members(item, self._tree)
+        return {name: item[name] for name in self.attributes if name in item}
+
+
+def project_attributes(names: list[str]) -> Projection:
+    """Return the projection onto top-level attributes."""
+    return Projection(tuple(map(path_of, names)))
+
+
+def _pick_members(members: Item, tree: Tree) -> Item:
+    picked: Item = {}
+    for name, below in tree.items():
+        value = members.get(cast("str", name))
+        kept = _pick(value, below)
+        if kept is not None:
+            picked[cast("str", name)] = kept
+    return picked
+
+
+def _pick(value: Value | None, below: Tree | int) -> Value | None:
+    """Return what is kept of a value; None when that is nothing."""
+    if value is None or isinstance(below, int):
+        return value
+    tag = "L" if isinstance(next(iter(below)), int) else "M"
+    content: Any = value.get(tag)
+    if content is None:
+        return None
+    picked: Any = _pick_members(content, below) if tag == "M" else _pick_elements(content, below)
+    return {tag: picked} if picked else None
+
+
+def _pick_elements(elements: list[Value], tree: Tree) -> list[Value]:
+    there = [(index, below) for index, below in tree.items() if cast("int", index) < len(elements)]
+    kept = [_pick(elements[cast("int", index)], below) for index, below in there]
+    return [value for value in kept if value is not None]

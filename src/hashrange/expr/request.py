@@ -1,0 +1,344 @@
+"""What operations call: a request's expressions, checked in the service's order and ready for items.
+
+Everything that does not depend on the contents of values is worked out once per (operation, texts, names, types of the
+values) and kept as a plan, so that a request whose like was seen needs its values settled and bound, nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from hashrange.core.errors import RequestInvalid, Wire
+from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, settle, utf8_length
+from hashrange.expr import legacy
+from hashrange.expr.cache import BoundedCache
+from hashrange.expr.clause import Values
+from hashrange.expr.condition import CompiledTest, Test, compile_condition
+from hashrange.expr.fault import Fault
+from hashrange.expr.keycondition import (
+    Clause,
+    CompiledKeyCondition,
+    KeyCondition,
+    check_key_condition,
+    compile_key_condition,
+)
+from hashrange.expr.nodes import Clause as ConditionClause
+from hashrange.expr.nodes import Condition, clauses_of
+from hashrange.expr.operand import check_contents, has_contents_to_check
+from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
+from hashrange.expr.projection import Projection
+from hashrange.expr.resolve import Scope, resolve_condition, resolve_projection, resolve_update
+from hashrange.expr.spec import (
+    BATCH_GET,
+    DELETE,
+    GET,
+    NAMES,
+    PUT,
+    QUERY,
+    SCAN,
+    TRANSACT_CHECK,
+    TRANSACT_DELETE,
+    TRANSACT_GET,
+    TRANSACT_PUT,
+    TRANSACT_UPDATE,
+    UPDATE,
+    VALUES,
+    Spec,
+)
+from hashrange.expr.update import CompiledUpdate, Update, compile_update
+
+__all__ = [
+    "BATCH_GET",
+    "DELETE",
+    "GET",
+    "PUT",
+    "QUERY",
+    "SCAN",
+    "TRANSACT_CHECK",
+    "TRANSACT_DELETE",
+    "TRANSACT_GET",
+    "TRANSACT_PUT",
+    "TRANSACT_UPDATE",
+    "UPDATE",
+    "Clause",
+    "Expressions",
+    "KeyCondition",
+    "Projection",
+    "Spec",
+    "Test",
+    "Update",
+    "check_key_condition",
+    "check_mixing",
+    "check_mixing_across",
+    "read_expressions",
+]
+
+# The order in which a request's expressions are read.
+READING_ORDER = (
+    "UpdateExpression",
+    "ConditionExpression",
+    "KeyConditionExpression",
+    "FilterExpression",
+    "ProjectionExpression",
+)
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "UpdateExpression": parse_update,
+    "ProjectionExpression": parse_projection,
+} | dict.fromkeys(("ConditionExpression", "KeyConditionExpression", "FilterExpression"), parse_condition)
+NAME_KEY = re.compile(r"#[A-Za-z0-9_]+", re.ASCII)
+VALUE_KEY = re.compile(r":[A-Za-z0-9_]+", re.ASCII)
+LONGEST_KEY = 255
+
+
+@dataclass(slots=True)
+class Expressions:
+    """A request's expressions, whichever parameters they were given in; None where there is none."""
+
+    condition: Test | None = None
+    filter: Test | None = None
+    projection: Projection | None = None
+    key_condition: KeyCondition | None = None
+    update: Update | None = None
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A request's expressions without its values, and the clauses that must see them to be accepted."""
+
+    condition: CompiledTest | None = None
+    filter: CompiledTest | None = None
+    projection: Projection | None = None
+    key_condition: CompiledKeyCondition | None = None
+    update: CompiledUpdate | None = None
+    careful: tuple[tuple[str, ConditionClause], ...] = ()
+
+    def bind(self, values: Values) -> Expressions:
+        for parameter, clause in self.careful:
+            try:
+                check_contents(clause, values)
+            except Fault as fault:
+                raise fault.refusal(parameter) from None
+        return Expressions(
+            None if self.condition is None else self.condition.bind(values),
+            None if self.filter is None else self.filter.bind(values),
+            self.projection,
+            None if self.key_condition is None else self.key_condition.bind(values),
+            None if self.update is None else self.update.bind(values),
+        )
+
+
+PLANS: BoundedCache[_Plan] = BoundedCache()
+PARSED: BoundedCache[Any] = BoundedCache()
+
+
+def check_mixing(request: Wire, spec: Spec) -> None:
+    """Refuse a request that has both expressions and the parameters they replaced."""
+    if not spec.legacy_members.isdisjoint(request):
+        check_mixing_across([request], spec)
+
+
+def check_mixing_across(requests: Iterable[Wire], spec: Spec) -> None:
+    """Refuse requests that go together and of which one has expressions and one what they replaced."""
+    given = {parameter for request in requests for parameter in request}
+    if "KeyConditionExpression" not in given:
+        given.discard("KeyConditions")
+    old = [parameter for parameter in spec.legacy if parameter in given]
+    new = [parameter for parameter in spec.expressions if parameter in given]
+    if old and new:
+        raise RequestInvalid(
+            "Can not use both expression and non-expression parameters in the same request: "
+            f"Non-expression parameters: {{{', '.join(old)}}} Expression parameters: {{{', '.join(new)}}}"
+        )
+
+
+def read_expressions(request: Wire, spec: Spec) -> Expressions:
+    """Return a request's expressions, or refuse the first thing that is wrong with them. Settles their values."""
+    if spec.legacy_members.isdisjoint(request):
+        if spec is not QUERY and spec.members.isdisjoint(request):
+            return Expressions()
+        _check_key_given(request, spec)
+        return _read_texts(request, spec)
+    return _read_legacy(request, spec)
+
+
+def _check_key_given(request: Wire, spec: Spec) -> None:
+    if spec is QUERY and "KeyConditionExpression" not in request and "KeyConditions" not in request:
+        raise RequestInvalid(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+        )
+
+
+def _read_legacy(request: Wire, spec: Spec) -> Expressions:
+    """Read the old parameters, and the expressions that KeyConditions may stand beside."""
+    operator, layer = request.get("ConditionalOperator"), spec.layer
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter") or {}
+    legacy.check_operator(operator, conditions)
+    update = legacy.convert_updates(request.get("AttributeUpdates") or {}, layer)
+    projection = None
+    if spec is SCAN and "AttributesToGet" in request:
+        projection = legacy.convert_attributes(request["AttributesToGet"])
+    condition = legacy.convert_expected(request.get("Expected") or {}, operator, layer)
+    found = legacy.convert_filter(request.get("QueryFilter") or request.get("ScanFilter") or {}, operator, layer)
+    if spec is not SCAN and "AttributesToGet" in request:
+        projection = legacy.convert_attributes(request["AttributesToGet"])
+    _check_key_given(request, spec)
+    read = _read_texts(request, spec)
+    key_condition = read.key_condition
+    if "KeyConditions" in request:
+        key_condition = legacy.convert_key_conditions(request["KeyConditions"], layer)
+    return Expressions(
+        condition=condition or read.condition,
+        filter=found or read.filter,
+        projection=projection or read.projection,
+        key_condition=key_condition,
+        update=update or read.update,
+    )
+
+
+def _read_texts(request: Wire, spec: Spec) -> Expressions:
+    texts = [request.get(parameter) for parameter in spec.expressions]
+    names = request.get(NAMES)
+    values = request.get(VALUES) if spec.takes_values else None
+    # The key of the plan. What a count stands for shows by its sign: names, then values and their types.
+    key: tuple[str | int | None, ...] = (spec.name, *texts)
+    if names is not None:
+        key += (1 + len(names), *names, *names.values())
+    if values is not None:
+        if spec.lone_maps and not any(texts):
+            return Expressions()
+        _settle_values(request, spec, names, values)
+        key += (-1 - len(values), *values, *chain.from_iterable(values.values()))
+    plan = PLANS.get(key)
+    if plan is None:
+        plan = _make_plan(request, spec, names, values)
+        PLANS.store(key, plan, _weigh(texts, names))
+    return plan.bind(values or {})
+
+
+def _weigh(texts: list[str | None], names: Wire | None) -> int:
+    return sum(len(text) for text in texts if text) + sum(map(len, names.values() if names else ()))
+
+
+def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> None:
+    """Make the values canonical; what is wrong with the maps as such is said first."""
+    try:
+        for value in values.values():
+            settle(value, 1)
+    except InvalidValue:
+        _check_maps(request, spec, names, values)
+        check_expression_values(values, spec.layer)
+
+
+def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> _Plan:
+    _check_maps(request, spec, names, values)
+    given = [parameter for parameter in READING_ORDER if parameter in spec.expressions and parameter in request]
+    if spec is UPDATE:  # it alone looks for empty texts before it reads the first
+        for parameter in given:
+            if not request[parameter]:
+                _check_text(parameter, "")
+    scope = Scope(names or {}, values or {})
+    read = {parameter: _read_text(parameter, request[parameter], scope) for parameter in given}
+    _check_unused(NAMES, names, scope.names_used)
+    _check_unused(VALUES, values, scope.values_used)
+    return _compile_plan(read)
+
+
+def _compile_plan(read: dict[str, Any]) -> _Plan:
+    plan = _Plan()
+    careful: list[tuple[str, ConditionClause]] = []
+    for parameter, resolved in read.items():
+        match parameter:
+            case "UpdateExpression":
+                plan.update = compile_update(resolved)
+            case "ConditionExpression":
+                plan.condition = compile_condition(resolved)
+            case "FilterExpression":
+                plan.filter = compile_condition(resolved)
+            case "ProjectionExpression":
+                plan.projection = Projection(resolved)
+            case _:
+                plan.key_condition = _compile_key_condition(resolved)
+        if PARSERS[parameter] is parse_condition:
+            careful += [(parameter, clause) for clause in clauses_of(resolved) if has_contents_to_check(clause)]
+    plan.careful = tuple(careful)
+    return plan
+
+
+def _compile_key_condition(condition: Condition) -> CompiledKeyCondition:
+    try:
+        return compile_key_condition(condition)
+    except Fault as fault:
+        raise fault.refusal("KeyConditionExpression") from None
+
+
+def _check_text(parameter: str, text: str) -> None:
+    try:
+        check_size(parameter, text)
+    except Fault as fault:
+        raise fault.refusal(parameter) from None
+
+
+def _read_text(parameter: str, text: str, scope: Scope) -> Any:
+    """Return the resolved tree of an expression, or refuse it."""
+    _check_text(parameter, text)
+    try:
+        parse = PARSERS[parameter]
+        tree = PARSED.get((parse, text))
+        if tree is None:
+            tree = parse(text)
+            PARSED.store((parse, text), tree, len(text))
+        match parameter:
+            case "UpdateExpression":
+                return resolve_update(tree, scope)
+            case "ProjectionExpression":
+                return resolve_projection(tree, scope)
+            case _:
+                return resolve_condition(tree, scope)
+    except Fault as fault:
+        raise fault.refusal(parameter) from None
+
+
+def _check_unused(parameter: str, given: Wire | None, used: set[str]) -> None:
+    unused = [name for name in given or () if name not in used]
+    if unused:
+        raise RequestInvalid(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
+
+
+def _check_maps(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> None:
+    """Refuse names and values that no expression can use, then empty maps and malformed keys."""
+    _check_needed(request, spec, names, values)
+    if names is not None:
+        _check_keys(NAMES, names, NAME_KEY)
+        for key, name in names.items():
+            if not name:
+                raise RequestInvalid(f"{NAMES} contains invalid value: Empty attribute name for key {key}")
+    if values is not None:
+        _check_keys(VALUES, values, VALUE_KEY)
+
+
+def _check_needed(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> None:
+    if names is not None and not any(parameter in request for parameter in spec.expressions):
+        raise RequestInvalid(f"{NAMES} can only be specified when using expressions")
+    users = [parameter for parameter in spec.expressions if parameter != "ProjectionExpression"]
+    if values is not None and not any(parameter in request for parameter in users):
+        missing = f": {' and '.join(users)} {'is' if len(users) == 1 else 'are'} null"
+        suffix = missing if spec.layer is Layer.OLDER else ""
+        raise RequestInvalid(f"{VALUES} can only be specified when using expressions{suffix}")
+
+
+def _check_keys(parameter: str, entries: Wire, pattern: re.Pattern[str]) -> None:
+    if not entries:
+        raise RequestInvalid(f"{parameter} must not be empty")
+    for key in entries:
+        size = utf8_length(key)
+        if size > LONGEST_KEY:
+            told = f" size of key: {size}" if parameter == NAMES else ""
+            raise RequestInvalid(
+                f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{told}"
+            )
+        if not pattern.fullmatch(key):
+            raise RequestInvalid(f'{parameter} contains invalid key: Syntax error; key: "{key}"')

@@ -1,0 +1,76 @@
+"""Which expression parameters each operation has, and how it treats them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hashrange.core.values import Layer
+
+NAMES = "ExpressionAttributeNames"
+VALUES = "ExpressionAttributeValues"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An operation's expression parameters, in the order in which it lists them when they are mixed."""
+
+    name: str
+    expressions: tuple[str, ...]
+    legacy: tuple[str, ...] = ()
+    layer: Layer = Layer.CURRENT
+    takes_values: bool = True
+    """Whether it has ExpressionAttributeValues; one that has not ignores them like any unknown member."""
+    lone_maps: bool = False
+    """Whether it accepts names and values without any expression, unread."""
+    members: frozenset[str] = frozenset()
+    legacy_members: frozenset[str] = frozenset()
+
+
+def _make_spec(
+    name: str,
+    expressions: tuple[str, ...],
+    legacy: tuple[str, ...] = (),
+    *,
+    layer: Layer = Layer.CURRENT,
+    takes_values: bool = True,
+    lone_maps: bool = False,
+) -> Spec:
+    maps = (NAMES, VALUES) if takes_values else (NAMES,)
+    return Spec(
+        name,
+        expressions,
+        legacy,
+        layer,
+        takes_values,
+        lone_maps,
+        members=frozenset((*expressions, *legacy, *maps)),
+        legacy_members=frozenset(legacy),
+    )
+
+
+_CONDITION = ("ConditionExpression",)
+_UPDATE = ("UpdateExpression", "ConditionExpression")
+_PROJECTION = ("ProjectionExpression",)
+_EXPECTED = ("Expected", "ConditionalOperator")
+
+PUT = _make_spec("PutItem", _CONDITION, _EXPECTED)
+DELETE = _make_spec("DeleteItem", _CONDITION, _EXPECTED)
+UPDATE = _make_spec("UpdateItem", _UPDATE, ("AttributeUpdates", *_EXPECTED))
+GET = _make_spec("GetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
+BATCH_GET = _make_spec("BatchGetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
+QUERY = _make_spec(
+    "Query",
+    ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+    ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+)
+SCAN = _make_spec(
+    "Scan",
+    ("ProjectionExpression", "FilterExpression"),
+    ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
+    layer=Layer.OLDER,
+)
+TRANSACT_PUT = _make_spec("Put", _CONDITION, lone_maps=True)
+TRANSACT_DELETE = _make_spec("Delete", _CONDITION, lone_maps=True)
+TRANSACT_UPDATE = _make_spec("Update", _UPDATE, lone_maps=True)
+TRANSACT_CHECK = _make_spec("ConditionCheck", _CONDITION, lone_maps=True)
+TRANSACT_GET = _make_spec("Get", _PROJECTION, takes_values=False, lone_maps=True)

@@ -1,0 +1,239 @@
+"""Updates as functions: compiled once per text, bound to a request's values, then applied to items.
+
+Every right side reads the item as it was. Each action becomes an operation that gives the new value of its path, or
+None when nothing is to be there; the results are put into copies of the maps and lists on the way, the rest is shared.
+Indices mean positions before the update; elements set beyond a list's end are appended in the order of their indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import Item, Value, settle
+from hashrange.expr.assignment import EXPRESSION_SUMS, compile_assigned, cost_of_assigned, cost_of_element
+from hashrange.expr.clause import Values, fetch_constant
+from hashrange.expr.nodes import (
+    Action,
+    AddAction,
+    DeleteAction,
+    Elements,
+    RemoveAction,
+    SetAction,
+    paths_of,
+    walk,
+)
+from hashrange.expr.path import Tree, documents_of, heads_of, make_getter, make_tree
+from hashrange.expr.projection import Projection
+from hashrange.expr.sums import Sums
+
+Operation: TypeAlias = Callable[[Item], Value | None]
+OperationMaker: TypeAlias = Callable[[Values], Operation]
+Fetch: TypeAlias = Callable[[Values], Value]
+
+WRONG_PATH = "The document path provided in the update expression is invalid for update"
+# What the service charges a statement with, in bytes, besides what it writes.
+STATEMENT_COST, WRITE_COST, REMOVAL_COST = 3, 19, 1
+
+
+class Update:
+    """An update bound to its values: calling it with an item gives the new one."""
+
+    __slots__ = ("_compiled", "_operations", "_values")
+
+    def __init__(self, compiled: CompiledUpdate, operations: list[Operation], values: Values) -> None:
+        self._compiled = compiled
+        self._operations = operations
+        self._values = values
+
+    @property
+    def paths(self) -> tuple[Elements, ...]:
+        """The paths it changes, in the order written."""
+        return self._compiled.paths
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes it changes."""
+        return self._compiled.attributes
+
+    @property
+    def document_paths(self) -> tuple[str, ...]:
+        """The top-level attributes it goes into as documents, reading or writing."""
+        return self._compiled.document_paths
+
+    @property
+    def removes_only(self) -> bool:
+        """Whether it only removes, so that it creates no item."""
+        return self._compiled.removes_only
+
+    def __call__(self, item: Item, *, fresh: bool = False) -> Item:
+        """Return the updated item; `fresh` says that `item` is only the key of one that does not exist yet."""
+        compiled = self._compiled
+        if compiled.names is not None:
+            updated = item.copy()
+            for name, operation in zip(compiled.names, self._operations, strict=True):
+                value = operation(item)
+                if value is not None:
+                    updated[name] = value
+                else:
+                    updated.pop(name, None)
+            return updated
+        results = [operation(item) for operation in self._operations]
+        return _rebuild_members(item, compiled.tree, results, compiled.removals if fresh else frozenset())
+
+    def touched(self, item: Item) -> Item:
+        """Return what UPDATED_OLD shows of the old item, or UPDATED_NEW of the new one."""
+        return self._compiled.touch(item)
+
+    def cost(self) -> int:
+        """Return the bytes that the statement is charged for, which must not exceed an item's limit either."""
+        charged = self._compiled.charged
+        return self._compiled.fixed_cost + sum(settle(fetch(self._values), 1) for fetch in charged)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledUpdate:
+    """An update that lacks only the values of its placeholders."""
+
+    paths: tuple[Elements, ...]
+    attributes: frozenset[str]
+    document_paths: tuple[str, ...]
+    removals: frozenset[int]
+    """The positions of the actions that only remove."""
+    tree: Tree
+    names: tuple[str, ...] | None
+    """The attributes changed, if none is gone into."""
+    makers: tuple[OperationMaker, ...]
+    touch: Projection
+    fixed_cost: int
+    charged: tuple[Fetch, ...]
+
+    @property
+    def removes_only(self) -> bool:
+        """Whether all actions only remove."""
+        return len(self.removals) == len(self.paths)
+
+    def bind(self, values: Values) -> Update:
+        """Return the update for a request's values."""
+        return Update(self, [make(values) for make in self.makers], values)
+
+
+def compile_update(actions: tuple[Action, ...], sums: Sums = EXPRESSION_SUMS) -> CompiledUpdate:
+    """Return resolved (or hand-made) actions ready to be bound; refuse paths that overlap or conflict."""
+    targets = tuple(action.path for action in actions)
+    flat = all(len(path.elements) == 1 for path in targets)
+    read = [path for action in actions if isinstance(action, SetAction) for path in paths_of(action.value)]
+    return CompiledUpdate(
+        paths=tuple(path.elements for path in targets),
+        attributes=heads_of(targets),
+        document_paths=documents_of([*targets, *read]),
+        removals=frozenset(at for at, action in enumerate(actions) if isinstance(action, RemoveAction | DeleteAction)),
+        tree=make_tree(targets),
+        names=tuple(cast("str", path.elements[0]) for path in targets) if flat else None,
+        makers=tuple(_compile_action(action, sums) for action in actions),
+        touch=Projection(targets),
+        fixed_cost=STATEMENT_COST + sum(map(_fixed_cost, actions)),
+        charged=tuple(fetch for action in actions for fetch in _charged(action)),
+    )
+
+
+def bind_update(actions: tuple[Action, ...], sums: Sums = EXPRESSION_SUMS) -> Update:
+    """Return the update of actions that hold their values themselves."""
+    return compile_update(actions, sums).bind({})
+
+
+def _rebuild_members(members: Item, tree: Tree, results: list[Value | None], ignored: frozenset[int]) -> Item:
+    rebuilt = members.copy()
+    for element, below in tree.items():
+        name = cast("str", element)
+        value = _result(members.get(name), below, results, ignored)
+        if value is not None:
+            rebuilt[name] = value
+        else:
+            rebuilt.pop(name, None)
+    return rebuilt
+
+
+def _rebuild_elements(
+    elements: list[Value], tree: Tree, results: list[Value | None], ignored: frozenset[int]
+) -> list[Value]:
+    rebuilt: list[Value | None] = [*elements]
+    for element, below in tree.items():
+        index = cast("int", element)
+        there = index < len(elements)
+        value = _result(elements[index] if there else None, below, results, ignored)
+        if there:
+            rebuilt[index] = value
+        else:
+            rebuilt.append(value)  # the tree has indices in order
+    return [value for value in rebuilt if value is not None]
+
+
+def _result(
+    value: Value | None, below: Tree | int, results: list[Value | None], ignored: frozenset[int]
+) -> Value | None:
+    """Return what becomes of a value that a path ends at or goes through."""
+    if isinstance(below, int):
+        return results[below]
+    tag = "L" if isinstance(next(iter(below)), int) else "M"
+    content: Any = None if value is None else value.get(tag)
+    if content is not None:
+        rebuild: Any = _rebuild_members if tag == "M" else _rebuild_elements
+        return {tag: rebuild(content, below, results, ignored)}
+    if ignored.issuperset(_positions(below)):
+        return value
+    raise ValidationException(WRONG_PATH)
+
+
+def _positions(tree: Tree) -> Iterable[int]:
+    for below in tree.values():
+        if isinstance(below, int):
+            yield below
+        else:
+            yield from _positions(below)
+
+
+def _compile_action(action: Action, sums: Sums) -> OperationMaker:
+    match action:
+        case SetAction():
+            return compile_assigned(action.value)
+        case RemoveAction():
+            return lambda _: lambda _: None
+        case AddAction():
+            return _compile_sum(action, sums.add)
+        case DeleteAction():
+            return _compile_sum(action, sums.remove)
+
+
+def _compile_sum(
+    action: AddAction | DeleteAction, combine: Callable[[Value | None, Value], Value | None]
+) -> OperationMaker:
+    get, fetch = make_getter(action.path.elements), fetch_constant(action.value)
+    assert fetch is not None
+
+    def make(values: Values) -> Operation:
+        operand = fetch(values)
+        return lambda item: combine(get(item), operand)
+
+    return make
+
+
+def _fixed_cost(action: Action) -> int:
+    """Return what an action costs apart from the values it is given."""
+    first, *rest = action.path.elements
+    target = cost_of_element(first) + sum(4 + cost_of_element(element) for element in rest)
+    if isinstance(action, RemoveAction | DeleteAction):
+        return REMOVAL_COST + target
+    operands = cost_of_assigned(action.value) if isinstance(action, SetAction) else 0
+    return WRITE_COST + target + operands
+
+
+def _charged(action: Action) -> Iterable[Fetch]:
+    """Yield how to get the values that an action is charged for, once for each use."""
+    if isinstance(action, SetAction | AddAction):
+        for node in walk(action.value):
+            fetch = fetch_constant(node)
+            if fetch is not None:
+                yield fetch

@@ -1,0 +1,174 @@
+"""BatchExecuteStatement: up to 25 PartiQL statements on single items, each with an answer or an error of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    ResourceNotFoundException,
+    ServiceError,
+    ValidationException,
+)
+from hashrange.engine.action import Action, run
+from hashrange.engine.capacity import Cost, read_units, write_units
+from hashrange.engine.operation import operation
+from hashrange.engine.write import load
+from hashrange.partiql.literal import check_parameters
+from hashrange.partiql.prepare import Prepared, prepare
+from hashrange.partiql.writing import show_returned
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+MIXED = "Read and write requests together in the same batch is not supported."
+TWICE = "Provided list of item keys contains duplicates"
+NEEDS_KEY = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
+
+
+CODES: dict[type[ServiceError], str] = {
+    ConditionalCheckFailedException: "ConditionalCheckFailed",
+    DuplicateItemException: "DuplicateItem",
+    ResourceNotFoundException: "ResourceNotFound",
+}
+
+
+@operation(writes=True)
+def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
+    """Run every statement that can be run; the answers and errors stand in the order of the statements."""
+    members = [_aim(engine, entry) for entry in request["Statements"]]
+    kinds = {member.prepared.statement.is_read for member in members if member.prepared}
+    if len(kinds) > 1:
+        raise ValidationException(MIXED)
+    targets = [member.target for member in members if not isinstance(member, Failure)]
+    if len(set(targets)) != len(targets):
+        raise ValidationException(TWICE)
+    bill = Bill()
+    responses = b",".join(member.run(engine, bill) for member in members)
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    costs = bill.report(mode) if mode != "NONE" else []
+    tail = b',"ConsumedCapacity":' + orjson.dumps(costs) if costs else b""
+    return b'{"Responses":[' + responses + b"]" + tail + b"}"
+
+
+class Bill:
+    """What the statements cost, by table; failed writes count only in a table's total, and only beside a success."""
+
+    def __init__(self) -> None:
+        self.costs: dict[str, Cost] = {}
+        self.failed: dict[str, float] = {}
+
+    def of(self, name: str) -> Cost:
+        """Return the cost of what succeeded on a table."""
+        return self.costs.setdefault(name, Cost(name))
+
+    def add_failure(self, name: str, units: float) -> None:
+        """Add what a failed write on a table cost."""
+        self.failed[name] = self.failed.get(name, 0.0) + units
+
+    def report(self, mode: str) -> list[Wire]:
+        """Return the ConsumedCapacity of the batch."""
+        reports = [cost.report(mode) for cost in self.costs.values()]
+        for report in reports:
+            report["CapacityUnits"] += self.failed.get(report["TableName"], 0.0)
+        return reports
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A statement that cannot be run; `prepared` is there when it could be read."""
+
+    prepared: Prepared | None
+    refusal: ServiceError
+
+    def run(self, _engine: Engine, _bill: Bill) -> bytes:
+        """Return the error."""
+        named = isinstance(self.refusal, ResourceNotFoundException) and self.prepared is not None
+        return _explain(self.refusal, self.prepared if named else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A SELECT of one item."""
+
+    prepared: Prepared
+    key: bytes
+
+    @property
+    def target(self) -> tuple[int, bytes]:
+        """Return which item it is about."""
+        return self.prepared.found.n, self.key
+
+    def run(self, engine: Engine, bill: Bill) -> bytes:
+        """Return the item."""
+        row = load(engine, self.prepared.found, self.key)
+        consistent = bool(self.prepared.request.get("ConsistentRead"))
+        cost = bill.of(self.prepared.statement.table)
+        cost.add_table(read_units(row.size if row else 0, consistent=consistent))
+        return _show(self.prepared, None if row is None else self.prepared.show(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An INSERT, UPDATE or DELETE."""
+
+    prepared: Prepared
+    action: Action
+
+    @property
+    def target(self) -> tuple[int, bytes]:
+        """Return which item it is about."""
+        return self.action.table.n, self.action.key
+
+    def run(self, engine: Engine, bill: Bill) -> bytes:
+        """Write, and return what RETURNING asks for, or the error."""
+        name = self.prepared.statement.table
+        try:
+            change = run(engine, self.action)
+        except ServiceError as refusal:
+            bill.add_failure(name, self._attempted(engine, refusal))
+            return _explain(refusal, self.prepared)
+        bill.of(name).add_write(change)
+        return _show(self.prepared, show_returned(self.prepared.statement.returning, self.action, change))
+
+    def _attempted(self, engine: Engine, refusal: ServiceError) -> float:
+        """Return what a failed write costs: as much as the larger of the item there and the item given."""
+        row = load(engine, self.action.table, self.action.key)
+        given = self.action.outcome if isinstance(refusal, DuplicateItemException) else None
+        image = given(None) if given else None
+        return write_units(max(row.size if row else 0, image.size if image else 0))
+
+
+def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
+    """Return what a statement wants of which item, or what is wrong with it."""
+    prepared: Prepared | None = None
+    try:
+        check_parameters(request.get("Parameters") or ())
+        prepared = prepare(engine, request)
+        if not prepared.statement.is_read:
+            return Write(prepared, prepared.action())
+        key = prepared.reader().single_key()
+        if key is None:
+            raise ValidationException(NEEDS_KEY)
+        return Read(prepared, prepared.found.key_of(key))
+    except ServiceError as refusal:
+        return Failure(prepared, refusal)
+
+
+def _show(prepared: Prepared, item: bytes | None) -> bytes:
+    shown = b',"Item":' + item if item else b""
+    return b'{"TableName":' + orjson.dumps(prepared.statement.table) + shown + b"}"
+
+
+def _explain(refusal: ServiceError, prepared: Prepared | None) -> bytes:
+    """Return an error; the table is named when the statement got as far as the table."""
+    code = CODES.get(type(refusal), "ValidationError")
+    answer: Wire = {"Error": {"Code": code, "Message": refusal.message, **refusal.members}}
+    if prepared is not None:
+        answer["TableName"] = prepared.statement.table
+    return orjson.dumps(answer)

@@ -1,0 +1,93 @@
+"""BatchGetItem: up to a hundred items by key, from any tables, up to 16 MB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import check_item
+from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.operation import operation
+from hashrange.engine.write import Row, load
+from hashrange.expr.request import BATCH_GET, check_mixing_across, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+    from hashrange.expr.request import Projection
+
+Wire = dict[str, Any]
+KEY_LIMIT = 100
+RESPONSE_LIMIT = 16 * 1024 * 1024
+
+
+class Part:
+    """What is asked of one table."""
+
+    def __init__(self, name: str, content: Wire) -> None:
+        self.name = name
+        self.content = content
+        self.consistent = bool(content.get("ConsistentRead"))
+        self.projection: Projection | None = read_expressions(content, BATCH_GET).projection
+        written = [orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in content["Keys"]]
+        for key in content["Keys"]:
+            check_item(key)
+        if len(set(written)) != len(written):  # numbers are compared as they are written
+            raise ValidationException("Provided list of item keys contains duplicates")
+        self.table: Table
+        self.keys: dict[bytes, Wire] = {}
+        self.bodies: list[bytes] = []
+        self.unprocessed: list[Wire] = []
+        self.cost = Cost(name)
+
+    def place(self, engine: Engine) -> None:
+        """Find the keys in the table."""
+        self.table = engine.catalog.find(self.name)
+        self.keys = {self.table.key_of(key): key for key in self.content["Keys"]}
+
+    def show(self, row: Row) -> bytes:
+        """Return an item as it goes into the answer."""
+        return row.body if self.projection is None else orjson.dumps(self.projection(row.item))
+
+
+@operation()
+def batch_get_item(engine: Engine, request: Wire) -> bytes:
+    """Return the items that exist, in the order asked; what does not fit is left unprocessed."""
+    asked = request["RequestItems"]
+    if sum(len(content["Keys"]) for content in asked.values()) > KEY_LIMIT:
+        raise ValidationException("Too many items requested for the BatchGetItem call")
+    check_mixing_across(asked.values(), BATCH_GET)
+    parts = [Part(name, content) for name, content in asked.items()]
+    for name in asked:
+        engine.catalog.find(name)
+    for part in parts:
+        part.place(engine)
+    _read(engine, parts)
+    return _answer(request, parts)
+
+
+def _read(engine: Engine, parts: list[Part]) -> None:
+    room = RESPONSE_LIMIT
+    for part in parts:
+        for encoded, key in part.keys.items():
+            row = load(engine, part.table, encoded)
+            if row is not None and row.size > room:
+                part.unprocessed.append(key)
+                continue
+            size = row.size if row else 0
+            room -= size
+            part.cost.add_table(read_units(size, consistent=part.consistent))
+            if row is not None:
+                part.bodies.append(part.show(row))
+
+
+def _answer(request: Wire, parts: list[Part]) -> bytes:
+    tables = b",".join(orjson.dumps(part.name) + b":[" + b",".join(part.bodies) + b"]" for part in parts)
+    left = {part.name: {**part.content, "Keys": part.unprocessed} for part in parts if part.unprocessed}
+    body = b'{"Responses":{' + tables + b'},"UnprocessedKeys":' + orjson.dumps(left)
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        body += b',"ConsumedCapacity":' + orjson.dumps(total_costs([part.cost for part in parts], mode))
+    return body + b"}"

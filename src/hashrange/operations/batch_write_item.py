@@ -1,0 +1,90 @@
+"""BatchWriteItem: up to twenty-five puts and deletes; all are checked before the first is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import SEVERAL, Item, Layer, check_item
+from hashrange.engine import write
+from hashrange.engine.capacity import Cost, total_costs
+from hashrange.engine.operation import operation
+from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
+from hashrange.engine.transaction import collect_metrics
+from hashrange.engine.write import Change, Image
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+LIMIT = 25
+REQUEST_LIMIT = 16 * 1024 * 1024
+
+
+class Member:
+    """One put or delete of the batch."""
+
+    __slots__ = ("image", "item", "key", "name", "puts", "size", "table")
+
+    def __init__(self, name: str, entry: Wire) -> None:
+        put, delete = entry.get("PutRequest"), entry.get("DeleteRequest")
+        if (put is None) == (delete is None):
+            raise ValidationException(SEVERAL)
+        self.name = name
+        self.puts = put is not None
+        self.item: Item = put["Item"] if put is not None else delete["Key"]  # type: ignore[index]
+        self.size = check_item(self.item, Layer.OLDER)
+        self.table: Table
+        self.key: bytes
+        self.image: Image | None = None
+
+    def place(self, engine: Engine) -> None:
+        """Find the table, the key and, for a put, the image."""
+        self.table = engine.catalog.find(self.name)
+        try:
+            self.key = self.table.key_of_item(self.item) if self.puts else self.table.key_of(self.item)
+        except SchemaMismatch:
+            raise ValidationException(MISMATCH) from None
+        if self.puts:
+            self.image = write.prepare(self.table, self.item, self.size)
+
+
+@operation(writes=True)
+def batch_write_item(engine: Engine, request: Wire) -> bytes:
+    """Write every member, or refuse the whole batch."""
+    members = [Member(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
+    if len(members) > LIMIT:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+    for member in members:
+        if member.puts:
+            write.check_put_size(member.size)
+    for name in request["RequestItems"]:
+        engine.catalog.find(name)
+    for member in members:
+        member.place(engine)
+    if len({(member.table.n, member.key) for member in members}) != len(members):
+        raise ValidationException("Provided list of item keys contains duplicates")
+    changes = [_write(engine, member) for member in members]
+    return _answer(request, members, changes)
+
+
+def _write(engine: Engine, member: Member) -> Change:
+    row = write.load(engine, member.table, member.key)
+    return write.apply(engine, member.table, member.key, row, member.image)
+
+
+def _answer(request: Wire, members: list[Member], changes: list[Change]) -> bytes:
+    answer: Wire = {"UnprocessedItems": {}}
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        costs: dict[str, Cost] = {}
+        for member, change in zip(members, changes, strict=True):
+            costs.setdefault(member.name, Cost(member.name)).add_write(change)
+        answer["ConsumedCapacity"] = total_costs(costs.values(), mode)
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics = collect_metrics([member.name for member in members], changes)
+        if metrics:
+            answer["ItemCollectionMetrics"] = metrics
+    return orjson.dumps(answer)

@@ -1,0 +1,18 @@
+"""CreateGlobalTable: refused, as the service refuses the old kind of global tables everywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine.globaltable import UNSUPPORTED
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def create_global_table(_engine: Engine, _request: dict[str, Any]) -> bytes:
+    """Say that the old kind of global tables is no more."""
+    raise ValidationException(UNSUPPORTED)

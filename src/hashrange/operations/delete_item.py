@@ -1,0 +1,23 @@
+"""DeleteItem: remove an item; removing one that is not there is no error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.engine import action
+from hashrange.engine.answer import answer_write
+from hashrange.engine.operation import operation
+from hashrange.expr.request import DELETE
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True, enveloped=True)
+def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Remove the item of a key, if the condition holds."""
+    draft = action.draft_delete(request, DELETE)
+    change = action.run(engine, draft.resolve(engine))
+    return answer_write(
+        request, change, change.old.body if change.old and request.get("ReturnValues") == "ALL_OLD" else None
+    )

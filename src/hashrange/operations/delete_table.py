@@ -1,0 +1,27 @@
+"""DeleteTable: take a table away, with all that is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.admission import check_deletable, locate_changeable, note_departure
+from hashrange.engine.describe import describe_table
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+UNTOLD = {"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes"}
+
+
+@operation(writes=True)
+def delete_table(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Delete a table and answer that it is DELETING."""
+    table, now = locate_changeable(engine, request["TableName"]), engine.now()
+    check_deletable(table, now)
+    description = describe_table(table, now) | {"TableStatus": "DELETING"}
+    engine.catalog.drop(table)
+    note_departure(engine, description, now)
+    return orjson.dumps({"TableDescription": {m: value for m, value in description.items() if m not in UNTOLD}})

@@ -1,0 +1,22 @@
+"""DescribeContributorInsights: whether insights are on, and under which rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.insights import check_index, describe
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def describe_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Describe the setting of a table or an index."""
+    table = engine.catalog.locate(request["TableName"])
+    name = check_index(table, request.get("IndexName"))
+    setting = (table.definition.get("insights") or {}).get(name)
+    return orjson.dumps(describe(table, name, setting, engine.now()))

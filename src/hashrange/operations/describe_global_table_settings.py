@@ -1,0 +1,18 @@
+"""DescribeGlobalTableSettings: there are no global tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import GlobalTableNotFoundException
+from hashrange.engine.globaltable import absence_of
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def describe_global_table_settings(_engine: Engine, request: dict[str, Any]) -> bytes:
+    """Say that there is no such global table."""
+    raise GlobalTableNotFoundException(absence_of(request["GlobalTableName"]))

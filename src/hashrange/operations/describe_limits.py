@@ -1,0 +1,24 @@
+"""DescribeLimits: the account's quotas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.operation import operation
+from hashrange.engine.throughput import QUOTA
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def describe_limits(_engine: Engine, _request: dict[str, Any]) -> bytes:
+    """Return the quotas of an account that never asked for more."""
+    quotas = {
+        f"{whose}Max{side}CapacityUnits": quota
+        for whose, quota in (("Account", 2 * QUOTA), ("Table", QUOTA))
+        for side in ("Read", "Write")
+    }
+    return orjson.dumps(quotas)

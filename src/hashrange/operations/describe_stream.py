@@ -1,0 +1,23 @@
+"""DescribeStream: what a stream is, and its shard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine import streams
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def describe_stream(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Describe a stream; its one shard has no children and comes after every start that is below it."""
+    stream = streams.find_stream(engine, request["StreamArn"])
+    is_child = "Type" in request.get("ShardFilter", {})
+    is_passed = stream.shard <= request.get("ExclusiveStartShardId", "")
+    shards = [] if is_child or is_passed else [streams.describe_shard(engine, stream)]
+    return orjson.dumps({"StreamDescription": {**streams.describe_stream(stream), "Shards": shards}})

@@ -1,0 +1,64 @@
+"""ExecuteStatement: one PartiQL statement; a SELECT reads a page, the others write one item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine import action
+from hashrange.engine.capacity import Cost
+from hashrange.engine.operation import operation
+from hashrange.partiql.literal import check_parameters
+from hashrange.partiql.prepare import Prepared, prepare
+from hashrange.partiql.reading import BAD_TOKEN, Position, read_token, write_token
+from hashrange.partiql.writing import show_returned
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+
+
+@operation(writes=True)
+def execute_statement(engine: Engine, request: Wire) -> bytes:
+    """Run the statement and return its rows: a page of items, or what RETURNING asks for."""
+    check_parameters(request.get("Parameters") or ())
+    prepared = prepare(engine, request)
+    return _read(engine, prepared) if prepared.statement.is_read else _write(engine, prepared)
+
+
+def _read(engine: Engine, prepared: Prepared) -> bytes:
+    request, parameters = prepared.request, prepared.statement.parameters
+    reader = prepared.reader()
+    token, position = request.get("NextToken"), Position()
+    if token is not None:
+        position = read_token(token, request["Statement"], parameters)
+    consistent = bool(request.get("ConsistentRead"))
+    rows = reader.read(engine, prepared.statement.table, position, request.get("Limit"), consistent=consistent)
+    more: Wire = {}
+    if rows.next is not None:
+        more["NextToken"] = write_token(rows.next, request["Statement"], parameters)
+        if rows.next.key is not None:
+            more["LastEvaluatedKey"] = rows.next.key
+    return _answer(request, rows.bodies, rows.cost, more)
+
+
+def _write(engine: Engine, prepared: Prepared) -> bytes:
+    if prepared.request.get("NextToken") is not None:
+        raise ValidationException(BAD_TOKEN)
+    ready = prepared.action()
+    change = action.run(engine, ready)
+    cost = Cost(prepared.statement.table)
+    cost.add_write(change)
+    returned = show_returned(prepared.statement.returning, ready, change)
+    return _answer(prepared.request, [] if returned is None else [returned], cost, {})
+
+
+def _answer(request: Wire, bodies: list[bytes], cost: Cost, more: Wire) -> bytes:
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        more["ConsumedCapacity"] = cost.report(mode)
+    tail = b"," + orjson.dumps(more)[1:] if more else b"}"
+    return b'{"Items":[' + b",".join(bodies) + b"]" + tail

@@ -1,0 +1,169 @@
+"""ExecuteTransaction: up to a hundred PartiQL statements, all reads as of one moment or all writes or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import Item
+from hashrange.engine import transaction
+from hashrange.engine.action import Action, Draft
+from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.operation import operation
+from hashrange.engine.table import SchemaMismatch, Table
+from hashrange.engine.write import Row, load
+from hashrange.partiql.literal import check_parameters
+from hashrange.partiql.prepare import Prepared, prepare
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+NAME = "ExecuteTransaction"
+MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
+NEEDS_KEY = "Select statements within ExecuteTransaction must specify the primary key in the where clause."
+NO_RETURNING = "RETURNING clause is not supported in ExecuteTransaction."
+NO_INDEX_READS = "Reads on indices are not supported within transactions."
+NO_INDEX_CHECKS = "Operations on indices are not supported in transactions"
+NOT_FOUND = {"Code": "ResourceNotFound", "Message": "Requested resource not found"}
+
+
+@operation(writes=True)
+def execute_transaction(engine: Engine, request: Wire) -> bytes:
+    """Do every statement, or cancel with a reason for each that could not be done."""
+    digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
+    entries = request["TransactStatements"]
+    for entry in entries:
+        check_parameters(entry.get("Parameters") or ())
+    if len(orjson.dumps(entries)) > transaction.SIZE_LIMIT:
+        raise ValidationException(transaction.TOO_LARGE)
+    members = [_prepare(engine, entry, position) for position, entry in enumerate(entries)]
+    if len({member.statement.is_read for member in members}) > 1:
+        raise ValidationException(MIXED)
+    if members[0].statement.is_read:
+        return _read(engine, request, members)
+    return _write(engine, request, members, digest)
+
+
+def _prepare(engine: Engine, entry: Wire, position: int) -> Prepared:
+    try:
+        member = prepare(engine, entry, in_transaction=True)
+        if member.table is not None:
+            _check_member(member)
+    except ValidationException as refusal:
+        raise _locate(refusal, position) from None
+    return member
+
+
+def _check_member(member: Prepared) -> None:
+    """Raise what no transaction takes, from a statement whose table exists."""
+    if member.statement.returning is not None:
+        raise ValidationException(NO_RETURNING)
+    if member.statement.index is not None:
+        raise ValidationException(NO_INDEX_CHECKS if member.statement.is_check else NO_INDEX_READS)
+
+
+def _locate(refusal: ValidationException, position: int) -> ValidationException:
+    return ValidationException(f"Validation failed in TransactStatements[{position}]: {refusal.message}")
+
+
+def _check_tables(members: list[Prepared]) -> None:
+    missing = {position: NOT_FOUND for position, member in enumerate(members) if member.table is None}
+    if missing:
+        raise transaction.cancel(len(members), missing)
+
+
+# -- writes -----------------------------------------------------------------------------------------------------------
+
+
+def _write(engine: Engine, request: Wire, members: list[Prepared], digest: bytes) -> bytes:
+    names = [member.statement.table for member in members]
+    replayed = transaction.find_replay(engine, NAME, request, digest)
+    if replayed is not None:
+        return _answer(request, b"", transaction.replay_costs(replayed))
+    drafts = [_draft(action) for action in _make_actions(members)]
+    changes = transaction.run_transaction(engine, drafts)
+    touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
+    transaction.keep_token(engine, NAME, request, digest, touched)
+    checks = [member.statement.is_check for member in members]
+    return _answer(request, b"", transaction.write_costs(names, changes, checks))
+
+
+def _draft(action: Action) -> Draft:
+    return Draft({}, action.expressions, lambda _engine: action)
+
+
+def _make_actions(members: list[Prepared]) -> list[Action]:
+    """Return all writes; keys that do not fit their table cancel the transaction, every one with its reason."""
+    actions: list[Action] = []
+    mismatches: dict[int, Wire] = {}
+    for position, member in enumerate(members):
+        if member.table is None:
+            continue
+        try:
+            actions.append(member.action(in_transaction=True))
+        except SchemaMismatch as refusal:
+            mismatches[position] = transaction.reason_for(refusal)
+        except ValidationException as refusal:
+            raise _locate(refusal, position) from None
+    _check_tables(members)
+    if mismatches:
+        raise transaction.cancel(len(members), mismatches)
+    return actions
+
+
+# -- reads ------------------------------------------------------------------------------------------------------------
+
+
+def _read(engine: Engine, request: Wire, members: list[Prepared]) -> bytes:
+    keys = [_find_key(member, position) for position, member in enumerate(members)]
+    _check_tables(members)
+    tables = [member.found for member in members]
+    encoded = _encode(tables, keys)
+    rows = [load(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
+    shown = b",".join(_show(member, row) for member, row in zip(members, rows, strict=True))
+    costs: dict[str, Cost] = {}
+    for member, row in zip(members, rows, strict=True):
+        cost = costs.setdefault(member.statement.table, Cost(member.statement.table, "Read"))
+        cost.add_table(read_units(row.size if row else 0, consistent=True, transactional=True))
+    return _answer(request, shown, list(costs.values()))
+
+
+def _find_key(member: Prepared, position: int) -> Item:
+    if member.table is None:
+        return {}
+    try:
+        key = member.reader().single_key()
+        if key is None:
+            raise ValidationException(NEEDS_KEY)
+    except ValidationException as refusal:
+        raise _locate(refusal, position) from None
+    return key
+
+
+def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
+    encoded: list[bytes] = []
+    mismatches: dict[int, Wire] = {}
+    for position, (table, key) in enumerate(zip(tables, keys, strict=True)):
+        try:
+            encoded.append(table.key_of(key))
+        except SchemaMismatch as refusal:
+            mismatches[position] = transaction.reason_for(refusal)
+    if mismatches:
+        raise transaction.cancel(len(keys), mismatches)
+    if len({(table.n, key) for table, key in zip(tables, encoded, strict=True)}) != len(encoded):
+        raise ValidationException(transaction.TWICE)
+    return encoded
+
+
+def _show(member: Prepared, row: Row | None) -> bytes:
+    shown = None if row is None else member.show(row)
+    return b"{}" if shown is None else b'{"Item":' + shown + b"}"
+
+
+def _answer(request: Wire, responses: bytes, costs: list[Cost]) -> bytes:
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    tail = b',"ConsumedCapacity":' + orjson.dumps(total_costs(costs, mode)) if mode != "NONE" else b""
+    return b'{"Responses":[' + responses + b"]" + tail + b"}"

@@ -1,0 +1,35 @@
+"""GetItem: read one item by its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.values import check_item
+from hashrange.engine.capacity import Cost, read_units
+from hashrange.engine.operation import operation
+from hashrange.engine.write import load
+from hashrange.expr.request import GET, check_mixing, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return the item of a key, or no item when there is none."""
+    key = request["Key"]
+    check_mixing(request, GET)
+    check_item(key)
+    projection = read_expressions(request, GET).projection
+    table = engine.catalog.find(request["TableName"])
+    row = load(engine, table, table.key_of(key))
+    body = None if row is None else row.body if projection is None else orjson.dumps(projection(row.item))
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode == "NONE":
+        return b"{}" if body is None else b'{"Item":' + body + b"}"
+    cost = Cost(request["TableName"])
+    cost.add_table(read_units(row.size if row else 0, consistent=bool(request.get("ConsistentRead"))))
+    consumed = b'"ConsumedCapacity":' + orjson.dumps(cost.report(mode))
+    return b"{" + consumed + b"}" if body is None else b'{"Item":' + body + b"," + consumed + b"}"

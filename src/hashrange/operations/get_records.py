@@ -1,0 +1,23 @@
+"""GetRecords: the changes in a stream from a position on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.iterator import read_iterator
+from hashrange.engine.operation import operation
+from hashrange.engine.records import MOST_RECORDS, read_records
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def get_records(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return up to a thousand records or a megabyte, and the iterator to go on with while there can be more."""
+    position = read_iterator(engine, request["ShardIterator"])
+    records, following = read_records(engine, position, request.get("Limit", MOST_RECORDS))
+    further = {"NextShardIterator": following.issue(engine.now())} if following else {}
+    return orjson.dumps({"Records": records, **further})

@@ -1,0 +1,19 @@
+"""GetShardIterator: a position in a stream to read records from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.iterator import find_position
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def get_shard_iterator(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return an iterator that is good for a quarter of an hour."""
+    return orjson.dumps({"ShardIterator": find_position(engine, request).issue(engine.now())})

@@ -1,0 +1,18 @@
+"""ListGlobalTables: there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def list_global_tables(_engine: Engine, _request: dict[str, Any]) -> bytes:
+    """Return an empty list."""
+    return orjson.dumps({"GlobalTables": []})

@@ -1,0 +1,25 @@
+"""ListTables: the names of all tables, page by page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.admission import list_departing
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def list_tables(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return a page of names in byte order."""
+    start, limit = request.get("ExclusiveStartTableName"), request.get("Limit", 100)
+    names = sorted({*engine.catalog.names(), *list_departing(engine, engine.now())})
+    names = [name for name in names if start is None or name > start]
+    answer: dict[str, Any] = {"TableNames": names[:limit]}
+    if len(names) > limit:
+        answer["LastEvaluatedTableName"] = names[limit - 1]
+    return orjson.dumps(answer)

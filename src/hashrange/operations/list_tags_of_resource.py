@@ -1,0 +1,20 @@
+"""ListTagsOfResource: the tags of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.operation import operation
+from hashrange.engine.tags import find_tagged, list_tags
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def list_tags_of_resource(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return all tags: there are never more than one page holds."""
+    table = find_tagged(engine, request["ResourceArn"])
+    return orjson.dumps({"Tags": list_tags(table.definition["tags"])})

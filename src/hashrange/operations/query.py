@@ -1,0 +1,58 @@
+"""Query: read a page of one partition, of a table or an index, in key order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import ENVELOPE, ValidationException
+from hashrange.engine.operation import operation
+from hashrange.engine.position import check_start_values, start_query
+from hashrange.engine.read import Source, key_range, read_page
+from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
+from hashrange.expr.request import QUERY, check_key_condition, check_mixing, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.core.keys import KeyCodec
+    from hashrange.engine.engine import Engine
+    from hashrange.expr.request import Expressions
+
+
+@operation()
+def query(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return the items that a key condition selects, up to the limit or a megabyte."""
+    check_mixing(request, QUERY)
+    start = request.get("ExclusiveStartKey")
+    if start is not None:
+        check_start_values(start, QUERY.layer)
+    expressions = read_expressions(request, QUERY)
+    check_select(request, ENVELOPE)
+    table = engine.catalog.find(request["TableName"])
+    index = find_index(table, request)
+    codec = index.codec if index else table.codec
+    condition = expressions.key_condition
+    if condition is None:
+        text = "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+        raise ValidationException(text)
+    hashes, clauses = check_key_condition(condition, _pairs(codec.hashes), _pairs(codec.ranges))
+    source = Source(table, index, forward=request.get("ScanIndexForward", True))
+    source.low, source.high = key_range(codec, hashes, clauses)
+    if start is not None:
+        start_query(source, start, key_range(codec, hashes, ())[0])
+    check_filter(codec, expressions, request)
+    shape_source(source, request, expressions)
+    return answer_page(read_page(engine, source), source, request)
+
+
+def _pairs(attributes: Any) -> list[tuple[str, str]]:
+    return [(attribute.name, attribute.tag) for attribute in attributes]
+
+
+def check_filter(codec: KeyCodec, expressions: Expressions, request: dict[str, Any]) -> None:
+    """Raise when a filter names a key attribute of what is queried."""
+    if expressions.filter is None:
+        return
+    named = "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
+    for attribute in codec.attributes:
+        if attribute.name in expressions.filter.attributes:
+            text = f"{named} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
+            raise ValidationException(text)

@@ -1,0 +1,52 @@
+"""Scan: read a page of a whole table or index, or of one segment of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine.operation import operation
+from hashrange.engine.position import bound_segment, check_start_values, start_scan
+from hashrange.engine.read import Source, read_page
+from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
+from hashrange.expr.request import SCAN, check_mixing, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+MISSING = "The {} parameter is required but was not present in the request when {} is present"
+
+
+@operation()
+def scan(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Return the next items in scan order, up to the limit or a megabyte."""
+    segment, total = _read_segment(request)
+    check_mixing(request, SCAN)
+    start = request.get("ExclusiveStartKey")
+    if start is not None:
+        check_start_values(start, SCAN.layer)
+    expressions = read_expressions(request, SCAN)
+    check_select(request)
+    table = engine.catalog.find(request["TableName"])
+    source = Source(table, find_index(table, request))
+    bound_segment(source, segment, total)
+    if start is not None:
+        start_scan(source, start, segment, total)
+    shape_source(source, request, expressions)
+    return answer_page(read_page(engine, source), source, request)
+
+
+def _read_segment(request: dict[str, Any]) -> tuple[int, int]:
+    segment, total = request.get("Segment"), request.get("TotalSegments")
+    if segment is None and total is None:
+        return 0, 1
+    if total is None:
+        raise ValidationException(MISSING.format("TotalSegments", "Segment parameter"))
+    if segment is None:
+        raise ValidationException(MISSING.format("Segment", "parameter TotalSegments"))
+    if segment >= total:
+        raise ValidationException(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total}"
+        )
+    return segment, total

@@ -1,0 +1,26 @@
+"""TagResource: set tags of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine.operation import operation
+from hashrange.engine.tags import check_count, check_tags, find_tagged
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def tag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Add tags and replace those of the same keys: all of them, or none."""
+    if not request["Tags"]:
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+    tags = check_tags(request["Tags"])
+    table = find_tagged(engine, request["ResourceArn"])
+    merged = {**table.definition["tags"], **tags}
+    check_count(merged)
+    table.definition["tags"] = merged
+    engine.catalog.save(table)
+    return b""

@@ -1,0 +1,76 @@
+"""TransactGetItems: up to a hundred items read as of one moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import check_item
+from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.operation import operation
+from hashrange.engine.table import SchemaMismatch, Table
+from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
+from hashrange.engine.write import Row, load
+from hashrange.expr.request import TRANSACT_GET, check_mixing, read_expressions
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.expr.request import Projection
+
+Wire = dict[str, Any]
+
+
+@operation()
+def transact_get_items(engine: Engine, request: Wire) -> bytes:
+    """Return every asked item in its place; `{}` where there is none."""
+    gets = [entry["Get"] for entry in request["TransactItems"]]
+    projections = [_read(get) for get in gets]
+    tables = [engine.catalog.find(get["TableName"]) for get in gets]
+    keys = _find_keys(gets, tables)
+    rows = [load(engine, table, key) for table, key in zip(tables, keys, strict=True)]
+    if sum(row.size for row in rows if row) > SIZE_LIMIT:
+        raise ValidationException(TOO_LARGE)
+    shown = b",".join(_show(row, projection) for row, projection in zip(rows, projections, strict=True))
+    body = b'{"Responses":[' + shown + b"]"
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        body += b',"ConsumedCapacity":' + orjson.dumps(total_costs(_costs(gets, rows), mode))
+    return body + b"}"
+
+
+def _read(get: Wire) -> Projection | None:
+    check_mixing(get, TRANSACT_GET)
+    check_item(get["Key"])
+    return read_expressions(get, TRANSACT_GET).projection
+
+
+def _find_keys(gets: list[Wire], tables: list[Table]) -> list[bytes]:
+    keys: list[bytes] = []
+    for position, (get, table) in enumerate(zip(gets, tables, strict=True)):
+        try:
+            keys.append(table.key_of(get["Key"]))
+        except SchemaMismatch as refusal:
+            raise cancel(len(gets), {position: reason_for(refusal)}) from None
+    if len({(table.n, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
+        raise ValidationException(TWICE)
+    return keys
+
+
+def _show(row: Row | None, projection: Projection | None) -> bytes:
+    if row is None:
+        return b"{}"
+    if projection is None:
+        return b'{"Item":' + row.body + b"}"
+    item = projection(row.item)
+    return b'{"Item":' + orjson.dumps(item) + b"}" if item else b"{}"
+
+
+def _costs(gets: list[Wire], rows: list[Row | None]) -> list[Cost]:
+    costs: dict[str, Cost] = {}
+    for get, row in zip(gets, rows, strict=True):
+        name = get["TableName"]
+        units = read_units(row.size if row else 0, consistent=True, transactional=True)
+        costs.setdefault(name, Cost(name, "Read")).add_table(units)
+    return list(costs.values())

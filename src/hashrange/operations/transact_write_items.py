@@ -1,0 +1,63 @@
+"""TransactWriteItems: up to a hundred writes and checks, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine import action, transaction
+from hashrange.engine.action import Draft
+from hashrange.engine.capacity import total_costs
+from hashrange.engine.operation import operation
+from hashrange.expr.request import TRANSACT_CHECK, TRANSACT_DELETE, TRANSACT_PUT, TRANSACT_UPDATE, Spec
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+KINDS: dict[str, tuple[Callable[[Wire, Spec], Draft], Spec]] = {
+    "ConditionCheck": (action.draft_check, TRANSACT_CHECK),
+    "Put": (action.draft_put, TRANSACT_PUT),
+    "Update": (action.draft_update, TRANSACT_UPDATE),
+    "Delete": (action.draft_delete, TRANSACT_DELETE),
+}
+NAME = "TransactWriteItems"
+
+
+@operation(writes=True)
+def transact_write_items(engine: Engine, request: Wire) -> bytes:
+    """Do every action, or cancel with a reason for each that could not be done."""
+    digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
+    members = [_read_member(entry) for entry in request["TransactItems"]]
+    if len(orjson.dumps(request["TransactItems"])) > transaction.SIZE_LIMIT:
+        raise ValidationException(transaction.TOO_LARGE)
+    drafts = [KINDS[kind][0](content, KINDS[kind][1]) for kind, content in members]
+    names = [content["TableName"] for _, content in members]
+    replayed = transaction.find_replay(engine, NAME, request, digest)
+    if replayed is not None:
+        return _answer(request, transaction.replay_costs(replayed), {})
+    changes = transaction.run_transaction(engine, drafts)
+    touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
+    transaction.keep_token(engine, NAME, request, digest, touched)
+    costs = transaction.write_costs(names, changes, [kind == "ConditionCheck" for kind, _ in members])
+    return _answer(request, costs, transaction.collect_metrics(names, changes))
+
+
+def _read_member(entry: Wire) -> tuple[str, Wire]:
+    given = [kind for kind in KINDS if entry.get(kind) is not None]
+    if len(given) != 1:
+        raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")
+    return given[0], entry[given[0]]
+
+
+def _answer(request: Wire, costs: list[Any], metrics: Wire) -> bytes:
+    answer: Wire = {}
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        answer["ConsumedCapacity"] = total_costs(costs, mode)
+    if request.get("ReturnItemCollectionMetrics") == "SIZE" and metrics:
+        answer["ItemCollectionMetrics"] = metrics
+    return orjson.dumps(answer)

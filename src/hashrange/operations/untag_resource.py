@@ -1,0 +1,22 @@
+"""UntagResource: remove tags of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hashrange.engine.operation import operation
+from hashrange.engine.tags import check_keys, find_tagged
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def untag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Remove the tags of the given keys; keys without a tag are no fault."""
+    check_keys(request["TagKeys"])
+    table = find_tagged(engine, request["ResourceArn"])
+    removed = set(request["TagKeys"])
+    table.definition["tags"] = {key: value for key, value in table.definition["tags"].items() if key not in removed}
+    engine.catalog.save(table)
+    return b""

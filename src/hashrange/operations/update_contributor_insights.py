@@ -1,0 +1,28 @@
+"""UpdateContributorInsights: switch insights on a table or an index on or off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.describe import answer_time
+from hashrange.engine.insights import change_setting, check_index, summarize
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def update_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Keep the setting, and answer with it in the midst of its change."""
+    table, now = engine.catalog.locate(request["TableName"]), engine.now()
+    name = check_index(table, request.get("IndexName"))
+    settings = table.definition.get("insights") or {}
+    changed = change_setting(settings.get(name), request, now, engine.settings.status_delay)
+    if changed is settings.get(name):
+        return orjson.dumps(summarize(table, name, changed, now))
+    table.definition["insights"] = {**settings, name: changed}
+    engine.catalog.save(table)
+    return orjson.dumps(summarize(table, name, changed, answer_time(now)))

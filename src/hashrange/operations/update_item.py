@@ -1,0 +1,38 @@
+"""UpdateItem: change some attributes of an item, creating it when it is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine import action
+from hashrange.engine.answer import answer_write
+from hashrange.engine.operation import operation
+from hashrange.expr.request import UPDATE
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.write import Change
+    from hashrange.expr.request import Update
+
+
+@operation(writes=True, enveloped=True)
+def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Apply an update to the item of a key, if the condition holds."""
+    draft = action.draft_update(request, UPDATE)
+    change = action.run(engine, draft.resolve(engine))
+    returned = request.get("ReturnValues", "NONE")
+    attributes = None if returned == "NONE" else _show(returned, change, draft.expressions.update)
+    return answer_write(request, change, attributes)
+
+
+def _show(returned: str, change: Change, update: Update | None) -> bytes | None:
+    """Return the attributes that ReturnValues asks for; None when there are none."""
+    side = change.old if returned.endswith("OLD") else change.new
+    if side is None:
+        return None
+    if returned.startswith("ALL"):
+        return side.body
+    touched = update.touched(side.item) if update else {}
+    return orjson.dumps(touched) if touched else None

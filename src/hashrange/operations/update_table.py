@@ -1,0 +1,46 @@
+"""UpdateTable: change one thing about a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.admission import locate_changeable
+from hashrange.engine.alteration import check_request
+from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.draft import Draft, prune
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+
+@operation(writes=True)
+def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Make the change, and answer with the table in the midst of it."""
+    check_request(request)
+    table, now = locate_changeable(engine, request["TableName"]), engine.now()
+    draft = Draft(table, request, now, engine.settings)
+    draft.make()
+    table.definition = draft.definition
+    engine.catalog.save(table)
+    _switch_stream(engine, table, request.get("StreamSpecification"))
+    if draft.created is not None:
+        engine.catalog.add_index(table, draft.created)
+    description = describe_table(table, answer_time(now))
+    if draft.deleted is not None:
+        engine.catalog.remove_index(table, draft.deleted)
+        prune(table.definition)
+        engine.catalog.save(table)
+    return orjson.dumps({"TableDescription": description})
+
+
+def _switch_stream(engine: Engine, table: Table, specification: dict[str, Any] | None) -> None:
+    if specification is None:
+        return
+    if specification["StreamEnabled"]:
+        engine.catalog.open_stream(table, specification["StreamViewType"])
+    else:
+        engine.catalog.close_stream(table)

@@ -1,0 +1,215 @@
+"""Which keys a WHERE clause selects: one range per branch of it, or everything when a branch names no partition.
+
+An equality (or IN) on the partition key in every branch makes ranges of keys, as a query has them; they may not
+overlap. A condition on the sort key that no range can express, such as `<>`, leaves its partition to be read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise, product
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
+from hashrange.core.values import P1, Item, Value
+from hashrange.engine.read import key_range
+from hashrange.engine.table import empty_key_text
+from hashrange.expr.keycondition import Clause
+from hashrange.expr.nodes import And, Between, Call, Comparison, Condition, Literal, Membership, Not, Or, Path, paths_of
+
+MOST_READS = 50
+MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+WRONG_TYPE = "Key attribute's data type should match its data type in table's schema: Key "
+OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
+TOO_MANY = "Too many decomposed read operations for a given query."
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way to satisfy the clause: conditions on key attributes, and the other conditions beside them."""
+
+    keys: tuple[Clause, ...] = ()
+    filters: tuple[Condition, ...] = ()
+
+    def joined(self, other: Branch) -> Branch:
+        """Return the branch that satisfies both."""
+        return Branch(self.keys + other.keys, self.filters + other.filters)
+
+    def values_of(self, attribute: Attribute) -> list[Value]:
+        """Return the different values that a key attribute has to equal."""
+        values: list[Value] = []
+        for clause in self.keys:
+            if clause.attribute == attribute.name and clause.operator == "=" and clause.operands[0] not in values:
+                values.append(clause.operands[0])
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A range of keys to be read."""
+
+    order: bytes  # the partition key's place among the others
+    low: bytes
+    high: bytes
+    exact: bool  # every item in it satisfies the clause
+
+
+class Access:
+    """The reading of a WHERE clause against the key of a table or an index."""
+
+    def __init__(self, codec: KeyCodec) -> None:
+        self.codec = codec
+        self.hash = codec.hashes[0]
+        self.sort = codec.ranges[0] if codec.ranges else None
+        self._names = {attribute.name for attribute in codec.attributes}
+
+    def branches(self, where: Condition | None) -> list[Branch] | None:
+        """Return the branches of a clause; None unless each of them names a partition."""
+        return None if where is None or not self._pins(where) else self._split(where)
+
+    def _pins(self, condition: Condition) -> bool:
+        match condition:
+            case And():
+                return any(self._pins(part) for part in condition.operands)
+            case Or():
+                return all(self._pins(part) for part in condition.operands) and bool(condition.operands)
+        clauses = self._clauses(condition)
+        return bool(clauses) and all(c.operator == "=" and c.attribute == self.hash.name for c in clauses)
+
+    def _split(self, condition: Condition) -> list[Branch]:
+        if isinstance(condition, And):
+            return _multiply(self._split(part) for part in condition.operands)
+        if isinstance(condition, Or) and self._limits_keys(condition):
+            return [branch for part in condition.operands for branch in self._split(part)]
+        clauses = self._clauses(condition)
+        return [Branch(keys=(clause,)) for clause in clauses] or [Branch(filters=(condition,))]
+
+    def _limits_keys(self, condition: Condition) -> bool:
+        if isinstance(condition, And | Or):
+            return any(self._limits_keys(part) for part in condition.operands)
+        return bool(self._clauses(condition))
+
+    def _clauses(self, condition: Condition) -> list[Clause]:
+        """Return the alternatives that a condition leaves to a key attribute; none when it is about something else."""
+        match condition:
+            case Comparison(operator, Path((str(name),)), Literal(value)) if operator in MIRRORED:
+                found = [Clause(name, operator, (value,))]
+            case Comparison(operator, Literal(value), Path((str(name),))) if operator in MIRRORED:
+                found = [Clause(name, MIRRORED[operator], (value,))]
+            case Between(Path((str(name),)), Literal(low), Literal(high)):
+                found = [Clause(name, "BETWEEN", (low, high))]
+            case Call("begins_with", (Path((str(name),)), Literal(prefix))):
+                found = [Clause(name, "begins_with", (prefix,))]
+            case Membership(Path((str(name),)), options):
+                values = [option.value for option in options if isinstance(option, Literal)]
+                found = [Clause(name, "=", (value,)) for value in values] if len(values) == len(options) else []
+            case _:
+                found = []
+        return [clause for clause in found if clause.attribute in self._names]
+
+    # -- ranges ---------------------------------------------------------------------------------------------------
+
+    def ranges(self, branches: Sequence[Branch]) -> list[KeyRange]:
+        """Return the ranges to be read, in the order of the keys."""
+        for branch in branches:
+            self._check_types(branch)
+        partitions = groupby(sorted(self._possible(branches), key=lambda found: found[0].order), lambda f: f[0].order)
+        found = [part for _, group in partitions for part in self._merge(list(group))]
+        if len(branches) > MOST_READS:
+            raise ValidationException(TOO_MANY)
+        return found
+
+    def _check_types(self, branch: Branch) -> None:
+        limits = [(self.hash, HASH_LIMIT)] + ([(self.sort, RANGE_LIMIT)] if self.sort else [])
+        for attribute, limit in limits:
+            for clause in branch.keys:
+                for operand in clause.operands if clause.attribute == attribute.name else ():
+                    _check_operand(attribute, operand, limit)
+
+    def _possible(self, branches: Iterable[Branch]) -> Iterator[tuple[KeyRange, bool]]:
+        """Yield each branch's range, and whether a range cannot express what it says of the sort key."""
+        for branch in branches:
+            partitions = branch.values_of(self.hash)
+            low, high = key_range(self.codec, partitions[:1], ())
+            for clause in branch.keys:
+                if self.sort and clause.attribute == self.sort.name:
+                    start, end = key_range(self.codec, partitions[:1], (clause,))
+                    low, high = max(low, start), min(high, end)
+            if len(partitions) == 1 and low < high:
+                order = ENCODERS[self.hash.tag](partitions[0][self.hash.tag])
+                yield KeyRange(order, low, high, not branch.filters), self._excludes(branch)
+
+    def _excludes(self, branch: Branch) -> bool:
+        return any(_is_negative(condition) and self._names_sort(condition) for condition in branch.filters)
+
+    def _names_sort(self, condition: Condition) -> bool:
+        return self.sort is not None and any(path.elements[0] == self.sort.name for path in paths_of(condition))
+
+    def _merge(self, group: list[tuple[KeyRange, bool]]) -> list[KeyRange]:
+        """Return the ranges to be read in one partition: as they are, or all of it when one excludes some keys."""
+        plain = sorted((found for found, excludes in group if not excludes), key=lambda found: found.low)
+        for before, after in pairwise(plain):
+            if after.low < before.high:
+                raise ValidationException(OVERLAP)
+        if len(plain) == len(group):
+            return plain
+        low, high = min(found.low for found, _ in group), max(found.high for found, _ in group)
+        return [KeyRange(group[0][0].order, low, high, exact=False)]
+
+    # -- single items ---------------------------------------------------------------------------------------------
+
+    def single_key(self, branches: Sequence[Branch] | None) -> Item | None:
+        """Return the key of the one item that a clause names, and names by nothing else."""
+        if branches is None or len(branches) != 1 or branches[0].filters:
+            return None
+        if any(clause.operator != "=" for clause in branches[0].keys):
+            return None
+        values = {attribute.name: branches[0].values_of(attribute) for attribute in self.codec.attributes}
+        return {name: found[0] for name, found in values.items()} if all(len(v) == 1 for v in values.values()) else None
+
+
+def _multiply(parts: Iterable[list[Branch]]) -> list[Branch]:
+    """Return the branches that take one from each part; many more than can be read are not even made."""
+    whole = [Branch()]
+    for part in parts:
+        if len(whole) * len(part) > MOST_READS**2:
+            raise ValidationException(TOO_MANY)
+        whole = [one.joined(other) for one, other in product(whole, part)]
+    return whole
+
+
+def _check_operand(attribute: Attribute, operand: Value, limit: int) -> None:
+    if attribute.tag not in operand:
+        raise ValidationException(WRONG_TYPE + attribute.name)
+    content = operand[attribute.tag]
+    if not content:
+        raise ValidationException(empty_key_text(attribute))
+    if len(ENCODERS[attribute.tag](content)) > limit:
+        text = "Size of hashkey has exceeded the maximum size limit of2048 bytes"
+        if limit == RANGE_LIMIT:
+            text = "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+        raise ValidationException(P1 + text)
+
+
+def _is_negative(condition: Condition) -> bool:
+    return isinstance(condition, Not) or (isinstance(condition, Comparison) and condition.operator == "<>")
+
+
+def split_equalities(where: Condition | None, names: Sequence[str]) -> tuple[list[tuple[str, Value]], list[Condition]]:
+    """Return the values that a clause says some attributes to equal, and what it says besides."""
+    equal: list[tuple[str, Value]] = []
+    rest: list[Condition] = []
+    waiting = [] if where is None else [where]
+    while waiting:
+        condition = waiting.pop(0)
+        match condition:
+            case And():
+                waiting = [*condition.operands, *waiting]
+            case Comparison("=", Path((str(name),)), Literal(value)) if name in names:
+                equal.append((name, value))
+            case Comparison("=", Literal(value), Path((str(name),))) if name in names:
+                equal.append((name, value))
+            case _:
+                rest.append(condition)
+    return equal, rest

@@ -1,0 +1,288 @@
+"""Statement expressions to the expression layer's conditions, operands and update actions, with values bound.
+
+What the two languages share keeps the expression layer's own checks; here is only what statements add: literals,
+`IS`, conditions compared with booleans, SET_ADD and SET_DELETE, and the texts that carry a place in the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.numbers import NotStorable, normalize
+from hashrange.core.values import Value
+from hashrange.expr import nodes as expr
+from hashrange.partiql.literal import Binder, is_literal
+from hashrange.partiql.nodes import (
+    Array,
+    Assignment,
+    Bag,
+    Call,
+    Constant,
+    Expression,
+    IsType,
+    Name,
+    Number,
+    Operation,
+    Path,
+    Removal,
+    String,
+    Wildcard,
+)
+
+COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+TESTS = frozenset({"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"})
+SET_FUNCTIONS: dict[str, Callable[[expr.Path, expr.Literal], expr.Action]] = {
+    "set_add": expr.AddAction,
+    "set_delete": expr.DeleteAction,
+}
+UPDATE_FUNCTIONS = frozenset({"list_append", "if_not_exists"})
+TYPES_TESTED = frozenset({"BOOL", "S", "N", "B", "M", "L", "NULL"})
+LARGEST_INDEX = 2**31 - 1
+NEVER = expr.Comparison("=", expr.Literal({"BOOL": True}), expr.Literal({"BOOL": False}))
+BAD_IN = (
+    "IN operator must have a left hand argument of type Variable Reference and right hand argument of type Seq with at "
+    "least one member"
+)
+BAD_TYPE = (
+    "Unsupported data type for IS operator: {}. Supported data types are "
+    "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {}"
+)
+BAD_UNARY = "Incorrect number of operands for operator or function; operator or function: {}, number of operands: 1"
+BAD_ORDER = "Incorrect operand type for operator or function; operator or function: {}, operand type: BOOL"
+
+
+class Converter:
+    """Converts the expressions of one statement, with the values of its parameters."""
+
+    def __init__(self, parameters: Sequence[Value]) -> None:
+        self.binder = Binder(parameters)
+
+    # -- paths ----------------------------------------------------------------------------------------------------
+
+    def path(self, node: Expression) -> expr.Path:
+        """Return the document path that a name or path denotes."""
+        if isinstance(node, Name):
+            return expr.Path((_named(node.text),))
+        if not isinstance(node, Path) or not isinstance(node.root, Name):
+            raise ValidationException(f"Unexpected path component at {node.mark}")
+        return expr.Path((_named(node.root.text), *(_step(step) for step in node.steps)))
+
+    # -- conditions -----------------------------------------------------------------------------------------------
+
+    def condition(self, node: Expression) -> expr.Condition:
+        """Return the condition that a WHERE clause states."""
+        if not is_condition(node):
+            raise _refuse_condition(node, "WHERE clause must contain an expression that resolves to a boolean")
+        return self._condition(node)
+
+    def _condition(self, node: Expression) -> expr.Condition:
+        match node:
+            case Operation(operator="and" | "or"):
+                parts = tuple(self._part(part, "The arguments to AND/OR must be Expressions") for part in node.operands)
+                return expr.And(parts) if node.operator == "and" else expr.Or(parts)
+            case Operation(operator="not"):
+                return expr.negate(self._part(node.operands[0], "The argument to NOT must be a Type or Expression"))
+            case Operation(operator="between"):
+                operand, low, high = (self.operand(part) for part in node.operands)
+                return expr.Between(operand, low, high)
+            case Operation(operator="in"):
+                return self._membership(node)
+            case Operation():
+                return self._comparison(node)
+            case IsType():
+                return self._is_type(node)
+            case Call():
+                return expr.Call(node.name, tuple(self.operand(argument) for argument in node.arguments))
+        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+
+    def _part(self, node: Expression, refusal: str) -> expr.Condition:
+        if not is_condition(node):
+            raise _refuse_condition(node, refusal)
+        return self._condition(node)
+
+    def _comparison(self, node: Operation) -> expr.Condition:
+        left, right = node.operands
+        if is_condition(left):
+            return self._truth(node.operator, self._condition(left), right)
+        if is_condition(right):
+            return self._truth(_mirrored(node.operator), self._condition(right), left)
+        return expr.Comparison(node.operator, self.operand(left), self.operand(right))
+
+    def _truth(self, operator: str, condition: expr.Condition, other: Expression) -> expr.Condition:
+        """Return a condition compared with a boolean, an attribute, or another condition."""
+        if operator not in ("=", "<>"):
+            raise ValidationException(BAD_ORDER.format(operator))
+        if is_condition(other):
+            same = _agree(condition, self._condition(other), expr.negate(self._condition(other)))
+        else:
+            same = _equals(condition, self.operand(other))
+        return same if operator == "=" else expr.negate(same)
+
+    def _membership(self, node: Operation) -> expr.Condition:
+        operand, choices = node.operands
+        options = choices.elements if isinstance(choices, Array | Bag) else ()
+        if not options:
+            raise ValidationException(BAD_IN)
+        if is_condition(operand):
+            condition = self._condition(operand)
+            return expr.Or(tuple(self._truth("=", condition, option) for option in options))
+        return expr.Membership(self.operand(operand), tuple(self.operand(option) for option in options))
+
+    def _is_type(self, node: IsType) -> expr.Condition:
+        if not isinstance(node.operand, Name | Path) and not is_literal(node.operand):
+            raise ValidationException(
+                "The left hand side argument to IS must be a Variable Reference, Literal, or Path"
+            )
+        operand = self.operand(node.operand)
+        if node.type == "MISSING":
+            return expr.Call("attribute_not_exists", (operand,))
+        if node.type not in TYPES_TESTED:
+            raise ValidationException(BAD_TYPE.format(node.type, node.mark))
+        return expr.Call("attribute_type", (operand, expr.Literal({"S": node.type})))
+
+    def operand(self, node: Expression) -> expr.Operand:
+        """Return an operand of a condition."""
+        match node:
+            case Name() | Path():
+                return self.path(node)
+            case Call(name="size"):
+                return expr.Call("size", tuple(self.operand(argument) for argument in node.arguments))
+            case Call():
+                raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
+            case Constant(word="missing"):
+                raise ValidationException("MISSING must be compared using IS operator")
+            case Operation() if len(node.operands) == 1 and node.operator in ("+", "-"):
+                raise ValidationException(BAD_UNARY.format(node.operator))
+            case Operation():
+                raise ValidationException(f"Unsupported operator in Condition Expression. Operator: {node.operator}")
+        if is_literal(node):
+            return expr.Literal(self.binder.value(node))
+        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+
+    # -- updates --------------------------------------------------------------------------------------------------
+
+    def change(self, node: Assignment | Removal) -> expr.Action:
+        """Return the update action of a SET or REMOVE."""
+        target = self.path(node.target)
+        if isinstance(node, Removal):
+            return expr.RemoveAction(target)
+        if isinstance(node.value, Call) and node.value.name in SET_FUNCTIONS:
+            return self._set_function(target, node.value)
+        return expr.SetAction(target, self.assigned(node.value))
+
+    def _set_function(self, target: expr.Path, call: Call) -> expr.Action:
+        name = call.name.upper()
+        if len(call.arguments) != 2:
+            raise ValidationException(f"{name} must have exactly two arguments at {call.mark}")
+        first, second = call.arguments
+        if not isinstance(first, Name | Path) or self.path(first) != target:
+            raise ValidationException(f"The first argument to {name} must equal the assignment value at {call.mark}")
+        value = self.binder.value(second) if is_literal(second) else {}
+        if not value.keys() & {"SS", "NS", "BS"}:
+            raise ValidationException(f"The second argument to {name} must be a value with type SET at {first.mark}")
+        return SET_FUNCTIONS[call.name](target, expr.Literal(value))
+
+    def assigned(self, node: Expression) -> expr.Assigned:
+        """Return what is assigned: a value, a path, a sum or difference, or a function of these."""
+        match node:
+            case Name() | Path():
+                return self.path(node)
+            case IsType():
+                raise ValidationException("IS operator is not supported in update expressions")
+            case Call() if node.name in UPDATE_FUNCTIONS:
+                return expr.Call(node.name, tuple(self._argument(argument) for argument in node.arguments))
+            case Call():
+                raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
+            case Operation(operator="+" | "-"):
+                return self._arithmetic(node)
+            case Operation():
+                raise ValidationException(f"Unsupported operator in Update Expression. Operator: {node.operator}")
+        if is_literal(node):
+            return expr.Literal(self.binder.value(node))
+        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+
+    def _arithmetic(self, node: Operation) -> expr.Assigned:
+        if len(node.operands) == 1:
+            raise ValidationException(BAD_UNARY.format(node.operator))
+        left, right = (cast("expr.Operand", self.assigned(operand)) for operand in node.operands)  # sums nest here
+        return expr.Arithmetic(node.operator, left, right)
+
+    def _argument(self, node: Expression) -> expr.Operand:
+        argument = self.assigned(node)
+        if isinstance(argument, expr.Arithmetic):
+            raise ValidationException(f"Unsupported operator in Update Expression. Operator: {argument.operator}")
+        return argument
+
+
+def is_condition(node: Expression) -> bool:
+    """Tell whether an expression is true or false by its form."""
+    match node:
+        case Operation():
+            return node.operator in COMPARATORS or node.operator in ("and", "or", "not", "between", "in")
+        case Call():
+            return node.name in TESTS
+    return isinstance(node, IsType)
+
+
+def _refuse_condition(node: Expression, refusal: str) -> ValidationException:
+    match node:
+        case Call(name="size"):
+            return ValidationException(
+                "The function is not allowed to be used this way in an expression; function: size"
+            )
+        case Call():
+            return ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
+        case Operation():
+            return ValidationException(f"Unsupported operator in Condition Expression. Operator: {node.operator}")
+    return ValidationException(refusal)
+
+
+def _equals(condition: expr.Condition, operand: expr.Operand) -> expr.Condition:
+    """Return whether the truth of a condition is the value of an operand."""
+    if isinstance(operand, expr.Literal):
+        if operand.value == {"BOOL": True}:
+            return condition
+        return expr.negate(condition) if operand.value == {"BOOL": False} else NEVER
+    held, failed = (expr.Comparison("=", operand, expr.Literal({"BOOL": truth})) for truth in (True, False))
+    return _agree(condition, held, failed)
+
+
+def _agree(condition: expr.Condition, held: expr.Condition, failed: expr.Condition) -> expr.Condition:
+    return expr.Or((expr.And((condition, held)), expr.And((expr.negate(condition), failed))))
+
+
+def _mirrored(operator: str) -> str:
+    return {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+
+
+def _named(text: str) -> str:
+    if not text:
+        raise ValidationException("Path component cannot be an empty string")
+    return text
+
+
+def _step(step: Expression) -> expr.Element:
+    match step:
+        case Name() | String():
+            return _named(step.text)
+        case Number():
+            return _index(step)
+        case Wildcard(bracketed=True):
+            raise ValidationException("Wildcard path component like a[*].b are not supported")
+        case Wildcard():
+            raise ValidationException("Unpivot path component like a.*.b are not supported")
+    raise ValidationException(f"Unexpected path component at {step.mark}")
+
+
+def _index(step: Number) -> int:
+    try:
+        text = normalize(step.text)
+    except NotStorable:
+        text = step.text
+    if not text.lstrip("-").isdigit():
+        raise ValidationException(f"Unexpected path component at {step.mark}")
+    if not 0 <= int(text) <= LARGEST_INDEX:
+        raise ValidationException(f"List index is not within the allowable range; index: [{text}] at {step.mark}")
+    return int(text)

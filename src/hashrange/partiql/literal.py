@@ -1,0 +1,193 @@
+"""Literals and parameters to attribute values, with the service's words for those that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hashrange.core import numbers
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import P1, InvalidValue, Item, Layer, Value, settle
+from hashrange.partiql.nodes import (
+    Array,
+    Bag,
+    Call,
+    Constant,
+    Expression,
+    Ion,
+    Name,
+    Number,
+    Operation,
+    Parameter,
+    Path,
+    String,
+    Struct,
+)
+
+ROOT = "root"
+DEEPEST = 31
+LONGEST_EXPONENT = 2**31 - 1
+CONSTANTS: dict[str, Callable[[], Value]] = {
+    "true": lambda: {"BOOL": True},
+    "false": lambda: {"BOOL": False},
+    "null": lambda: {"NULL": True},
+}
+OUT_OF_RANGE = (numbers.Fault.OVERFLOW.value, numbers.Fault.UNDERFLOW.value)
+
+
+def check_parameters(parameters: Sequence[Value]) -> None:
+    """Make parameters canonical in place, or raise; they are checked before the statement is looked at."""
+    for parameter in parameters:
+        try:
+            settle(parameter, 1)
+        except InvalidValue as fault:
+            if fault.text in OUT_OF_RANGE:
+                _check_exponents(parameter)
+            raise fault.refusal(Layer.OLDER) from None
+
+
+def _check_exponents(parameter: Value) -> None:
+    """Raise when the first number out of range has an exponent of more than 32 bits: then it is no number at all."""
+    for text in _numbers_in(parameter):
+        try:
+            numbers.normalize(text)
+        except numbers.NotStorable:
+            if abs(_exponent(text)) > LONGEST_EXPONENT:
+                raise ValidationException(numbers.Fault.SYNTAX.value.format(text=text)) from None
+            return
+
+
+def _numbers_in(value: Any) -> Iterator[str]:
+    """Yield the numbers of a value in the order they stand in it."""
+    waiting = [value]
+    while waiting:
+        ((tag, content),) = waiting.pop().items()
+        if tag == "N":
+            yield content
+        elif tag == "NS":
+            yield from content
+        elif tag in ("L", "M"):
+            waiting += reversed(content if tag == "L" else list(content.values()))
+
+
+def _exponent(text: str) -> int:
+    exponent = text.lower().partition("e")[2] or "0"
+    return int(exponent) if len(exponent) < 25 else 10**25
+
+
+def is_literal(node: Expression) -> bool:
+    """Tell whether an expression is a value by itself."""
+    if isinstance(node, Constant):
+        return node.word != "missing"
+    return isinstance(node, String | Number | Parameter | Array | Bag | Struct | Ion)
+
+
+class Binder:
+    """Turns literals into values, parameters included."""
+
+    def __init__(self, parameters: Sequence[Value]) -> None:
+        self._parameters = parameters
+
+    def item(self, node: Struct) -> Item:
+        """Return the item that a tuple denotes; each attribute is the root of its own value."""
+        item: Item = {}
+        for key, value in node.members:
+            name = _key(key, ROOT)
+            if name in item:
+                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {ROOT} at {key.mark}")
+            item[name] = self.value(value)
+        return item
+
+    def value(self, node: Expression) -> Value:
+        """Return the value that a literal or parameter denotes."""
+        if isinstance(node, Parameter):
+            return self._parameters[node.position]
+        return self._convert(node, ROOT, 0)
+
+    def _convert(self, node: Expression, path: str, depth: int) -> Value:
+        if depth > DEEPEST:
+            raise ValidationException(f"Nesting Levels have exceeded supported limits under {path}")
+        match node:
+            case String():
+                return {"S": node.text}
+            case Number():
+                return {"N": _number(node.text, path)}
+            case Constant() if node.word in CONSTANTS:
+                return CONSTANTS[node.word]()
+            case Array():
+                elements = enumerate(node.elements)
+                return {"L": [self._convert(element, f"{path}[{at}]", depth + 1) for at, element in elements]}
+            case Struct():
+                return {"M": self._members(node, path, depth)}
+            case Bag():
+                return _bag(node, path)
+            case Ion():
+                raise ValidationException(
+                    f"Ion Literals are not supported: {node.text} under key {path} at {node.mark}"
+                )
+        raise ValidationException(f"Unsupported data type: {describe(node)} under key {path} at {node.mark}")
+
+    def _members(self, node: Struct, path: str, depth: int) -> Item:
+        members: Item = {}
+        for key, value in node.members:
+            name = _key(key, path)
+            if name in members:
+                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {path} at {node.mark}")
+            members[name] = self._convert(value, f"{path}.{name}", depth + 1)
+        return members
+
+
+def describe(node: Expression) -> str:
+    """Return what the service calls an expression that it cannot use as a value."""
+    match node:
+        case Name():
+            return node.text
+        case Call():
+            return node.name
+        case Path():
+            return "Path"
+        case Operation():
+            return node.operator
+        case Constant():
+            return node.word.upper()
+    return type(node).__name__
+
+
+def _key(node: Expression, path: str) -> str:
+    if not isinstance(node, String):
+        raise ValidationException(
+            f"Tuple keys must be of type String. Actual type: {describe(node)} under {path} at {node.mark}"
+        )
+    if not node.text:
+        raise ValidationException("Path component cannot be an empty string")
+    return node.text
+
+
+def _number(text: str, path: str) -> str:
+    try:
+        return numbers.normalize(text)
+    except numbers.NotStorable as refusal:
+        fault = refusal.fault
+        if fault is numbers.Fault.OVERFLOW and _exponent(text) >= LONGEST_EXPONENT:
+            fault = numbers.Fault.UNDERFLOW  # the service's magnitude wraps around at 32 bits
+        raise ValidationException(f"{fault.value} under {path}") from None
+
+
+def _bag(node: Bag, path: str) -> Value:
+    if not node.elements:
+        raise ValidationException("Empty bags are not supported")
+    if all(isinstance(element, String) for element in node.elements):
+        texts = [element.text for element in node.elements if isinstance(element, String)]
+        _check_distinct(texts, texts, ".")
+        return {"SS": sorted(texts)}
+    if all(isinstance(element, Number) for element in node.elements):
+        written = [element.text for element in node.elements if isinstance(element, Number)]
+        members = [_number(text, path) for text in written]
+        _check_distinct(members, written, f"! under {path}")
+        return {"NS": sorted(members, key=numbers.to_order)}
+    raise ValidationException("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")
+
+
+def _check_distinct(members: list[str], written: list[str], end: str) -> None:
+    if len(set(members)) != len(members):
+        raise ValidationException(f"{P1}Input collection [{', '.join(written)}] contains duplicates{end}")

@@ -1,0 +1,289 @@
+"""SELECT on the read path: ranges of keys or a scan, pages across them, and the token that goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.keys import ENCODERS
+from hashrange.core.values import P1, Item, Value, settle
+from hashrange.engine.action import check_scalars
+from hashrange.engine.capacity import Cost, read_units
+from hashrange.engine.position import start_query, start_scan
+from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, Page, Source, read_page
+from hashrange.engine.selection import last_key, page_cost
+from hashrange.expr.condition import Test, bind_condition
+from hashrange.expr.nodes import paths_of
+from hashrange.expr.path import make_getter
+from hashrange.partiql.access import Access, Branch, KeyRange
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Index, Table
+    from hashrange.partiql.plan import Column, SelectPlan
+
+Wire = dict[str, Any]
+MULTIPLE_KEYS = (
+    "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
+)
+NO_INDEX = "The table does not have the specified index"
+STRONG_ON_GLOBAL = "Strongly consistent read is not supported on Global Secondary Indexes"
+ORDER_NEEDS_WHERE = "Must have WHERE clause in the statement when using ORDER BY clause."
+ORDER_NEEDS_HASH = "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+ORDER_LACKS_HASH = (
+    "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
+)
+BAD_TOKEN = "Invalid NextToken"  # noqa: S105 - a page's token, no secret
+OTHER_TOKEN = "NextToken does not match request"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page goes on: in which of the reads, and after which key of it."""
+
+    read: int = 0
+    key: Item | None = None
+
+
+@dataclass(slots=True)
+class Rows:
+    """What a page holds, where the next one starts, and what it cost."""
+
+    cost: Cost
+    bodies: list[bytes] = field(default_factory=list)
+    next: Position | None = None
+
+
+def find_index(table: Table, name: str | None) -> Index | None:
+    """Return the index that FROM names; those with keys of several attributes are out of the language's reach."""
+    if name is None:
+        return None
+    index = table.indexes_by_name.get(name)
+    if index is None:
+        raise ValidationException(NO_INDEX)
+    if len(index.codec.hashes) > 1 or len(index.codec.ranges) > 1:
+        raise ValidationException(MULTIPLE_KEYS)
+    return index
+
+
+class Reader:
+    """A SELECT against the table or index that it names."""
+
+    def __init__(self, plan: SelectPlan, table: Table, index: Index | None) -> None:
+        self.plan = plan
+        self.table = table
+        self.index = index
+        self.access = Access(index.codec if index else table.codec)
+        self.branches = self.access.branches(plan.where)
+        self.test: Test | None = None if plan.where is None else bind_condition(plan.where)
+
+    def check(self, *, consistent: bool) -> None:
+        """Raise what the service refuses once it knows the table."""
+        index = self.index
+        if index is not None and consistent and index.is_global:
+            raise ValidationException(STRONG_ON_GLOBAL)
+        if index is not None and index.backfilling:
+            raise ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
+        if self.test is not None:
+            check_scalars(self.table, frozenset(self.test.document_paths))
+        if index is not None and index.is_global:
+            _check_columns(self.plan.columns or (), index)
+
+    def single_key(self) -> Item | None:
+        """Return the key of the one item that the clause names by nothing but its key; None otherwise."""
+        if self.branches is None:
+            return None
+        key = self.access.single_key(self.branches)
+        if key is None:
+            self.access.ranges(self.branches)
+        return None if self.index else key
+
+    def sources(self) -> list[Source]:
+        """Return what is to be read, in order."""
+        if self.plan.order:
+            self._check_order()
+        if self.branches is None:
+            return [self._shape(Source(self.table, self.index), self.test)]
+        ranges = self._in_order(self.access.ranges(self.branches))
+        if self.index is not None:
+            _check_filters(self.branches, self.access, self.index)
+        forward = self._is_forward()
+        return [
+            self._shape(
+                Source(self.table, self.index, found.low, found.high, forward), None if found.exact else self.test
+            )
+            for found in ranges
+        ]
+
+    def _shape(self, source: Source, test: Test | None) -> Source:
+        source.test = test
+        columns = self.plan.columns
+        if columns is not None:
+            source.project = make_projector(columns)
+            if self.index is not None and not self.index.keeps_all:
+                source.fetches = any(_root(column) not in self.index.projected for column in columns)
+        return source
+
+    def _check_order(self) -> None:
+        names = [attribute.name for attribute in self.access.codec.attributes]
+        if self.plan.where is None:
+            raise ValidationException(ORDER_NEEDS_WHERE)
+        for name, _ in self.plan.order:
+            if name not in names:
+                raise ValidationException(f"Attribute {name} in ORDER BY clause must be part of the primary key")
+        if self.branches is None:
+            raise ValidationException(ORDER_NEEDS_HASH)
+        partitions = [branch.values_of(self.access.hash)[0] for branch in self.branches]
+        if any(value != partitions[0] for value in partitions) and names[0] not in dict(self.plan.order):
+            raise ValidationException(ORDER_LACKS_HASH)
+
+    def _is_forward(self) -> bool:
+        """Tell whether sort keys ascend: always, unless ORDER BY is there and does not say so."""
+        sort = self.access.sort
+        return not self.plan.order or (sort is not None and (sort.name, False) in self.plan.order)
+
+    def _in_order(self, ranges: list[KeyRange]) -> list[KeyRange]:
+        descending = (self.access.hash.name, True) in self.plan.order
+        by_low = sorted(ranges, key=lambda found: found.low, reverse=not self._is_forward())
+        return sorted(by_low, key=lambda found: found.order, reverse=descending)
+
+    # -- pages ----------------------------------------------------------------------------------------------------
+
+    def read(self, engine: Engine, name: str, position: Position, limit: int | None, *, consistent: bool) -> Rows:
+        """Read on from a position until the limit, a megabyte, or the end."""
+        sources = self.sources()
+        rows = Rows(Cost(name))
+        size, left = 0, NO_LIMIT if limit is None else limit
+        for at in range(position.read, len(sources)):
+            source = sources[at]
+            source.limit = left
+            if at == position.read and not self._start(source, position.key):
+                continue
+            page = read_page(engine, source)
+            rows.bodies += page.bodies
+            _add_cost(rows.cost, page_cost(page, source, name, consistent=consistent))
+            size += page.size
+            left = left if limit is None else left - page.scanned
+            rows.next = _after(page, source, at, is_full=size >= PAGE_BYTES and at + 1 < len(sources))
+            if rows.next is not None:
+                return rows
+        if not rows.cost.table and not rows.cost.indexes:
+            rows.cost.add_table(read_units(0, consistent=consistent))
+        return rows
+
+    def _start(self, source: Source, key: Item | None) -> bool:
+        """Let a source go on after a key; False when it has nothing after it."""
+        if key is None:
+            return True
+        if self.branches is None:
+            start_scan(source, key, 0, 1)
+        elif self.index is None and self.access.sort is None:
+            return False
+        else:
+            start_query(source, key, b"")
+        return True
+
+
+def _after(page: Page, source: Source, at: int, *, is_full: bool) -> Position | None:
+    if page.last is not None:
+        return Position(at, last_key(page, source))
+    return Position(at + 1) if is_full else None
+
+
+def make_projector(columns: Sequence[Column]) -> Callable[[Item], Item]:
+    """Return what turns an item into the columns of a row; paths that lead nowhere are left out."""
+    getters = [(column.label, make_getter(column.path.elements)) for column in columns]
+
+    def project(item: Item) -> Item:
+        found = ((label, get(item)) for label, get in getters)
+        return {label: value for label, value in found if value is not None}
+
+    return project
+
+
+def _root(column: Column) -> str:
+    return str(column.path.elements[0])
+
+
+def _add_cost(total: Cost, cost: Cost) -> None:
+    total.add_table(cost.table)
+    for index, units in cost.indexes.items():
+        total.add_index(index, units)
+
+
+# -- what an index cannot show ----------------------------------------------------------------------------------------
+
+
+def _check_columns(columns: Iterable[Column], index: Index) -> None:
+    missing = [] if index.keeps_all else [_root(column) for column in columns if _root(column) not in index.projected]
+    if missing:
+        shown = ", ".join(dict.fromkeys(missing))
+        raise ValidationException(f"{P1}Global secondary index {index.name} does not project [{shown}]")
+
+
+def _check_filters(branches: Sequence[Branch], access: Access, index: Index) -> None:
+    """Refuse a query whose every branch tests an attribute that the index lacks; the last partition's are named."""
+    if index.keeps_all:
+        return
+    tag = access.hash.tag
+    ordered = sorted(branches, key=lambda branch: ENCODERS[tag](branch.values_of(access.hash)[0][tag]))
+    missing = [_missing(branch, index) for branch in ordered]
+    if all(missing):
+        shown = ", ".join(_in_hash_order(missing[-1]))
+        text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
+        raise ValidationException(P1 + text)
+
+
+def _missing(branch: Branch, index: Index) -> list[str]:
+    named = (str(path.elements[0]) for condition in branch.filters for path in paths_of(condition))
+    return list(dict.fromkeys(name for name in named if name not in index.projected))
+
+
+def _in_hash_order(names: list[str]) -> list[str]:
+    """Return names in the order in which the service's hash set lists them."""
+    buckets = 16
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _spread_hash(name) % buckets)
+
+
+def _spread_hash(name: str) -> int:
+    total = 0
+    units = name.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        total = (31 * total + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return total ^ (total >> 16)
+
+
+# -- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def write_token(position: Position, statement: str, parameters: Sequence[Value]) -> str:
+    """Return a position as a token that only the same statement can use."""
+    content = [_digest(statement, parameters), position.read, position.key]
+    return urlsafe_b64encode(orjson.dumps(content)).decode()
+
+
+def read_token(token: str, statement: str, parameters: Sequence[Value]) -> Position:
+    """Return the position in a token, or raise when it is not one of this statement's."""
+    try:
+        digest, read, key = orjson.loads(urlsafe_b64decode(token.encode()))
+        position = Position(range(2**31)[read], None if key is None else dict(key))
+        for value in (key or {}).values():
+            settle(value, 1)
+    except (ValueError, TypeError, IndexError, AttributeError):  # whatever a forged token may hold
+        raise ValidationException(BAD_TOKEN) from None
+    if digest != _digest(statement, parameters):
+        raise ValidationException(OTHER_TOKEN)
+    return position
+
+
+def _digest(statement: str, parameters: Sequence[Value]) -> str:
+    content = orjson.dumps([statement, list(parameters)], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(content).hexdigest()[:32]

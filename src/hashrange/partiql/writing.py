@@ -1,0 +1,152 @@
+"""INSERT, UPDATE, DELETE and EXISTS on the write path: a plan and its table become an Action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import DuplicateItemException, ValidationException
+from hashrange.core.values import P1, TOO_DEEP, Item, check_item
+from hashrange.engine import write
+from hashrange.engine.action import Action, check_scalars, make_updater
+from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
+from hashrange.expr.condition import Test, bind_condition
+from hashrange.expr.nodes import And, Comparison, Condition, Literal, path_of
+from hashrange.expr.request import Expressions
+from hashrange.expr.update import bind_update
+from hashrange.partiql.access import split_equalities
+from hashrange.partiql.plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+
+if TYPE_CHECKING:
+    from hashrange.engine.write import Change, Image, Row
+
+Wire = dict[str, Any]
+INCOMPLETE = "Where clause does not contain a mandatory equality on all key attributes"
+SEVERAL = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
+NOT_A_CHECK = "EXISTS() must contain a single item read with additional condition"
+LEFT_TOO_DEEP = "Nesting Levels have exceeded supported limits"
+DUPLICATE = "Duplicate primary key exists in table"
+
+
+@dataclass(slots=True)
+class Insertion(Action):
+    """A put where there must be no item yet."""
+
+    def check(self, row: Row | None) -> None:
+        """Raise when there is an item."""
+        if row is not None:
+            raise DuplicateItemException(DUPLICATE)
+
+
+def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+    """Return a write (or, for a select, the check of its condition) that is ready to run."""
+    match plan:
+        case InsertPlan():
+            return _make_insertion(plan, table)
+        case UpdatePlan():
+            return _make_update(plan, table, return_item=return_item, in_transaction=in_transaction)
+        case DeletePlan():
+            return _make_deletion(plan, table, return_item=return_item, in_transaction=in_transaction)
+        case SelectPlan():
+            return _make_check(plan, table, return_item=return_item)
+
+
+def _make_insertion(plan: InsertPlan, table: Table) -> Action:
+    item = plan.item
+    size = check_item(item)
+    write.check_put_size(size)
+    key = table.key_of_item(item)
+    image = write.prepare(table, item, size)
+    return Insertion(table, key, lambda _row: image, Expressions(), return_item=False)
+
+
+def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+    key, rest = _find_key(plan.where, table, in_transaction=in_transaction)
+    for action in plan.actions:
+        name = action.path.elements[0]
+        if name in table.key_names:
+            raise ValidationException(f"{P1}Cannot update attribute {name}. This attribute is part of the key")
+    update = bind_update(plan.actions)
+    condition = _bind(rest, table)
+    check_scalars(table, frozenset(update.document_paths))
+    expressions = Expressions(condition=_if_present(condition), update=update)
+    updater = make_updater(table, key, expressions)
+
+    def updated(row: Row | None) -> Image | None:
+        try:
+            return updater(row)
+        except ValidationException as refusal:
+            if refusal.message == TOO_DEEP:
+                raise ValidationException(LEFT_TOO_DEEP) from None
+            raise
+
+    return Action(table, table.key_of(key), updated, expressions, return_item)
+
+
+def _make_deletion(plan: DeletePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+    key, rest = _find_key(plan.where, table, in_transaction=in_transaction)
+    condition = _bind(rest, table)
+    expressions = Expressions(condition=_unless_absent(condition))
+    return Action(table, table.key_of(key), lambda _row: None, expressions, return_item)
+
+
+def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
+    equal, rest = split_equalities(plan.where, table.key_names)
+    key = dict(reversed(equal))  # of several values for one attribute, the first
+    if len(key) != len(table.key_names):
+        raise ValidationException(NOT_A_CHECK)
+    others = [Comparison("=", path_of(name), Literal(value)) for name, value in equal if key[name] != value]
+    if not rest and not others:
+        raise ValidationException(NOT_A_CHECK)
+    condition = _bind([*others, *rest], table)
+    return Action(table, table.key_of(key), None, Expressions(condition=condition), return_item)
+
+
+def _find_key(where: Condition | None, table: Table, *, in_transaction: bool) -> tuple[Item, list[Condition]]:
+    """Return the key of the item to be written, and the conditions on it; a transaction words what is wrong its way."""
+    equal, rest = split_equalities(where, table.key_names)
+    key: Item = {}
+    for name, value in equal:
+        if key.setdefault(name, value) != value:
+            raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(SEVERAL.format(name))
+    if len(key) != len(table.key_names):
+        raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(INCOMPLETE)
+    return key, rest
+
+
+def _bind(conditions: list[Condition], table: Table) -> Test | None:
+    if not conditions:
+        return None
+    test = bind_condition(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))
+    check_scalars(table, frozenset(test.document_paths))
+    return test
+
+
+def _if_present(test: Test | None) -> Test:
+    """Return the test that an update makes: it never creates the item."""
+    if test is None:
+        return Test(frozenset(), (), bool)
+    run = test.run
+    return Test(test.attributes, test.document_paths, lambda item: bool(item) and run(item))
+
+
+def _unless_absent(test: Test | None) -> Test | None:
+    """Return the test that a deletion makes: where there is no item there is nothing to object to."""
+    if test is None:
+        return None
+    run = test.run
+    return Test(test.attributes, test.document_paths, lambda item: not item or run(item))
+
+
+def show_returned(returning: str | None, action: Action, change: Change) -> bytes | None:
+    """Return the item that a RETURNING clause asks for; None when there is none, or nothing of it."""
+    side = change.new if returning in ("ALL NEW", "MODIFIED NEW") else change.old
+    if returning is None or side is None:
+        return None
+    if returning.startswith("ALL"):
+        return side.body
+    update = action.expressions.update
+    touched = update.touched(side.item) if update else {}
+    return orjson.dumps(touched) if touched else None

@@ -1,0 +1,76 @@
+"""Compression both ways: gzip of requests, gzip or deflate of responses. Sizes are bounded here, nowhere else."""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+
+from hashrange.core.errors import CORAL, InternalServerError, ServiceError
+
+GZIP = 16 + zlib.MAX_WBITS
+GZIP_MAGIC = b"\x1f\x8b"
+ENCODINGS = {b"gzip": GZIP, b"deflate": zlib.MAX_WBITS}
+COMPRESSED_OVER = 4096
+FAST = 1  # a level above it costs more than the local network it saves
+
+
+class RequestTooLarge(ServiceError, wire_name="RequestEntityTooLargeException"):
+    """More bytes than a request may have."""
+
+    namespace = CORAL
+    status = 413
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The request is larger than {limit} bytes")
+
+
+def inflate(body: bytes, encoding: bytes, limit: int) -> bytes:
+    """Undo the encoding of a request's body, as long as it has at most `limit` bytes."""
+    if encoding.strip().lower() != b"gzip":
+        raise InternalServerError
+    pieces, room = [], limit
+    while True:
+        member = zlib.decompressobj(GZIP)
+        try:
+            pieces.append(member.decompress(body, room + 1))
+        except zlib.error as error:
+            raise InternalServerError from error
+        room -= len(pieces[-1])
+        if room < 0:
+            raise RequestTooLarge(limit)
+        if not member.eof:
+            raise InternalServerError
+        body = member.unused_data
+        if not body.startswith(GZIP_MAGIC):  # DynamoDB overlooks what follows the last member
+            return b"".join(pieces)
+
+
+def compress(body: bytes, encoding: bytes) -> bytes:
+    """Compress a response's body by an encoding that `choose_encoding` named."""
+    squeezer = zlib.compressobj(FAST, zlib.DEFLATED, ENCODINGS[encoding])
+    return squeezer.compress(body) + squeezer.flush()
+
+
+@lru_cache(maxsize=64)
+def choose_encoding(accepted: bytes) -> bytes | None:
+    """Return the encoding that an Accept-Encoding header asks for: the highest weight, then the first named."""
+    weights: dict[bytes, float] = {}
+    for choice in accepted.lower().split(b","):
+        name, *parameters = (part.strip() for part in choice.split(b";"))
+        weights[name] = max(weights.get(name, 0.0), _read_weight(parameters))
+    rest = weights.pop(b"*", 0.0)
+    for name in ENCODINGS:
+        weights.setdefault(name, rest)
+    best = max((name for name in weights if name in ENCODINGS), key=lambda name: weights[name])
+    return best if weights[best] > 0 else None
+
+
+def _read_weight(parameters: list[bytes]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition(b"=")
+        if name.strip() == b"q":
+            try:
+                return min(float(value), 1.0)
+            except ValueError:
+                return 1.0
+    return 1.0

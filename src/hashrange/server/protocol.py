@@ -1,0 +1,118 @@
+"""DynamoDB's protocol: from an HTTP request to the operation it names, in DynamoDB's order of checks.
+
+What follows (types, constraints, the work itself) is the engine's; how an answer is put on the wire is `response`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from hashrange.core.errors import SerializationException, UnknownOperationException, Wire
+from hashrange.engine.operation import Operation
+from hashrange.server import metrics
+from hashrange.server.auth import Authenticate
+from hashrange.server.encoding import RequestTooLarge, inflate
+from hashrange.server.metrics import Meter, Metrics
+from hashrange.server.request import Request
+from hashrange.server.response import Reply
+
+MEDIA_TYPES = (b"application/x-amz-json-1.0", b"application/json")
+DEFAULT_MEDIA_TYPE = b"application/json"
+TARGET = "DynamoDB_20120810"
+STREAMS_TARGET = "DynamoDBStreams_20120810"
+STREAMS_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+NOT_FOUND = Reply(404, b"<UnknownOperationException/>\n")
+PREFLIGHT_ECHOES = (
+    (b"access-control-request-headers", b"Access-Control-Allow-Headers: %b\r\n"),
+    (b"access-control-request-method", b"Access-Control-Allow-Methods: %b\r\n"),
+)
+
+
+class Call(NamedTuple):
+    """An operation to run, its request, and who counts it."""
+
+    operation: Operation
+    request: Wire
+    meter: Meter
+
+
+class Protocol:
+    """Reads requests: each is a call of an operation, a reply that needs none, or an error."""
+
+    def __init__(
+        self,
+        operations: Mapping[str, Operation],
+        counters: Metrics,
+        authenticate: Authenticate,
+        *,
+        region: str,
+        max_body: int,
+    ) -> None:
+        self._authenticate = authenticate
+        self._metrics = counters
+        self._max_body = max_body
+        self._health = f"healthy: dynamodb.{region}.amazonaws.com ".encode()
+        self._targets = {
+            f"{target}.{name}".encode(): (operation, counters.meters[name])
+            for name, operation in operations.items()
+            for target in (TARGET, STREAMS_TARGET)
+            if target == TARGET or name in STREAMS_OPERATIONS
+        }
+
+    def read(self, request: Request, media_type: bytes | None) -> Call | Reply:
+        """Return what the request asks for; raise the error that DynamoDB answers with."""
+        method, _, headers, body, _ = request
+        if len(body) > self._max_body:
+            raise RequestTooLarge(self._max_body)
+        if method != b"POST":
+            return self._read_other(request)
+        if body and media_type is None:
+            return NOT_FOUND
+        if b"content-encoding" in headers:
+            body = inflate(body, headers[b"content-encoding"], self._max_body)
+        wire = parse(body) if body else None
+        found = self._targets.get(headers.get(b"x-amz-target", b""))
+        if found is None:
+            raise UnknownOperationException
+        self._authenticate(request)
+        if not isinstance(wire, dict):
+            raise SerializationException
+        return Call(found[0], wire, found[1])
+
+    def _read_other(self, request: Request) -> Reply:
+        path, _ = request.split_url()
+        if request.method == b"GET" and path == b"/":
+            return Reply(200, self._health)
+        if request.method == b"GET" and path == b"/metrics":
+            return Reply(200, self._metrics.render(), metrics.CONTENT_TYPE)
+        if request.method == b"OPTIONS" and b"origin" in request.headers:
+            return allow_origin(request)
+        return NOT_FOUND
+
+
+def parse(body: bytes) -> Any:
+    """Return the JSON value of a body."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise SerializationException from error
+
+
+def allow_origin(request: Request) -> Reply:
+    """Answer a browser that asks whether it may send its request."""
+    headers = b"Access-Control-Max-Age: 172800\r\n"
+    for name, line in PREFLIGHT_ECHOES:
+        if name in request.headers:
+            headers += line % request.headers[name]
+    return Reply(200, b"", headers=headers)
+
+
+@lru_cache(maxsize=64)
+def find_media_type(content_type: bytes | None) -> bytes | None:
+    """Return which of the two media types a Content-Type header means, if any."""
+    media_type = (content_type or b"").partition(b";")[0].strip().lower()
+    return media_type if media_type in MEDIA_TYPES else None

@@ -1,0 +1,125 @@
+"""Running a server: until a signal in a process of its own, or on a thread beside other work."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hashrange.server.auth import Authenticate, check_form
+from hashrange.server.server import Server
+from hashrange.server.settings import Settings
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+OTHER_FILES = 64  # that the process has open beside its connections
+
+
+def serve(
+    engine: Engine,
+    settings: Settings,
+    authenticate: Authenticate = check_form,
+    *,
+    announce: Callable[[Server], None] = lambda server: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
+    allow_files(settings.max_connections + OTHER_FILES)
+    _run(_serve(Server(engine, settings, authenticate), announce))
+
+
+async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
+    asked = asyncio.Event()
+
+    def stop() -> None:
+        if asked.is_set():
+            server.hurry()
+        asked.set()
+
+    _on_signals(stop)
+    await server.start()
+    # What start-up made stays for good: a full collection need not look at it again.
+    gc.collect()
+    gc.freeze()
+    announce(server)
+    await asked.wait()
+    await server.stop()
+
+
+@contextmanager
+def serve_in_background(
+    engine: Engine, settings: Settings | None = None, authenticate: Authenticate = check_form
+) -> Iterator[Server]:
+    """Serve on a thread, by default on any free port, as long as the block lasts; the engine stays the caller's."""
+    server = Server(engine, settings or Settings(port=0), authenticate)
+    started = threading.Event()
+    failures: list[BaseException] = []
+    ends: list[Callable[[], object]] = []
+
+    async def live() -> None:
+        loop, asked = asyncio.get_running_loop(), asyncio.Event()
+        ends.append(lambda: loop.call_soon_threadsafe(asked.set))
+        await server.start()
+        started.set()
+        await asked.wait()
+        await server.stop()
+
+    def work() -> None:
+        try:
+            _run(live())
+        except BaseException as failure:  # noqa: BLE001 it is raised again in the caller's thread
+            failures.append(failure)
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=work, name="hashrange-server", daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        if not failures:
+            yield server
+            ends[0]()
+    finally:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=find_loop()) as runner:
+        runner.run(work)
+
+
+def find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return how to make the fastest event loop there is."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+
+
+def allow_files(wanted: int) -> None:
+    """Raise the limit of open files to what that many connections need, as far as we may."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

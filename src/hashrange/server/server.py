@@ -1,0 +1,149 @@
+"""The wire server: it listens, keeps the connections, gives the engine its idle time, and stops cleanly.
+
+Bytes are `connection`'s, requests `dispatcher`'s. Whoever makes a Server owns the engine, and closes it afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from hashrange.server.auth import Authenticate, check_form
+from hashrange.server.connection import Connection
+from hashrange.server.dispatcher import Dispatcher, report_failure
+from hashrange.server.metrics import Metrics
+from hashrange.server.protocol import Protocol
+from hashrange.server.response import Responder
+from hashrange.server.settings import Settings
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+BACKLOG = 1024
+TURNED_AWAY = 256  # connections over the limit that are told so at the same time; more are cut off
+SLEEPY = 0.5  # the engine is asked at least so often: a request may have given it work since it last looked
+AFTER_FAILURE = 5.0
+
+
+class Server:
+    """Serves one engine on one address."""
+
+    dispatcher: Dispatcher
+    _loop: asyncio.AbstractEventLoop
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        authenticate: Authenticate = check_form,
+    ) -> None:
+        self.settings = settings
+        self.metrics = Metrics(engine.operations)
+        self.stopping = False
+        self.unfinished = 0  # bytes of bodies that are still arriving
+        self.now = 0.0  # the loop's time, as of the last sweep
+        self._deadline = 0.0
+        self._engine = engine
+        self._responder = Responder(engine.clock)
+        self._protocol = Protocol(
+            engine.operations, self.metrics, authenticate, region=engine.settings.region, max_body=settings.max_body
+        )
+        self._connections: set[Connection] = set()
+        self._listener: asyncio.Server | None = None
+        self._timers: dict[str, asyncio.Handle] = {}
+
+    async def start(self) -> None:
+        """Listen; raises OSError when the address cannot be had."""
+        self._loop = loop = asyncio.get_running_loop()
+        settings = self.settings
+        self.dispatcher = Dispatcher(
+            self._engine, self._protocol, self._responder, self.metrics, slow=settings.slow, spin=settings.spin
+        )
+        self.now = loop.time()
+        self._listener = await loop.create_server(
+            lambda: Connection(self), settings.host, settings.port, backlog=BACKLOG
+        )
+        self._sweep()
+        self._maintain()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        assert self._listener is not None
+        host, port, *_ = self._listener.sockets[0].getsockname()
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def is_private(self) -> bool:
+        """Tell whether only this machine can reach it."""
+        assert self._listener is not None
+        addresses = [listening.getsockname()[0] for listening in self._listener.sockets]
+        return all(ip_address(address).is_loopback for address in addresses)
+
+    async def stop(self) -> None:
+        """Stop listening, let what has begun to arrive be answered for a while, and hang up."""
+        assert self._listener is not None
+        self.stopping = True
+        self._deadline = self._loop.time() + self.settings.grace
+        self._listener.close()
+        if self.dispatcher.open:
+            self.dispatcher.commit()
+        await self._drain()
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def hurry(self) -> None:
+        """Stop waiting for clients."""
+        self._deadline = 0.0
+
+    async def _drain(self) -> None:
+        while self._connections and self._loop.time() < self._deadline:
+            for connection in list(self._connections):
+                connection.drain()
+            await asyncio.sleep(0.01)
+        for connection in list(self._connections):
+            connection.abort()
+        await asyncio.sleep(0)
+
+    # What the connections call
+
+    def admit(self, connection: Connection) -> None:
+        """Take a new connection in, or tell it that there is no room."""
+        self._connections.add(connection)
+        self.metrics.open_connections = present = len(self._connections)
+        self.metrics.accepted_connections += 1
+        if present > self.settings.max_connections:
+            self.metrics.refused_connections += 1
+            connection.refuse(503, f"There are already {self.settings.max_connections} connections")
+        if present > self.settings.max_connections + TURNED_AWAY:
+            connection.abort()
+
+    def forget(self, connection: Connection) -> None:
+        """Take note that a connection is gone."""
+        self._connections.discard(connection)
+        self.metrics.open_connections = len(self._connections)
+
+    # What runs by the clock
+
+    def _sweep(self) -> None:
+        self.now = self._loop.time()
+        self._responder.refresh_date()
+        for connection in list(self._connections):
+            connection.check_time(self.now)
+        self._timers["sweep"] = self._loop.call_later(self.settings.sweep, self._sweep)
+
+    def _maintain(self) -> None:
+        """Give the engine a slice of time for its own work, between the requests."""
+        loop = self._loop
+        if self.dispatcher.open:
+            self._timers["maintain"] = loop.call_soon(self._maintain)
+            return
+        started = loop.time()
+        try:
+            wanted = self._engine.maintain()
+            delay = min(max(wanted, loop.time() - started), SLEEPY)  # at most half of the time is the engine's own
+        except Exception as error:  # noqa: BLE001 the outermost handler: serving goes on
+            report_failure("background work", error)
+            delay = AFTER_FAILURE
+        self._timers["maintain"] = loop.call_later(delay, self._maintain)

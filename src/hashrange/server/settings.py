@@ -1,0 +1,33 @@
+"""How a server listens and what it puts up with: addresses, limits, timeouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The choices of one server; the defaults are DynamoDB's where it has any. Times are in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000  # 0 takes any free one
+
+    max_connections: int = 4096
+    max_line: int = 16 * KIB
+    max_head: int = 16 * KIB
+    max_body: int = 16 * MIB  # inflated
+    max_unfinished: int = 512 * MIB  # of all the bodies that are still arriving
+
+    head_timeout: float = 10.0  # from a request's first byte to the end of its headers
+    body_timeout: float = 60.0  # from a request's first byte to its last
+    idle_timeout: float = 300.0  # without any request
+    write_timeout: float = 60.0  # a client that does not read its answers
+    linger: float = 2.0  # how long a refused client may go on sending before it is cut off
+    sweep: float = 1.0  # how often the timeouts are looked at
+
+    spin: float = 100e-6  # how long to poll for the next request before going to sleep; 0 never
+    slow: float = 1.0  # a request that took longer is logged as a warning
+    grace: float = 5.0  # how long a stopping server waits for requests that are still arriving

@@ -1,0 +1,45 @@
+"""AttributeUpdates, the update of old: what it refuses."""
+
+import pytest
+
+from tests.conformance.refusal import ENVELOPE, INVALID, invalid
+from tests.conformance.wire import item
+
+KEY = item(pk="a")
+
+
+@pytest.mark.parametrize(
+    ("update", "text"),
+    [
+        ({"Action": "PUT"}, "Only DELETE action is allowed when no attribute value is specified"),
+        ({"Action": "DELETE", "Value": {"S": "x"}}, "DELETE action with value is not supported for the type S"),
+        ({"Action": "ADD", "Value": {"S": "x"}}, "ADD action is not supported for the type S"),
+    ],
+)
+def test_an_action_must_suit_its_value(table, update, text):
+    with invalid(containing=INVALID + text):
+        table.update_item(Key=KEY, AttributeUpdates={"a": update})
+
+
+def test_adding_to_another_type_is_refused(table):
+    table.put(pk="a", s="x")
+    with invalid("Type mismatch for attribute to update"):
+        table.update_item(Key=KEY, AttributeUpdates={"s": {"Action": "ADD", "Value": {"N": "1"}}})
+
+
+def test_the_key_cannot_be_updated(table):
+    with invalid(INVALID + "Cannot update attribute pk. This attribute is part of the key"):
+        table.update_item(Key=KEY, AttributeUpdates={"pk": {"Action": "PUT", "Value": {"S": "a"}}})
+
+
+def test_old_and_new_ways_to_update_do_not_mix(table):
+    text = (
+        "Can not use both expression and non-expression parameters in the same request: "
+        "Non-expression parameters: {AttributeUpdates} Expression parameters: {UpdateExpression}"
+    )
+    with invalid(ENVELOPE + text):
+        table.update_item(
+            Key=KEY,
+            AttributeUpdates={"a": {"Action": "PUT", "Value": {"S": "x"}}},
+            UpdateExpression="REMOVE a",
+        )

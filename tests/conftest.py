@@ -1,0 +1,74 @@
+"""Where the tests run: `--target` chooses, and a real server is started once for all that need one."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[1]
+LOCAL_TARGETS = ("embedded", "server")
+STARTED_WITHIN = 20.0  # seconds; it takes a tenth of one, but a loaded machine may be slow
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--target",
+        action="append",
+        help="where conformance tests run: embedded, server, or the URL of an endpoint (default: embedded and server)",
+    )
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory):
+    """The address of a `hashrange serve --memory` that lives as long as the test session."""
+    port = find_free_port()
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("wb") as output:
+        process = start_server("--memory", "--port", str(port), output=output)
+        url = f"http://127.0.0.1:{port}"
+        try:
+            wait_until_healthy(url, process, log)
+            yield url
+        finally:
+            stop(process)
+
+
+def start_server(*arguments, output):
+    command = [sys.executable, "-m", "hashrange.cli", "serve", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
+def find_free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_healthy(url, process, log):
+    deadline = time.monotonic() + STARTED_WITHIN
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(url, timeout=1) as answer:
+                assert answer.status == 200
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.02)
+    pytest.fail(f"hashrange serve did not start (exit code {process.poll()}):\n{log.read_text('utf-8')}")
+
+
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

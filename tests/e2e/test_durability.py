@@ -1,0 +1,243 @@
+"""Nothing acknowledged is lost: kill -9 under load, a second process, a full disk, a damaged file."""
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import orjson
+import pytest
+
+from hashrange.core.errors import CorruptFile, DirectoryInUse, InternalServerError, NewerFormat, ReadOnlyDirectory
+from hashrange.engine.engine import Engine, open_engine
+from hashrange.operations import OPERATIONS
+
+SCHEMA = {
+    "TableName": "things",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=key/20260101/eu-west-2/dynamodb/aws4_request, "
+    "SignedHeaders=host;x-amz-date;x-amz-target, Signature=00"
+)
+
+
+def open_at(directory) -> Engine:
+    return open_engine(Path(directory), OPERATIONS)
+
+
+class Server:
+    """A `hashrange serve` process on a port of its own."""
+
+    def __init__(self, directory, *options):
+        command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--data", str(directory), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.port = self._read_port()
+
+    def _read_port(self):
+        shown = ""
+        for line in self.process.stdout:
+            shown += line
+            found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                threading.Thread(target=self.process.stdout.read, daemon=True).start()
+                return int(found[1])
+        raise AssertionError(f"the server did not start:\n{shown}")
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+
+    def stop(self, sign=signal.SIGTERM):
+        if self.process.poll() is None:
+            os.kill(self.process.pid, sign)
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+def send(connection, operation, request):
+    headers = {
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Type": "application/x-amz-json-1.0",
+        "Authorization": AUTHORIZATION,
+        "X-Amz-Date": "20260101T000000Z",
+    }
+    connection.request("POST", "/", orjson.dumps(request), headers)
+    response = connection.getresponse()
+    return response.status, orjson.loads(response.read())
+
+
+@pytest.fixture
+def server(tmp_path):
+    started = []
+
+    def start(*options, directory=tmp_path):
+        started.append(Server(directory, *options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.stop(signal.SIGKILL)
+
+
+class Writer(threading.Thread):
+    """Writes as fast as it can and notes what was acknowledged, until the server is gone."""
+
+    def __init__(self, server, number):
+        super().__init__(daemon=True)
+        self.server = server
+        self.number = number
+        self.single = []
+        self.pairs = []
+
+    def run(self):
+        connection = self.server.connect()
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for count in range(100_000):
+                name = f"{self.number}-{count}"
+                put = {"TableName": "things", "Item": {"pk": {"S": name}, "body": {"S": name * 20}}}
+                if send(connection, "PutItem", put)[0] == 200:
+                    self.single.append(name)
+                sides = [{"Put": {"TableName": "things", "Item": {"pk": {"S": f"{name}-{s}"}}}} for s in "ab"]
+                if send(connection, "TransactWriteItems", {"TransactItems": sides})[0] == 200:
+                    self.pairs.append(name)
+
+
+def present(engine, name):
+    return "Item" in orjson.loads(engine.call("GetItem", {"TableName": "things", "Key": {"pk": {"S": name}}}))
+
+
+@pytest.mark.parametrize("options", [(), ("--fsync",)], ids=["default", "fsync"])
+def test_every_acknowledged_write_survives_kill_9_and_no_transaction_is_half_there(server, tmp_path, options):
+    running = server(*options)
+    assert send(running.connect(), "CreateTable", SCHEMA)[0] == 200
+    writers = [Writer(running, number) for number in range(8)]
+    for writer in writers:
+        writer.start()
+    time.sleep(1.0)
+    running.stop(signal.SIGKILL)
+    for writer in writers:
+        writer.join(20)
+    engine = open_at(tmp_path)
+    acknowledged = [name for writer in writers for name in writer.single]
+    pairs = [name for writer in writers for name in writer.pairs]
+    assert len(acknowledged) > 50
+    assert [name for name in acknowledged if not present(engine, name)] == []
+    assert [name for name in pairs if not present(engine, f"{name}-a")] == []
+    halves = [
+        name
+        for writer in writers
+        for name in (f"{writer.number}-{count}" for count in range(len(writer.pairs) + 2))
+        if present(engine, f"{name}-a") != present(engine, f"{name}-b")
+    ]
+    assert halves == []
+    counted = orjson.loads(engine.call("DescribeTable", {"TableName": "things"}))["Table"]["ItemCount"]
+    rows = engine.store.execute("SELECT count(*) FROM t1").fetchone()[0]
+    assert counted == rows
+    engine.close()
+
+
+def test_a_second_process_is_told_who_has_the_directory(server, tmp_path):
+    running = server()
+    with pytest.raises(DirectoryInUse, match=f"process {running.process.pid} "):
+        open_at(tmp_path)
+
+
+def test_a_second_server_exits_with_that_message(server, tmp_path):
+    server()
+    command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--data", str(tmp_path)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert second.returncode != 0
+    assert "in use by process" in " ".join((second.stdout + second.stderr).split())
+    assert "Traceback" not in second.stderr
+
+
+def test_a_clean_stop_keeps_everything(server, tmp_path):
+    running = server()
+    connection = running.connect()
+    send(connection, "CreateTable", SCHEMA)
+    send(connection, "PutItem", {"TableName": "things", "Item": {"pk": {"S": "kept"}}})
+    running.stop(signal.SIGTERM)
+    assert running.process.returncode == 0
+    engine = open_at(tmp_path)
+    assert present(engine, "kept")
+    engine.close()
+
+
+def test_data_of_a_newer_format_is_refused(tmp_path):
+    open_at(tmp_path).close()
+    connection = apsw.Connection(str(tmp_path / "hashrange.db"))
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(NewerFormat, match="format 99"):
+        open_at(tmp_path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    (tmp_path / "hashrange.db").write_bytes(b"this is not a database, but it is long enough to be looked at" * 20)
+    with pytest.raises(CorruptFile, match="not a hashrange database"):
+        open_at(tmp_path)
+
+
+def test_somebody_elses_database_is_refused(tmp_path):
+    connection = apsw.Connection(str(tmp_path / "hashrange.db"))
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    with pytest.raises(CorruptFile, match="not one of hashrange's"):
+        open_at(tmp_path)
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises((ReadOnlyDirectory, Exception), match="cannot be used as a data directory"):
+        open_at(tmp_path / "file" / "data")
+
+
+def fill(engine):
+    """Put items until the disk is full; return the names that were acknowledged."""
+    kept = []
+    with pytest.raises(InternalServerError, match="full"):
+        for count in range(100_000):
+            engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": f"i{count}"}, "x": {"S": "x" * 5000}}})
+            kept.append(f"i{count}")
+    return kept
+
+
+def test_a_full_disk_refuses_the_write_and_loses_nothing(tmp_path):
+    engine = open_at(tmp_path)
+    engine.call("CreateTable", dict(SCHEMA))
+    engine.store.execute("PRAGMA max_page_count=300")
+    kept = fill(engine)
+    assert kept
+    assert all(present(engine, name) for name in kept)
+    engine.store.execute("PRAGMA max_page_count=100000")
+    engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": "again"}}})
+    counted = orjson.loads(engine.call("DescribeTable", {"TableName": "things"}))["Table"]["ItemCount"]
+    assert counted == len(kept) + 1
+    engine.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_really_full_file_system_refuses_the_write_and_loses_nothing(tmp_path):
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", tmp_path], check=False)
+    if mounted.returncode:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        engine = open_at(tmp_path / "data")
+        engine.call("CreateTable", dict(SCHEMA))
+        kept = fill(engine)
+        assert all(present(engine, name) for name in kept)
+        engine.close()
+        engine = open_at(tmp_path / "data")
+        assert all(present(engine, name) for name in kept)
+        engine.close()
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)

@@ -1,0 +1,250 @@
+"""The patch: code that makes its own boto3 clients runs on a database here, and everything else is left alone."""
+
+import asyncio
+import inspect
+import socket
+import unittest
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import EndpointConnectionError
+from botocore.httpsession import URLLib3Session
+from botocore.session import Session
+
+from hashrange.client.database import open_database
+from hashrange.client.patch import patch_boto3
+from hashrange.core.clock import ManualClock
+
+KEY = {"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
+TABLE = {"TableName": "things", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], **KEY}
+CLOSED = "http://127.0.0.1:9"  # nobody listens there
+KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "eu-west-2"}
+
+
+@pytest.fixture(autouse=True)
+def bare_machine(monkeypatch, tmp_path):
+    """A machine on which AWS was never configured, and which is not connected."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse_names(socket.getaddrinfo))
+
+
+def refuse_names(resolve):
+    def resolve_local(host, *arguments, **options):
+        assert host == "127.0.0.1", f"something wanted to reach {host}"
+        return resolve(host, *arguments, **options)
+
+    return resolve_local
+
+
+def work():
+    """What an application does that knows nothing of hashrange."""
+    client = boto3.client("dynamodb")
+    client.create_table(**TABLE)
+    table = boto3.resource("dynamodb").Table("things")
+    table.put_item(Item={"pk": "a"})
+    return table.scan()["Items"]
+
+
+def test_clients_and_resources_made_inside_run_on_the_database():
+    with patch_boto3() as db:
+        assert work() == [{"pk": "a"}]
+        assert db.scan(TableName="things")["Items"] == [{"pk": {"S": "a"}}]
+
+
+def test_clients_of_any_session_run_on_the_database():
+    with patch_boto3():
+        work()
+        for session in (boto3.Session(), boto3.Session(region_name="us-east-1"), Session()):
+            make = getattr(session, "client", None) or session.create_client
+            assert make("dynamodb").list_tables()["TableNames"] == ["things"]
+        assert boto3.client("dynamodbstreams").list_streams()["Streams"] == []
+
+
+def test_positional_arguments_reach_botocore():
+    with patch_boto3():
+        client = Session().create_client("dynamodb", "us-west-2", None, True, None, CLOSED, "id", "secret")
+        assert client.meta.region_name == "us-west-2"
+        assert client.list_tables()["TableNames"] == []
+
+
+def test_a_client_made_before_runs_on_the_database_while_the_patch_is_on():
+    client = boto3.client("dynamodb", endpoint_url=CLOSED, **KEYS)
+    with patch_boto3():
+        client.create_table(**TABLE)
+    with patch_boto3():
+        assert client.list_tables()["TableNames"] == []
+
+
+def test_a_client_made_inside_does_not_reach_the_database_later():
+    with patch_boto3():
+        client = boto3.client("dynamodb", endpoint_url=CLOSED, config=boto3.session.Config(retries={"max_attempts": 0}))
+        client.list_tables()
+    with pytest.raises(EndpointConnectionError):
+        client.list_tables()
+
+
+def test_a_client_made_inside_has_no_real_credentials(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "real")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "real")
+    with patch_boto3():
+        signed = []
+        client = boto3.client("dynamodb")
+        client.meta.events.register("before-send", lambda request, **_: signed.append(request.headers["Authorization"]))
+        client.list_tables()
+    assert b"real" not in bytes(signed[0])
+
+
+def test_everything_is_as_it_was_afterwards():
+    before = (Session.create_client, URLLib3Session.send)
+    with patch_boto3(), patch_boto3():
+        assert (Session.create_client, URLLib3Session.send) != before
+    assert (Session.create_client, URLLib3Session.send) == before
+    with pytest.raises(RuntimeError), patch_boto3():
+        raise RuntimeError
+    assert (Session.create_client, URLLib3Session.send) == before
+
+
+def test_the_inner_of_two_patches_holds():
+    with patch_boto3() as outer:
+        work()
+        with patch_boto3() as inner:
+            assert boto3.client("dynamodb").list_tables()["TableNames"] == []
+            work()
+            inner.delete_table(TableName="things")
+        assert boto3.client("dynamodb").list_tables()["TableNames"] == ["things"]
+        assert outer.list_tables() == {"TableNames": ["things"]}
+
+
+def test_patches_may_end_in_any_order():
+    first, second = patch_boto3(), patch_boto3()
+    first.start()
+    second.start()
+    work()
+    first.stop()
+    assert boto3.client("dynamodb").list_tables()["TableNames"] == ["things"]
+    second.stop()
+    assert "hashrange" not in URLLib3Session.send.__module__
+
+
+def test_a_database_of_ones_own_stays_open():
+    with open_database() as db:
+        with patch_boto3(database=db), patch_boto3(database=db):
+            work()
+        assert db.scan(TableName="things")["Count"] == 1
+
+
+def test_a_databases_own_clients_stay_with_it():
+    with open_database() as db, patch_boto3():
+        work()
+        assert db.client().list_tables()["TableNames"] == []
+
+
+def test_other_services_are_left_alone():
+    with patch_boto3():
+        client = boto3.client(
+            "sqs", endpoint_url=CLOSED, config=boto3.session.Config(retries={"max_attempts": 0}), **KEYS
+        )
+        with pytest.raises(EndpointConnectionError):
+            client.list_queues()
+
+
+def test_another_library_that_answers_for_botocore_does_not_get_ours(monkeypatch):
+    class Body:
+        def stream(self):
+            yield b'{"TableNames": ["theirs"]}'
+
+    session = boto3.Session()
+    session.events.register("before-send.dynamodb", lambda request, **_: AWSResponse(request.url, 200, {}, Body()))
+    with patch_boto3():
+        assert session.client("dynamodb").list_tables()["TableNames"] == []
+
+
+def test_the_region_is_the_environments_unless_given(monkeypatch):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-south-1")
+    with patch_boto3() as db:
+        work()
+        assert ":ap-south-1:" in db.describe_table(TableName="things")["Table"]["TableArn"]
+    with patch_boto3(region="us-east-2") as db:
+        work()
+        assert ":us-east-2:" in db.describe_table(TableName="things")["Table"]["TableArn"]
+
+
+def test_time_can_be_the_clocks():
+    with patch_boto3(clock=ManualClock(1_700_000_000)):
+        work()
+        made = boto3.client("dynamodb").describe_table(TableName="things")["Table"]["CreationDateTime"]
+    assert made.timestamp() == 1_700_000_000
+
+
+# -- as a decorator ------------------------------------------------------------------------------------------------
+
+
+@patch_boto3()
+def decorated(first, second=2):
+    """What it does."""
+    return work(), first, second
+
+
+@patch_boto3
+def decorated_bare():
+    return work()
+
+
+@patch_boto3
+async def decorated_coroutine():
+    await asyncio.sleep(0)
+    return work()
+
+
+@patch_boto3
+def decorated_generator():
+    yield work()
+    yield boto3.client("dynamodb").list_tables()["TableNames"]
+
+
+@patch_boto3
+async def decorated_async_generator():
+    yield work()
+
+
+def test_a_decorated_function_gets_a_fresh_database_each_time():
+    for _ in range(2):
+        assert decorated(1) == ([{"pk": "a"}], 1, 2)
+        assert decorated_bare() == [{"pk": "a"}]
+    assert list(inspect.signature(decorated).parameters) == ["first", "second"]
+    assert decorated.__doc__ == "What it does."
+
+
+def test_coroutines_and_generators_run_inside_the_patch_too():
+    async def collect():
+        return [value async for value in decorated_async_generator()]
+
+    assert asyncio.run(decorated_coroutine()) == [{"pk": "a"}]
+    assert asyncio.run(collect()) == [[{"pk": "a"}]]
+    assert list(decorated_generator()) == [[{"pk": "a"}], ["things"]]
+
+
+@patch_boto3
+class TestDecoratedClass:
+    def test_one(self):
+        assert work() == [{"pk": "a"}]
+
+    def test_two(self):
+        assert work() == [{"pk": "a"}]
+
+
+@patch_boto3
+class TestDecoratedTestCase(unittest.TestCase):
+    def setUp(self):
+        boto3.client("dynamodb").create_table(**TABLE)
+
+    def test_one(self):
+        boto3.client("dynamodb").put_item(TableName="things", Item={"pk": {"S": "a"}})
+
+    def test_two(self):
+        assert boto3.client("dynamodb").scan(TableName="things")["Count"] == 0

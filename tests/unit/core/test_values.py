@@ -1,0 +1,154 @@
+"""Values: canonical in place, measured, refused with the service's words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashrange.core.errors import RequestInvalid, ValidationException
+from hashrange.core.values import (
+    EMPTY,
+    P1,
+    SEVERAL,
+    TOO_DEEP,
+    InvalidValue,
+    Layer,
+    WrongWireType,
+    check_expression_values,
+    check_item,
+    encode_binary,
+    settle,
+)
+
+
+def values(depth=3):
+    scalar = st.one_of(
+        st.builds(lambda s: {"S": s}, st.text(st.characters(exclude_categories=["Cs"]), max_size=8)),
+        st.builds(lambda n: {"N": str(n)}, st.integers(-(10**20), 10**20)),
+        st.builds(lambda b: {"B": encode_binary(b)}, st.binary(max_size=8)),
+        st.builds(lambda b: {"BOOL": b}, st.booleans()),
+        st.just({"NULL": True}),
+        st.builds(lambda s: {"SS": s}, st.lists(st.text("abc", max_size=3), min_size=1, unique=True)),
+    )
+    return st.recursive(
+        scalar,
+        lambda inner: st.one_of(
+            st.builds(lambda items: {"L": items}, st.lists(inner, max_size=3)),
+            st.builds(
+                lambda items: {"M": items}, st.dictionaries(st.text("xyz", min_size=1, max_size=3), inner, max_size=3)
+            ),
+        ),
+        max_leaves=8,
+    )
+
+
+@given(values())
+def test_settling_twice_changes_nothing_more(value):
+    size = settle(value, 1)
+    once = repr(value)
+    assert settle(value, 1) == size
+    assert repr(value) == once
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ({"S": "héllo"}, 6),
+        ({"B": "AAEC"}, 3),
+        ({"BOOL": False}, 1),
+        ({"NULL": True}, 1),
+        ({"N": "-42"}, 3),
+        ({"SS": ["ab", "c"]}, 3),
+        ({"NS": ["1", "12"]}, 4),
+        ({"BS": ["AA==", "AAA="]}, 3),
+        ({"L": []}, 3),
+        ({"M": {}}, 3),
+        ({"L": [{"S": "a"}, {"BOOL": True}]}, 3 + 2 + 2),
+        ({"M": {"key": {"S": "a"}}}, 3 + 1 + 3 + 1),
+    ],
+)
+def test_a_value_is_measured_in_the_services_bytes(value, size):
+    assert settle(value, 1) == size
+
+
+def test_equal_sets_become_equal_values():
+    left, right = {"NS": ["10", "9", "1e0"]}, {"NS": ["1", "9.0", "10"]}
+    settle(left, 1)
+    settle(right, 1)
+    assert left == right == {"NS": ["1", "9", "10"]}
+
+
+def nested(levels):
+    value = {"S": "x"}
+    for _ in range(levels):
+        value = {"M": {"a": value}}
+    return value
+
+
+def test_31_maps_around_a_scalar_are_accepted_and_32_refused():
+    settle(nested(31), 1)
+    with pytest.raises(InvalidValue) as fault:
+        settle(nested(32), 1)
+    assert fault.value.text == TOO_DEEP
+    assert type(fault.value.refusal()) is ValidationException
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({}, EMPTY),
+        ({"X": "a"}, EMPTY),
+        ({"S": "a", "BOOL": True}, SEVERAL),
+        ({"N": "abc", "S": "a"}, "The parameter cannot be converted to a numeric value: abc"),
+        ({"NULL": False}, f"{P1}Null attribute value types must have the value of true"),
+        ({"SS": []}, f"{P1}An string set  may not be empty"),
+        ({"NS": []}, f"{P1}An number set  may not be empty"),
+        ({"BS": []}, f"{P1}Binary sets should not be empty"),
+        ({"NS": ["1", "1.0"]}, f"{P1}Input collection contains duplicates."),
+        ({"SS": ["b", "a", "b"]}, f'{P1}Input collection ["a", "b", "b"] contains duplicates.'),
+        (
+            {"BS": ["/w==", "AA==", "AA=="]},
+            f'{P1}Input collection ["AA==","/w==","AA=="]of type BS contains duplicates.',
+        ),
+        ({"N": ""}, "The parameter cannot be converted to a numeric value: "),
+    ],
+)
+def test_a_value_that_may_not_be_stored_is_refused_in_the_services_words(value, text):
+    with pytest.raises(ValidationException) as refusal:
+        check_item({"a": {"L": [value]}})
+    assert refusal.value.message == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"N": ""}, "The parameter cannot be converted to a numeric value"),
+        ({"SS": ["b", "a", "b"]}, f"{P1}Input collection [b, a, b] contains duplicates."),
+        ({"NS": ["1", "1"]}, "Input collection contains duplicates"),
+        ({"BS": ["/w==", "AA==", "AA=="]}, f"{P1}Input collection [/w==, AA==, AA==]of type BS contains duplicates."),
+        (
+            {"N": "1e2147483647"},
+            "Number underflow. Attempting to store a number with magnitude smaller than supported range",
+        ),
+    ],
+)
+def test_the_older_layer_has_words_of_its_own(value, text):
+    with pytest.raises(RequestInvalid) as refusal:
+        check_item({"a": value}, Layer.OLDER)
+    assert refusal.value.message == text
+    with pytest.raises(RequestInvalid) as wrapped:
+        check_expression_values({":v": value}, Layer.OLDER)
+    assert wrapped.value.message == f"ExpressionAttributeValues contains invalid value: {text} for key :v"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"S": 1}, {"N": 5}, {"BOOL": "x"}, {"L": {}}, {"M": []}, {"SS": "a"}, {"B": "A"}, {"B": "AB=="}, {"SS": [1]}, "x"],
+)
+def test_json_of_the_wrong_type_is_left_to_the_shape_check(value):
+    with pytest.raises(WrongWireType):
+        settle(value, 1)
+
+
+def test_an_empty_attribute_name_is_refused():
+    with pytest.raises(ValidationException, match="Empty attribute name"):
+        check_item({"": {"S": "a"}})
