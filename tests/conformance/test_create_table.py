@@ -125,7 +125,7 @@ P = "One or more parameter values were invalid: "
             "AttributeDefinitions",
         ),
         (
-            {"KeySchema": schema("pk", "pk")},
+            {"KeySchema": schema("pk", "pk"), "AttributeDefinitions": [attribute("pk"), attribute("sk")]},
             "Both the Hash Key and the Range Key element in the KeySchema have the same name",
         ),
         (

@@ -100,7 +100,8 @@ NESTED = {
         ("#d", {"d": "a.b"}, {"a.b": "dotted"}),
         ("#m.#x", {"m": "m", "x": "x"}, {"m": {"x": 1}}),
         ("absent", {}, {}),
-        ("m.absent, l[99], s.x, m[0], l.x", {}, {}),
+        ("m.absent, l[99], s.x", {}, {}),
+        ("m[0], l.x, s[0]", {}, {}),
         ("s, absent", {}, {"s": "text"}),
     ],
 )
@@ -159,8 +160,7 @@ def test_a_path_has_at_most_32_elements(table):
 
 def test_an_expression_has_at_most_4096_bytes(table):
     assert project(table, "a" * 4096) is None
-    text = "Expression size has exceeded the maximum allowed size; expression size: 4097"
-    with invalid("Invalid ProjectionExpression: " + text):
+    with invalid(containing="Invalid ProjectionExpression: Expression size has exceeded the maximum allowed size;"):
         project(table, "a" * 4097)
 
 

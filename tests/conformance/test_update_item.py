@@ -215,7 +215,7 @@ CONFLICT = "Two document paths conflict with each other; must remove or rewrite 
         (
             "SET a = size(b)",
             {},
-            "The function is not allowed to be used this way in an expression; function: size",
+            "The function is not allowed in an update expression; function: size",
         ),
         (
             "ADD a :v",

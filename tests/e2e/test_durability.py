@@ -54,7 +54,7 @@ class Server:
         raise AssertionError(f"the server did not start:\n{shown}")
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
 
     def stop(self, sign=signal.SIGTERM):
         if self.process.poll() is None:
@@ -99,8 +99,7 @@ class Writer(threading.Thread):
         self.pairs = []
 
     def run(self):
-        connection = self.server.connect()
-        with contextlib.suppress(OSError, http.client.HTTPException):
+        with contextlib.suppress(OSError, http.client.HTTPException), self.server.connect() as connection:
             for count in range(100_000):
                 name = f"{self.number}-{count}"
                 put = {"TableName": "things", "Item": {"pk": {"S": name}, "body": {"S": name * 20}}}
@@ -118,7 +117,8 @@ def present(engine, name):
 @pytest.mark.parametrize("options", [(), ("--fsync",)], ids=["default", "fsync"])
 def test_every_acknowledged_write_survives_kill_9_and_no_transaction_is_half_there(server, tmp_path, options):
     running = server(*options)
-    assert send(running.connect(), "CreateTable", SCHEMA)[0] == 200
+    with running.connect() as connection:
+        assert send(connection, "CreateTable", SCHEMA)[0] == 200
     writers = [Writer(running, number) for number in range(8)]
     for writer in writers:
         writer.start()
@@ -162,9 +162,9 @@ def test_a_second_server_exits_with_that_message(server, tmp_path):
 
 def test_a_clean_stop_keeps_everything(server, tmp_path):
     running = server()
-    connection = running.connect()
-    send(connection, "CreateTable", SCHEMA)
-    send(connection, "PutItem", {"TableName": "things", "Item": {"pk": {"S": "kept"}}})
+    with running.connect() as connection:
+        send(connection, "CreateTable", SCHEMA)
+        send(connection, "PutItem", {"TableName": "things", "Item": {"pk": {"S": "kept"}}})
     running.stop(signal.SIGTERM)
     assert running.process.returncode == 0
     engine = open_at(tmp_path)

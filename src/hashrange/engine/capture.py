@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import InternalServerError, StorageError
-from hashrange.engine.jobs import SMALL_TABLE
-from hashrange.engine.store import Copy, SqliteFailure
+from hashrange.engine.store import Copy, SqliteFailure, take_page
 from hashrange.engine.streams import number_at
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 Place = dict[str, Any]
 Outcome = Callable[[StorageError | None], None]
+SMALL = 1_000  # rows that are copied inside a call
+ROWS_PER_PAGE = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,9 @@ def rows_at(table: Table, moment: int) -> Rows:
 
 def count_small(engine: Engine, rows: Rows) -> bool:
     """Tell whether a copy is small enough to be made inside a call."""
-    limited = " UNION ALL ".join(f"SELECT * FROM (SELECT 1 FROM {name} LIMIT {SMALL_TABLE + 1})" for name in rows.tables)
+    limited = " UNION ALL ".join(f"SELECT * FROM (SELECT 1 FROM {name} LIMIT {SMALL + 1})" for name in rows.tables)
     found = engine.store.execute(f"SELECT count(*) FROM ({limited})").fetchone()
-    return found is not None and found[0] <= SMALL_TABLE
+    return found is not None and found[0] <= SMALL
 
 
 def copy_to_table(engine: Engine, rows: Rows) -> Place:
@@ -84,12 +85,12 @@ def _write_at_once(engine: Engine, rows: Rows, copy: Copy) -> None:
         raise InternalServerError(f"The copy could not be written: {failure}") from failure
 
 
-def read_place(engine: Engine, place: Place, after: int, limit: int) -> list[tuple[Any, ...]]:
+def read_place(engine: Engine, place: Place, after: int) -> list[tuple[Any, ...]]:
     """Return a page of the rows of a copy: id, key, size or None, item."""
     if "file" in place:
-        return engine.store.read_copy(place["file"], after, limit)
+        return engine.store.read_copy(place["file"], after, ROWS_PER_PAGE)
     query = f"SELECT id, k, size, item FROM t{place['table']} WHERE id > ? ORDER BY id LIMIT ?"
-    return engine.store.execute(query, (after, limit)).fetchall()
+    return take_page(engine.store.execute(query, (after, ROWS_PER_PAGE)))
 
 
 def discard_place(engine: Engine, place: Place) -> None:

@@ -101,10 +101,10 @@ class Catalog:
         settings = self._engine.settings
         if len(parts) < 6 or parts[2] != "dynamodb" or not parts[5].startswith("table/") or "/" in parts[5][6:]:
             raise ValidationException(f"1 validation error detected: Invalid table ARN: {name_or_arn}")
-        if parts[3] != settings.region:
-            raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
         if parts[4] != settings.account:
             raise AccessDeniedException("Access is denied")
+        if parts[3] != settings.region:
+            raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
         return parts[5][6:]
 
     def create(self, definition: Wire) -> Table:

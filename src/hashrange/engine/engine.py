@@ -39,7 +39,7 @@ class Settings:
     """What an engine is told when it is opened."""
 
     region: str = "eu-west-2"
-    account: str = "000000000000"
+    account: str = "123456789012"
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
 
@@ -132,6 +132,8 @@ class Engine:
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
                 raise refusal.enveloped() from None
             raise
+        except SqliteFailure:
+            raise  # `perform` undoes the group and says what happened
         except BaseException:
             self._check_untouched(written)
             raise

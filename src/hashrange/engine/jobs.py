@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.clock import SystemClock
-from hashrange.engine import expiry, streams
+from hashrange.engine import expiry, streams, vault
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -66,11 +66,11 @@ class Jobs:
         self._pending = {row[0]: Job(row[0], row[1], row[2], orjson.loads(row[3])) for row in rows}
         self.wake()
 
-    def start(self, kind: str, n: int, state: Wire) -> None:
-        """Begin a job inside the caller's transaction; on a small table it is finished at once."""
+    def start(self, kind: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+        """Begin a job inside the caller's transaction; on a small table, or when told so, it is finished at once."""
         job = self.note(kind, n, state)
         self._pending[job.id] = job
-        if self._is_small(n):
+        if self._is_small(n) if at_once is None else at_once:
             while not self._advance(job):
                 pass
         else:
@@ -118,6 +118,7 @@ class Jobs:
         if now < self._next_round and self._next_round - now <= ROUND_SECONDS * 1000:
             return (self._next_round - now) / 1000
         more = expiry.sweep(self._engine) or streams.trim(self._engine)
+        vault.expire(self._engine)
         if more:
             return 0.0
         self._next_round = now + int(ROUND_SECONDS * 1000)

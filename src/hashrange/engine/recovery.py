@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Wire = dict[str, Any]
 
 LONGEST_PERIOD = 35  # days
+END_OF_TIME = 253_402_300_799
 LAG = 300_000  # the service needs five minutes until a change can be recovered
 
 
@@ -61,8 +62,9 @@ def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
 def _change(current: Wire | None, days: int | None, now: int) -> Wire:
     if current is None:
         return {"days": days or LONGEST_PERIOD, "since": now}
-    kept = min(current["days"], days or LONGEST_PERIOD)  # what a shorter period let go does not come back with a longer one
-    return {"days": days or current["days"], "since": max(current["since"], now - kept * DAY)}
+    days = days or current["days"]
+    kept = min(days, current["days"])  # a longer period does not bring back what a shorter one let go
+    return {"days": days, "since": max(current["since"], now - kept * DAY)}
 
 
 def find_window(table: Table, now: int) -> Window | None:
@@ -106,5 +108,6 @@ def choose_moment(table: Table, seconds: float | None, now: int) -> int:
 
 
 def show_moment(millis: int) -> str:
-    """Return a time as the service's texts have it, in whole seconds."""
-    return datetime.fromtimestamp(millis // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return a time as the service's texts have it, in whole seconds; years have four digits."""
+    seconds = min(max(millis // 1000, 0), END_OF_TIME)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -43,6 +43,7 @@ MAIN_FILE = "hashrange.db"
 LOCK_FILE = "hashrange.lock"
 BACKUPS = "backups"
 PARTIAL = ".part"
+PAGE_BYTES = 1_000_000
 
 SCHEMA = """
 CREATE TABLE catalog (n INTEGER PRIMARY KEY, name TEXT UNIQUE, definition BLOB NOT NULL);
@@ -145,7 +146,7 @@ class Store:
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             try:
                 query = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
-                return connection.execute(query, (after, limit)).fetchall()
+                return take_page(connection.execute(query, (after, limit)))
             finally:
                 connection.close()
 
@@ -251,6 +252,18 @@ class Copy:
         """Throw the file away."""
         self._connection.close()
         self._partial.unlink(missing_ok=True)
+
+
+def take_page(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows, whose last column is an item, as long as they are no more than a slice of work."""
+    page: list[tuple[Any, ...]] = []
+    size = 0
+    for row in rows:
+        page.append(row)
+        size += len(row[-1])
+        if size >= PAGE_BYTES:
+            break
+    return page
 
 
 def _sync(path: Path) -> None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Wire = dict[str, Any]
 
-DAY = 24 * 3600 * 1000
+HOUR = 3600 * 1000
+DAY = 24 * HOUR
 ROWS_PER_TRIM = 500
 SEQUENCE_BITS = 20  # a sequence number is at least its change's milliseconds, shifted by so much
 STREAM_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[a-zA-Z0-9_.-]+/stream/[0-9T:.-]+")
@@ -123,8 +124,13 @@ def last_trimmed(engine: Engine, table: Table) -> int:
     hidden = execute(f"SELECT seq FROM c{n} WHERE seq < ? ORDER BY seq DESC LIMIT 1", (horizon,)).fetchone()
     if hidden is not None:
         return int(hidden[0])
-    removed = execute("SELECT value FROM meta WHERE key = ?", (f"trimmed{n}",)).fetchone()
-    return int(removed[0]) if removed else 0
+    return last_removed(engine, table)
+
+
+def last_removed(engine: Engine, table: Table) -> int:
+    """Return the sequence number of the newest change that is gone from a log; 0 when none is."""
+    found = engine.store.execute("SELECT value FROM meta WHERE key = ?", (f"trimmed{table.n}",)).fetchone()
+    return int(found[0]) if found else 0
 
 
 def is_forgotten(entry: Wire, now: int) -> bool:
@@ -159,9 +165,9 @@ def _trim_table(engine: Engine, table: Table) -> bool:
 
 
 def retention(table: Table) -> int:
-    """Return how long, in ms, a table's changes are kept."""
+    """Return how long, in ms, a table's changes are kept; for recovery a little longer than promised, see `restore`."""
     recovery = table.definition.get("pitr")
-    return max(DAY, recovery["days"] * DAY if recovery else 0)
+    return DAY if recovery is None else int(recovery["days"]) * DAY + HOUR
 
 
 def _forget_closed(engine: Engine, table: Table) -> None:

@@ -208,8 +208,6 @@ def _read_texts(request: Wire, spec: Spec) -> Expressions:
     if names is not None:
         key += (1 + len(names), *names, *names.values())
     if values is not None:
-        if spec.lone_maps and not any(texts):
-            return Expressions()
         _settle_values(request, spec, names, values)
         key += (-1 - len(values), *values, *chain.from_iterable(values.values()))
     plan = PLANS.get(key)

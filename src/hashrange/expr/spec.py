@@ -20,9 +20,8 @@ class Spec:
     layer: Layer = Layer.CURRENT
     takes_values: bool = True
     """Whether it has ExpressionAttributeValues; one that has not ignores them like any unknown member."""
-    lone_maps: bool = False
-    """Whether it accepts names and values without any expression, unread."""
     members: frozenset[str] = frozenset()
+    """The members without any of which there is nothing to read."""
     legacy_members: frozenset[str] = frozenset()
 
 
@@ -35,6 +34,7 @@ def _make_spec(
     takes_values: bool = True,
     lone_maps: bool = False,
 ) -> Spec:
+    """Make a Spec; `lone_maps` says that names and values without any expression are accepted unread."""
     maps = (NAMES, VALUES) if takes_values else (NAMES,)
     return Spec(
         name,
@@ -42,8 +42,7 @@ def _make_spec(
         legacy,
         layer,
         takes_values,
-        lone_maps,
-        members=frozenset((*expressions, *legacy, *maps)),
+        members=frozenset((*expressions, *legacy, *(() if lone_maps else maps))),
         legacy_members=frozenset(legacy),
     )
 

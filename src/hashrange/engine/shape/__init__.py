@@ -13,9 +13,9 @@ from hashrange.engine.shape.conversion import convert_request, refuse_nulls
 from hashrange.engine.shape.model import OPERATION_NAMES, find_input
 from hashrange.engine.shape.wording import check_constraints
 
-STRICT = "SearchVectors"  # served by a reader of its own, to which null is not the same as absent
-
 __all__ = ["OPERATION_NAMES", "accept", "convert"]
+
+STRICT = "SearchVectors"  # served by a reader of its own, to which null is not the same as absent
 
 
 class _Checks(dict[str, Check]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 NAME = "[a-zA-Z0-9_.-]+"
 
-# A member with one of these names takes a table's name or its ARN; the model knows the two only as one loose text.
+# A member of this name and shape takes a table's name or its ARN; the model knows the two only as one loose text.
 TABLE_MEMBER = "TableName"
 TABLE_SHAPE = "TableArn"
 LONGEST_TABLE_NAME = 255

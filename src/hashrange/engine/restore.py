@@ -1,0 +1,167 @@
+"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.capture`).
+
+The copy is a backup's, or one made for the purpose: the source's rows as they were at a time. While that is being
+written there is no job; after a restart the definition (`restoring`) says what to begin anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import (
+    BackupInUseException,
+    StorageError,
+    TableAlreadyExistsException,
+    TableInUseException,
+)
+from hashrange.engine import capture, streams, vault, write
+from hashrange.engine.backup import CREATING, Backup
+from hashrange.engine.jobs import Job, slice_of, table_numbered
+from hashrange.engine.overrides import make_restored
+from hashrange.engine.table import Table, measure
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+
+logger = logging.getLogger("hashrange")
+UNTIL_DONE = 2**53
+
+
+def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
+    """Make a table from a backup."""
+    definition = _define(engine, backup.definition, request)
+    check_target(engine, request["TargetTableName"])
+    if backup.details["status"] == CREATING:
+        raise BackupInUseException(f"Backup is being created: {backup.arn}")
+    if vault.is_being_restored(engine, backup):
+        raise BackupInUseException(f"Backup is being used to restore another table: {backup.arn}")
+    summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition["arn"]}
+    table = _create(engine, definition, {"backup": backup.arn}, summary, engine.now())
+    state = {"place": backup.details["place"], "passing": False}
+    _start(engine, table, state, at_once=backup.details["items"] <= capture.SMALL)
+    return table
+
+
+def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) -> Table:
+    """Make a table that is what another was at a time."""
+    definition = _define(engine, source.definition, request)
+    check_target(engine, request["TargetTableName"])
+    exact = max(moment, source.definition["pitr"]["since"])  # shown in whole seconds, kept to the millisecond
+    state = {"source": source.definition["TableId"], "moment": exact}
+    table = _create(engine, definition, state, {"SourceTableArn": source.arn}, moment)
+    _capture(engine, source, table)
+    return table
+
+
+def _define(engine: Engine, source: Wire, request: Wire) -> Wire:
+    settings = engine.settings
+    return make_restored(source, request, engine.now(), settings.region, settings.account)
+
+
+def check_target(engine: Engine, name: str) -> None:
+    """Raise when there is a table of the name to be restored to."""
+    table = engine.catalog.get(name)
+    if table is None:
+        return
+    state = table.definition.get("restoring")
+    if not isinstance(state, dict):
+        raise TableAlreadyExistsException(f"Table already exists: {name}")
+    origin = f" from backup: {state['backup']}" if "backup" in state else ""
+    raise TableInUseException(f"Table: {name} is already being restored{origin}")
+
+
+def _create(engine: Engine, definition: Wire, state: Wire, summary: Wire, moment: int) -> Table:
+    told = {**summary, "RestoreDateTime": moment / 1000, "RestoreInProgress": True}
+    shown = {"RestoreSummary": told, "TableSizeBytes": 0, "ItemCount": 0}
+    definition["restoring"] = state
+    definition["phase"] = {"status": "CREATING", "until": UNTIL_DONE, "shown": shown}
+    return engine.catalog.create(definition)
+
+
+def _capture(engine: Engine, source: Table, table: Table) -> None:
+    rows = capture.rows_at(source, table.definition["restoring"]["moment"])
+    is_small = capture.count_small(engine, rows)
+    if is_small or engine.store.in_memory:
+        _start(engine, table, {"place": capture.copy_to_table(engine, rows), "passing": True}, at_once=is_small)
+        return
+    file = f"restore-{table.definition['TableId']}.db"
+    engine.captures.start(rows, file, lambda failure: _conclude(engine, table.n, {"file": file}, failure))
+
+
+def _conclude(engine: Engine, n: int, place: capture.Place, failure: StorageError | None) -> None:
+    """Go on once the copy is written; the whole restore may have been rolled back meanwhile."""
+    table = table_numbered(engine, n)
+    if table is None or not table.definition.get("restoring"):
+        capture.discard_place(engine, place)
+    elif failure is None:
+        _start(engine, table, {"place": place, "passing": True}, at_once=False)
+    else:
+        _give_up(engine, table, str(failure))
+
+
+def _start(engine: Engine, table: Table, state: Wire, *, at_once: bool) -> None:
+    engine.jobs.start("restore", table.n, {**state, "last": 0, "filled": False}, at_once=at_once)
+
+
+def _give_up(engine: Engine, table: Table, reason: str) -> None:
+    logger.error("The restore of table %s was given up. %s", table.name, reason)
+    engine.catalog.drop(table)
+
+
+@slice_of("restore")
+def _restore(engine: Engine, job: Job) -> bool:
+    """Put some of the copied items into the table; at the end, put it into use and then remove a passing copy."""
+    table, state = table_numbered(engine, job.n), job.state
+    if table is None or state["filled"]:
+        if state["passing"]:
+            capture.discard_place(engine, state["place"])
+        return True
+    rows = capture.read_place(engine, state["place"], state["last"])
+    if rows:
+        _put(engine, table, rows)
+        state["last"] = rows[-1][0]
+    else:
+        _reveal(engine, table)
+        state["filled"] = True  # the copy is removed only after the commit that no longer needs it
+    return False
+
+
+def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    for _, key, size, body in rows:
+        item = orjson.loads(body)
+        image = write.prepare(table, item, measure(item) if size is None else size, checked=True)
+        write.apply(engine, table, key, None, image)
+
+
+def _reveal(engine: Engine, table: Table) -> None:
+    definition = table.definition
+    del definition["restoring"]
+    definition["phase"]["until"] = max(engine.now(), definition["created"] + engine.settings.status_delay)
+    engine.catalog.save(table)
+
+
+def resume(engine: Engine) -> None:
+    """Go on after a restart with the restores that had not come as far as a job."""
+    under_way = {n for (n,) in engine.store.execute("SELECT n FROM job WHERE kind = 'restore'")}
+    for table in list(engine.catalog.tables.values()):
+        state = table.definition.get("restoring")
+        if isinstance(state, dict) and table.n not in under_way:
+            engine.transact()
+            _begin_anew(engine, table, state)
+
+
+def _begin_anew(engine: Engine, table: Table, state: Wire) -> None:
+    tables = engine.catalog.tables.values()
+    source = next((other for other in tables if other.definition["TableId"] == state["source"]), None)
+    recovery = source.definition.get("pitr") if source else None
+    if source is None or recovery is None or recovery["since"] > state["moment"]:
+        _give_up(engine, table, "Its source was deleted, or recovery turned off there, before it was copied.")
+    elif streams.last_removed(engine, source) > streams.number_at(state["moment"]):
+        _give_up(engine, table, "The time to go back to is out of reach by now.")
+    else:
+        _capture(engine, source, table)
