@@ -38,7 +38,7 @@ class Contender:
     @property
     def label(self) -> str:
         """Name and class, for file names and messages."""
-        return f"{self.name}-{self.durability}"
+        return f"{self.name.split()[0]}-{self.durability}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

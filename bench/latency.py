@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from bench.client import Refused, fill_table
 from bench.contender import Contender, DidNotStart, Running, start
+from bench.nothing import NAME, make_nothing
 from bench.pace import pace
 from bench.peers import find_contenders, find_wrk
 from bench.report import note, pair, render_table, warn
@@ -44,6 +45,7 @@ def run(settings: Settings) -> Json:
     measured: dict[str, Tails] = {"full": {}, "put": {}, "get": {}}
     with ExitStack() as stack:
         running = [one for each in contenders if each.durability == "disk" and (one := join(stack, each))]
+        running.append(stack.enter_context(start(make_nothing())))
         for _ in range(settings.rounds):
             for one in running:
                 take_round(wrk, one, settings, measured)
@@ -111,8 +113,9 @@ def print_ratio(tails: Tails, expected: float) -> None:
         for name, rounds in tails.items()
         if min(tail.rate for tail in rounds) > expected * KEPT
     }
-    for name in tails.keys() - kept.keys():
+    for name in sorted(tails.keys() - kept.keys()):
         print(f"\n{name} cannot keep this pace: its latency grows with the length of the run")
+    kept.pop(NAME, None)
     ours = kept.pop(OURS, [])
     whole = {name: values for name, values in kept.items() if len(values) == len(ours)}
     if whole:

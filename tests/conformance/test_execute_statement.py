@@ -158,10 +158,10 @@ def test_lists_are_appended_to(run, table):
 
 
 def test_set_add_and_set_delete_change_members(run, table):
-    table.put(pk="a", ss={"a", "b"}, ns={1, 2}, only={"x"})
+    table.put(pk="a", ss={"a", "b"}, ns={1, 2}, single={"x"})
     run(
         f"""UPDATE "{table.name}" SET ss = set_add(ss, <<'c', 'a'>>) SET ns = SET_DELETE(ns, <<2, 9>>)
-        SET only = set_delete(only, <<'x'>>) SET fresh = set_add(fresh, ?) SET nope = set_delete(nope, <<'x'>>)
+        SET single = set_delete(single, <<'x'>>) SET fresh = set_add(fresh, ?) SET nope = set_delete(nope, <<'x'>>)
         WHERE pk = 'a'""",
         {b"\x01"},
     )

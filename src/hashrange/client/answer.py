@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from botocore.awsrequest import AWSResponse
 
-from hashrange.core.errors import SerializationException, ServiceError, Wire
+from hashrange.core.errors import InternalServerError, SerializationException, ServiceError, Wire
 from hashrange.engine.engine import Engine
 
 TARGETS = ("DynamoDB_20120810.", "DynamoDBStreams_20120810.")
@@ -34,9 +34,11 @@ def answer(engine: Engine, request: Any) -> AWSResponse:
 
 
 def run(engine: Engine, operation: str, body: bytes | str) -> tuple[int, bytes]:
-    """Return the HTTP status and body that the operation answers to a request's body."""
+    """Return the HTTP status and body that the operation answers to a request's body; raise faults of our own."""
     try:
         return 200, engine.call(operation, _parse(body))
+    except InternalServerError:  # on the wire botocore would try again ten times, with growing pauses: no use here
+        raise
     except ServiceError as refusal:
         return refusal.status, refusal.body()
 

@@ -59,8 +59,7 @@ class Database:
     def call(self, operation: str, request: Wire | None = None) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
         # The engine makes values canonical in place: it gets a copy of its own.
-        body = orjson.dumps(request or {}, default=_encode, option=orjson.OPT_PASSTHROUGH_DATETIME)
-        answer = self.engine.call(operation, orjson.loads(body))
+        answer = self.engine.call(operation, orjson.loads(_encode(request or {})))
         return orjson.loads(answer) if answer else {}
 
     def __getattr__(self, name: str) -> Callable[..., Wire]:
@@ -87,7 +86,7 @@ class Database:
         return extra.load("sdk").make_resource(self, config)
 
     def settle(self) -> None:
-        """Finish now what happens in the background: expired items go, indexes fill. Needed with a clock of your own."""
+        """Finish the background work that is due, such as expiry; with a clock of your own nobody else does it."""
         self.engine.settle()
 
     def close(self) -> None:
@@ -103,10 +102,18 @@ class Database:
         self.close()
 
 
-def _encode(value: Any) -> Any:
+def _encode(request: Wire) -> bytes:
+    try:
+        return orjson.dumps(request, default=_encode_other, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    except orjson.JSONEncodeError as fault:
+        advice = "a number is {'N': '5'}, a set {'SS': ['a', 'b']}"
+        raise TypeError(f"The request is not in wire form, where {advice}: {fault}") from fault
+
+
+def _encode_other(value: Any) -> Any:
     """Give JSON what it lacks, as the AWS SDKs do: bytes as base64, times as seconds since the epoch."""
     if isinstance(value, bytes | bytearray | memoryview):
         return encode_binary(bytes(value))
     if isinstance(value, datetime):
         return value.timestamp()
-    raise TypeError(f"{value!r} is not in wire form: a number is {{'N': '5'}}, a set {{'SS': ['a', 'b']}}")
+    raise TypeError

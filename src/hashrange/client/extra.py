@@ -11,6 +11,7 @@ def load(module: str) -> Any:
     try:
         return importlib.import_module(f"hashrange.client.{module}")
     except ModuleNotFoundError as missing:
-        if missing.name not in {"boto3", "botocore"}:
+        library = str(missing.name).partition(".")[0]
+        if library not in {"boto3", "botocore"}:
             raise
-        raise ImportError(f"{missing.name} is not installed: pip install 'hashrange[boto3]'") from missing
+        raise ImportError(f"{library} is not installed: pip install 'hashrange[boto3]'") from missing

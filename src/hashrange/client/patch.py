@@ -20,6 +20,7 @@ from botocore.session import Session
 
 from hashrange.client.answer import TARGETS, answer, find_target
 from hashrange.client.database import REGION, Database, open_database
+from hashrange.client.sdk import InProcessSession
 from hashrange.core.clock import Clock
 
 Target = TypeVar("Target", bound=Callable[..., Any])
@@ -177,11 +178,13 @@ _doors = _Doors()
 
 def _create_client(*args: Any, **kwargs: Any) -> Any:
     call = inspect.signature(_doors.create_client).bind(*args, **kwargs)
-    if call.arguments["service_name"] not in _SERVICES:
+    if call.arguments["service_name"] not in _SERVICES or isinstance(args[0], InProcessSession):
         return _doors.create_client(*args, **kwargs)
     _fill_in(call.arguments)
     client = _doors.create_client(*call.args, **call.kwargs)
-    client.meta.events.register_first("before-send", _answer)  # before anything else that would answer
+    # Before any other library that would answer: moto's handler is for all services, and so comes after ours.
+    service = client.meta.service_model.service_id.hyphenize()
+    client.meta.events.register_first(f"before-send.{service}", _answer)
     return client
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from hashrange.client.database import Database
     from hashrange.engine.engine import Engine
 
-# A fault of ours does not pass by waiting, so botocore's ten attempts with growing pauses are of no use here.
-_CONFIG = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+_CONFIG = Config(signature_version=UNSIGNED)
 # AWS_PROFILE or a broken ~/.aws/config must not matter.
 _NO_USER_CONFIGURATION = {
     "profile": (None, None, None, None),
@@ -49,10 +48,14 @@ def make_resource(database: Database, config: Config | None) -> Any:
     return resource
 
 
+class InProcessSession(botocore.session.Session):  # type: ignore[misc]  # botocore has no types
+    """A session whose clients have a database of their own; `client.patch` leaves them alone."""
+
+
 @cache
 def _session() -> boto3.session.Session:
     """Return the one session behind all clients: it keeps the service models, which take 100 ms to load."""
-    return boto3.session.Session(botocore_session=botocore.session.Session(session_vars=_NO_USER_CONFIGURATION))
+    return boto3.session.Session(botocore_session=InProcessSession(session_vars=_NO_USER_CONFIGURATION))
 
 
 def _settle(config: Config | None) -> Config:

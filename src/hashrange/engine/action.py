@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import RequestInvalid, ValidationException
-from hashrange.core.values import P1, InvalidValue, Item, check_item, settle_item
+from hashrange.core.values import P1, InvalidValue, Item, check_item, settle, settle_item, utf8_length
 from hashrange.engine import write
 from hashrange.engine.table import Table
 from hashrange.engine.write import Change, Image, Row
-from hashrange.expr.request import Expressions, Spec, check_mixing, read_expressions
+from hashrange.expr.request import UPDATE, Expressions, Spec, check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -116,6 +116,8 @@ def draft_update(request: Wire, spec: Spec) -> Draft:
         key = table.key_of(key_item)
         _check_scalar_keys(table, expressions)
         _check_targets(table, expressions)
+        if spec is UPDATE and expressions.update is not None and expressions.update.cost() > write.ITEM_LIMIT:
+            raise ValidationException(write.UPDATE_TOO_LARGE)  # UpdateItem alone weighs the statement, too
         return Action(table, key, make_updater(table, key_item, expressions), expressions, _wants_item(request))
 
     return Draft(request, expressions, resolve)
@@ -130,21 +132,39 @@ def make_updater(table: Table, key_item: Item, expressions: Expressions) -> Outc
             return None
         before = key_item if row is None else row.item
         item = dict(before) if update is None else update(before)
-        return finish_update(table, before, item)
+        return finish_update(table, before, row.size if row else settle_item(key_item), item)
 
     return updated
 
 
-def finish_update(table: Table, before: Item, item: Item) -> Image:
-    """Check the item that an update made: values, changed index keys, size."""
+def finish_update(table: Table, before: Item, size: int, item: Item) -> Image:
+    """Check the item that an update made of one of that size: changed values, changed index keys, the new size."""
     try:
-        size = settle_item(item)
+        size += measure_changes(before, item)
     except InvalidValue as fault:
         raise fault.refusal() from None
     check_changed_index_keys(table, before, item)
     if size > write.ITEM_LIMIT:
         raise ValidationException(write.UPDATE_TOO_LARGE)
     return write.prepare(table, item, size, checked=True)
+
+
+def measure_changes(before: Item, after: Item) -> int:
+    """Return by how much an item grew, looking only at attributes that are not the very same as before."""
+    grown = added = 0
+    for name, value in after.items():
+        old = before.get(name)
+        if old is value:
+            continue
+        grown += settle(value, 1)
+        if old is None:
+            added += 1
+            grown += utf8_length(name)
+        else:
+            grown -= settle(old, 1)
+    if len(before) + added > len(after):
+        grown -= sum(utf8_length(name) + settle(before[name], 1) for name in before.keys() - after.keys())
+    return grown
 
 
 def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
@@ -180,8 +200,6 @@ def _check_targets(table: Table, expressions: Expressions) -> None:
     for path in expressions.update.paths:
         if path[0] in table.key_names:
             raise ValidationException(f"{P1}Cannot update attribute {path[0]}. This attribute is part of the key")
-    if expressions.update.cost() > write.ITEM_LIMIT:
-        raise ValidationException(write.UPDATE_TOO_LARGE)
 
 
 def _check_scalar_keys(table: Table, expressions: Expressions) -> None:

@@ -44,7 +44,7 @@ class Backup:
         return self.arn.rpartition("/")[2]
 
 
-def describe_backup(backup: Backup, status: str | None = None, arn: str | None = None) -> Wire:
+def describe_details(backup: Backup, status: str | None = None, arn: str | None = None) -> Wire:
     """Return the BackupDetails, by the ARN that was asked for."""
     return {"BackupArn": arn or backup.arn, **_describe_common(backup, status or backup.details["status"])}
 
@@ -71,7 +71,7 @@ def _describe_common(backup: Backup, status: str) -> Wire:
 def describe_fully(backup: Backup, status: str | None = None, arn: str | None = None) -> Wire:
     """Return the BackupDescription; system backups keep quiet about the features of their table."""
     return {
-        "BackupDetails": describe_backup(backup, status, arn),
+        "BackupDetails": describe_details(backup, status, arn),
         "SourceTableDetails": _describe_source(backup),
         "SourceTableFeatureDetails": {} if backup.is_system else _describe_features(backup.definition),
     }

@@ -29,7 +29,9 @@ Progress = Callable[[int], None]
 def load_items(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
     """Put all items, as many to a commit as is quick; returns how many were read. Equal keys: the last one wins."""
     empty = engine.store.execute(f"SELECT 1 FROM t{table.n} LIMIT 1").fetchone() is None
-    return _fill(engine, table, items, progress) if empty and not table.logged else _merge(engine, table, items, progress)
+    return (
+        _fill(engine, table, items, progress) if empty and not table.logged else _merge(engine, table, items, progress)
+    )
 
 
 def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:

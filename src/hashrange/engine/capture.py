@@ -1,8 +1,8 @@
 """Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
 
-A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in memory,
-and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread writes the
-file while requests go on.
+A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in
+memory, and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
+writes the file while requests go on.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ def rows_at(table: Table, moment: int) -> Rows:
     """Return the rows as they were at a time: what changed since is as its first change since found it."""
     rows, log = f"t{table.n}", f"c{table.n}"
     since = f"FROM {log} WHERE seq >= ? AND at > ?"
-    query = (
-        f"SELECT k, size, item FROM {rows} WHERE k NOT IN (SELECT k {since}) "
-        f"UNION ALL SELECT k, NULL, old FROM {log} WHERE old IS NOT NULL AND seq IN (SELECT min(seq) {since} GROUP BY k)"
-    )
+    unchanged = f"SELECT k, size, item FROM {rows} WHERE k NOT IN (SELECT k {since})"
+    first = f"SELECT min(seq) {since} GROUP BY k"
+    query = f"{unchanged} UNION ALL SELECT k, NULL, old FROM {log} WHERE old IS NOT NULL AND seq IN ({first})"
     bounds = (number_at(moment), moment)
     return Rows(query, (*bounds, *bounds), (rows, log))
 
@@ -98,7 +97,7 @@ def discard_place(engine: Engine, place: Place) -> None:
     if "file" in place:
         engine.store.remove_copy(place["file"])
     else:
-        engine.jobs.start("purge", place["table"], {})
+        engine.jobs.start("purge", place["table"], {"names": [f"t{place['table']}"]})
 
 
 class Captures:
@@ -142,5 +141,7 @@ class Captures:
 
     def stop(self) -> None:
         """Cut them off; what they were for is begun anew when the database is opened again."""
-        for copy in list(self._running.values()):
-            copy.interrupt()
+        for thread, copy in list(self._running.items()):
+            while thread.is_alive():
+                copy.interrupt()  # goes unnoticed between two statements
+                thread.join(0.02)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
-from hashrange.engine import sql
+from hashrange.engine import sql, vault
+from hashrange.engine.streams import has_log
 from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
@@ -114,8 +115,7 @@ class Catalog:
         for slot, index in enumerate(_all_indexes(definition)):
             index["slot"] = slot
         definition["slots"] = slot + 1 + sql.SPARE_SLOTS
-        taken = execute("SELECT max(n) FROM catalog").fetchone()
-        n = int((taken and taken[0]) or 0) + 1
+        n = self.next_number()
         for statement in sql.create_rows(n, definition["slots"]):
             execute(statement)
         table = Table(n, definition)
@@ -124,12 +124,18 @@ class Catalog:
         self._dirty.add(table)
         return table
 
+    def next_number(self) -> int:
+        """Return a number that no rows and no log have, not even those of a table that was deleted."""
+        named = "FROM sqlite_schema WHERE type = 'table' AND name GLOB '[tc][0-9]*'"
+        taken = self._engine.store.execute(f"SELECT max(CAST(substr(name, 2) AS INTEGER)) {named}").fetchone()
+        return int((taken and taken[0]) or 0) + 1
+
     def save(self, table: Table) -> None:
         """Keep a table's changed definition and take it into use."""
         table.load(table.definition)
         if table.logged:
             self._engine.store.execute(sql.create_log(table.n))
-        self._store(table, table.name if table.name in self.tables else None)
+        self._store(table, table.name if self.tables.get(table.name) is table else None)
 
     def _store(self, table: Table, name: str | None) -> None:
         self._engine.written += 1
@@ -141,12 +147,16 @@ class Catalog:
         )
 
     def drop(self, table: Table) -> None:
-        """Take a table away; its rows go in slices, its closed streams stay readable for a day."""
+        """Take a table away; its rows go in slices or stay as a backup, its closed streams are readable for a day."""
         del self.tables[table.name]
         self._dirty.discard(table)
         execute = self._engine.store.execute
         execute("DELETE FROM counts WHERE n = ?", (table.n,))
         execute("DELETE FROM job WHERE n = ?", (table.n,))
+        left = [f"t{table.n}"]
+        if table.definition.get("pitr") is not None:
+            vault.keep_deleted(self._engine, table)
+            left = []
         if table.stream is not None:
             self.close_stream(table)
         if table.definition.get("streams"):
@@ -155,8 +165,9 @@ class Catalog:
             self._store(table, None)
         else:
             execute("DELETE FROM catalog WHERE n = ?", (table.n,))
-            execute(f"DROP TABLE IF EXISTS c{table.n}")
-        self._engine.jobs.start("purge", table.n, {})
+            left += [f"c{table.n}"] if has_log(table) else []
+        if left:
+            self._engine.jobs.start("purge", table.n, {"names": left})
 
     def forget(self, table: Table) -> None:
         """Remove the last traces of a deleted table, once its streams have run out."""
@@ -205,7 +216,8 @@ class Catalog:
         """Enable a stream: a new label, starting at the next change."""
         now = self._engine.now()
         streams = table.definition.setdefault("streams", [])
-        label = self._new_label(now, {stream["label"] for stream in streams})
+        namesakes = [table, *(other for other in self.retired.values() if other.name == table.name)]
+        label = self._new_label(now, (entry["label"] for other in namesakes for entry in other.definition["streams"]))
         stream = {"label": label, "view": view, "start": self._engine.next_sequence(), "end": None, "created": now}
         streams.append(stream)
         self.save(table)
@@ -226,7 +238,7 @@ class Catalog:
         if stream is not None:
             stream["end"] = self._engine.next_sequence()
             stream["closed"] = self._engine.now()
-            if table.name in self.tables:
+            if self.tables.get(table.name) is table:
                 self.save(table)
 
 

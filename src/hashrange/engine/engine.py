@@ -23,7 +23,8 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import WrongWireType
-from hashrange.engine import shape
+from hashrange.engine import restore, shape, streams, vault
+from hashrange.engine.capture import Captures
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
@@ -31,7 +32,6 @@ from hashrange.engine.store import SqliteFailure, Store
 
 Wire = dict[str, Any]
 T = TypeVar("T")
-SEQUENCE_BITS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +78,19 @@ class Engine:
         self.closed = False
         self.jobs = Jobs(self)
         self.catalog = Catalog(self)
+        self.captures = Captures(self)
         self._sequence = self._last_sequence()
+        self._last_time = self._sequence >> streams.SEQUENCE_BITS
         self.jobs.resume()
+        self.alone(self._resume)
+
+    def _resume(self) -> None:
+        vault.resume(self)
+        restore.resume(self)
 
     def _last_sequence(self) -> int:
         tables = [*self.catalog.tables.values(), *self.catalog.retired.values()]
-        logged = [table.n for table in tables if table.logged or table.definition.get("streams")]
+        logged = [table.n for table in tables if streams.has_log(table)]
         newest = [self.store.execute(f"SELECT max(seq) FROM c{n}").fetchone() for n in logged]
         return max((int(row[0]) for row in newest if row and row[0]), default=0)
 
@@ -94,7 +101,7 @@ class Engine:
 
     def next_sequence(self) -> int:
         """Return the next number of the change log: rising, also over restarts."""
-        self._sequence = max(self._sequence + 1, self.now() << SEQUENCE_BITS)
+        self._sequence = max(self._sequence + 1, streams.number_at(self.now()))
         return self._sequence
 
     # -- groups ---------------------------------------------------------------------------------------------------
@@ -126,7 +133,9 @@ class Engine:
         written = self.written
         try:
             return operation.run(self, request)
-        except (ValidationException, WrongWireType) as refusal:
+        except WrongWireType:  # inside a value, where `accept` does not look: null, or `"true"` for a boolean
+            return self._run(operation, shape.convert(operation.name, request))
+        except ValidationException as refusal:
             self._check_untouched(written)
             shape.convert(operation.name, request)  # what the shape forbids is reported first
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
@@ -219,16 +228,20 @@ class Engine:
 
     def settle(self) -> None:
         """Finish all background work that is due now."""
+        self.captures.wait()
         while self.maintain() == 0:
             pass
 
     def close(self) -> None:
         """Finish what is under way and close the file."""
         with self._lock:
-            if not self.closed:
-                self.closed = True
-                self.jobs.stop()
-                self.store.close()
+            if self.closed:
+                return
+            self.closed = True
+        self.captures.stop()
+        with self._lock:
+            self.jobs.stop()
+            self.store.close()
 
 
 def open_engine(

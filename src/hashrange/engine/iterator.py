@@ -28,7 +28,11 @@ Wire = dict[str, Any]
 VALID_MILLIS = 15 * 60 * 1000
 VERSION = "1"
 CONTENT = struct.Struct(">QQ")  # the position and the time of issue
-NEEDED = {"AT_SEQUENCE_NUMBER": "SequenceNumber", "AFTER_SEQUENCE_NUMBER": "SequenceNumber", "AT_TIMESTAMP": "Timestamp"}
+NEEDED = {
+    "AT_SEQUENCE_NUMBER": "SequenceNumber",
+    "AFTER_SEQUENCE_NUMBER": "SequenceNumber",
+    "AT_TIMESTAMP": "Timestamp",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def _next_number(engine: Engine, stream: Stream) -> int:
     if stream.is_closed:
         return int(stream.entry["end"])
     newest = engine.store.execute(f"SELECT max(seq) FROM c{stream.table.n}").fetchone()
-    return max(int(stream.entry["start"]), int((newest and newest[0]) or 0) + 1)
+    return max(streams.first_number(engine, stream), int((newest and newest[0]) or 0) + 1)
 
 
 def _number_at(engine: Engine, stream: Stream, seconds: float) -> int:

@@ -127,7 +127,8 @@ class Jobs:
     @property
     def wanted(self) -> bool:
         """Tell whether there is anything that needs regular attention."""
-        return bool(self._pending) or any(_needs_rounds(table) for table in self._engine.catalog.tables.values())
+        catalog = self._engine.catalog
+        return bool(self._pending or catalog.retired) or any(_needs_rounds(table) for table in catalog.tables.values())
 
     # -- the thread that works on them where no server does ---------------------------------------------------------
 
@@ -149,7 +150,7 @@ class Jobs:
 
 
 def _needs_rounds(table: Table) -> bool:
-    return table.expires_by is not None or table.logged
+    return table.expires_by is not None or streams.has_log(table)
 
 
 class Upkeep:
@@ -187,13 +188,13 @@ class Upkeep:
 
 @slice_of("purge")
 def _purge(engine: Engine, job: Job) -> bool:
-    """Remove the rows of a deleted table."""
-    execute = engine.store.execute
-    execute(f"DELETE FROM t{job.n} WHERE id IN (SELECT id FROM t{job.n} LIMIT {ROWS_PER_SLICE})")
+    """Remove what is left of a deleted table: its rows, its log."""
+    execute, names = engine.store.execute, job.state["names"]
+    execute(f"DELETE FROM {names[0]} WHERE rowid IN (SELECT rowid FROM {names[0]} LIMIT {ROWS_PER_SLICE})")
     if engine.store.connection.changes():
         return False
-    execute(f"DROP TABLE t{job.n}")
-    return True
+    execute(f"DROP TABLE {names.pop(0)}")
+    return not names
 
 
 @slice_of("clear")

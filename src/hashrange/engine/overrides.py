@@ -81,7 +81,9 @@ def _choose_indexes(recorded: list[Wire], asked: list[Wire] | None) -> list[Wire
     """Return the recorded indexes or, of an override, those it names; each must be one of the recorded."""
     if asked is None:
         members = ("IndexName", "KeySchema", "Projection", "OnDemandThroughput")
-        units = [{"ProvisionedThroughput": _units(index)} if "ProvisionedThroughput" in index else {} for index in recorded]
+        units = [
+            {"ProvisionedThroughput": _units(index)} if "ProvisionedThroughput" in index else {} for index in recorded
+        ]
         return [
             {member: index[member] for member in members if index.get(member)} | figures
             for index, figures in zip(recorded, units, strict=True)

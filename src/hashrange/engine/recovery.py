@@ -6,6 +6,7 @@ The state of a table at a time is that after all changes of that millisecond.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Wire = dict[str, Any]
 
+SOURCE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]+)")
+OTHER_REGION = "Invalid Request: sseSpecificationOverride must be provided for cross-region restores"
 LONGEST_PERIOD = 35  # days
 END_OF_TIME = 253_402_300_799
 LAG = 300_000  # the service needs five minutes until a change can be recovered
@@ -45,13 +48,17 @@ def find_table(engine: Engine, name_or_arn: str) -> Table:
     return table
 
 
-def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
-    """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
-    wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
-    if not wanted and days is not None:
+def check_specification(specification: Wire) -> None:
+    """Raise for a period of what is to be turned off."""
+    if not specification["PointInTimeRecoveryEnabled"] and "RecoveryPeriodInDays" in specification:
         raise ValidationException(
             "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery."
         )
+
+
+def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
+    """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
+    wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
     current = table.definition.get("pitr")
     changed = _change(current, days, engine.now()) if wanted else None
     if changed != current:
@@ -91,13 +98,45 @@ def describe_recovery(table: Table, now: int) -> Wire:
     return {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery}
 
 
+def check_time_members(request: Wire) -> None:
+    """Raise unless a restore says in exactly one way to which time."""
+    if "RestoreDateTime" in request and request.get("UseLatestRestorableTime"):
+        raise ValidationException(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore "
+            "request. Please specify either RestoreDateTime time or UseLatestRestorableTime"
+        )
+    if "RestoreDateTime" not in request and not request.get("UseLatestRestorableTime"):
+        raise ValidationException(
+            "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both"
+        )
+
+
+def find_source(engine: Engine, request: Wire) -> Table:
+    """Return the table that is to be taken back, given by name or by ARN."""
+    if "SourceTableArn" not in request:
+        if "SourceTableName" not in request:
+            raise ValidationException("The parameter 'TableName' is required but was not present in the request")
+        return find_table(engine, request["SourceTableName"])
+    if "SourceTableName" in request:
+        raise ValidationException("Must provide exactly one of: sourceTableArn, sourceTableName")
+    match = SOURCE_ARN.fullmatch(request["SourceTableArn"])
+    if match is None:
+        raise ValidationException("sourceTableArn is not a valid ARN")
+    region, account, name = match.groups()
+    if account != engine.settings.account:
+        raise ValidationException("This action is only supported by accounts that match the resource owner's account")
+    if region == engine.settings.region and engine.catalog.get(name) is not None:
+        return find_table(engine, name)
+    if region != engine.settings.region and "SSESpecificationOverride" not in request:
+        raise ValidationException(OTHER_REGION)
+    raise TableNotFoundException("Table not found")
+
+
 def choose_moment(table: Table, seconds: float | None, now: int) -> int:
     """Return the time to go back to, the latest when none is given; raise when it is not one of those that can be."""
     window = find_window(table, now)
     if window is None:
-        raise PointInTimeRecoveryUnavailableException(
-            f"Point in time recovery is not enabled for table '{table.name}'"
-        )
+        raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
     moment = window.latest if seconds is None else round(seconds * 1000)
     if not window.earliest <= moment <= window.latest:
         raise InvalidRestoreTimeException(

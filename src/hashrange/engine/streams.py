@@ -141,7 +141,8 @@ def is_forgotten(entry: Wire, now: int) -> bool:
 def trim(engine: Engine) -> bool:
     """Remove a slice of the log that nobody may read any more; tell whether there may be more."""
     tables = [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
-    return any([_trim_table(engine, table) for table in tables if has_log(table)])
+    trimmed = [_trim_table(engine, table) for table in tables if has_log(table)]  # each has its turn
+    return any(trimmed)
 
 
 def has_log(table: Table) -> bool:

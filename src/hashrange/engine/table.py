@@ -158,8 +158,8 @@ class Table:
     def expiry_of(self, item: Item) -> int | None:
         """Return when an item expires, in whole seconds; None when it never does."""
         value = item.get(self.expires_by) if self.expires_by else None
-        number = value.get("N") if value else None
-        return None if number is None or len(number) > 18 else int(number.partition(".")[0])
+        whole = value.get("N", "").partition(".")[0] if value else ""
+        return int(whole) if 0 < len(whole) <= 18 else None
 
 
 def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:

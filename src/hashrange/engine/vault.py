@@ -38,9 +38,7 @@ ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+
 
 def create_backup(engine: Engine, table: Table, name: str) -> Backup:
     """Back a table up: at once when that is quick, else as of now, while requests go on."""
-    now = engine.now()
-    identity = f"{now:014d}-{secrets.token_hex(4)}"
-    backup = _compose(table, name, identity, now, USER)
+    backup = _compose(engine, table, name, USER)
     _save(engine, backup)
     _fill(engine, backup, table)
     return backup
@@ -68,18 +66,20 @@ def _conclude(engine: Engine, backup: Backup, place: capture.Place, failure: Sto
 
 
 def _complete(engine: Engine, backup: Backup, place: capture.Place) -> None:
-    _save(engine, Backup(backup.arn, backup.name, backup.created, backup.details | {"status": AVAILABLE, "place": place}))
+    _save(
+        engine, Backup(backup.arn, backup.name, backup.created, backup.details | {"status": AVAILABLE, "place": place})
+    )
 
 
 def keep_deleted(engine: Engine, table: Table) -> None:
     """Keep the rows of a table that is being deleted, where they are, as its system backup."""
+    backup = _compose(engine, table, f"{table.name}$DeletedTableBackup", SYSTEM)
+    details = {"status": AVAILABLE, "place": {"table": table.n}, "expires": engine.now() + KEPT_DAYS * DAY}
+    _save(engine, Backup(backup.arn, backup.name, backup.created, backup.details | details))
+
+
+def _compose(engine: Engine, table: Table, name: str, kind: str) -> Backup:
     now = engine.now()
-    backup = _compose(table, f"{table.name}$DeletedTableBackup", f"{now:014d}-00000000", now, SYSTEM)
-    details = {"status": AVAILABLE, "place": {"table": table.n}, "expires": now + KEPT_DAYS * DAY}
-    _save(engine, Backup(backup.arn, backup.name, now, backup.details | details))
-
-
-def _compose(table: Table, name: str, identity: str, now: int, kind: str) -> Backup:
     details = {
         "type": kind,
         "status": CREATING,
@@ -89,7 +89,15 @@ def _compose(table: Table, name: str, identity: str, now: int, kind: str) -> Bac
         "place": None,
         "expires": None,
     }
-    return Backup(f"{table.arn}/backup/{identity}", name, now, details)
+    return Backup(_new_arn(engine, table, now, kind), name, now, details)
+
+
+def _new_arn(engine: Engine, table: Table, now: int, kind: str) -> str:
+    while True:
+        arn = f"{table.arn}/backup/{now:014d}-{'00000000' if kind == SYSTEM else secrets.token_hex(4)}"
+        if _load(engine, arn) is None:
+            return arn
+        now += 1
 
 
 def delete_backup(engine: Engine, backup: Backup) -> None:
@@ -121,7 +129,7 @@ def _remove(engine: Engine, backup: Backup) -> None:
 
 def expire(engine: Engine) -> None:
     """Remove system backups that are past their time."""
-    for backup in _load_all(engine):
+    for backup in _load_where(engine, "created <= ?", engine.now() - KEPT_DAYS * DAY):
         if backup.ends_by(engine.now()) and not is_being_restored(engine, backup):
             engine.transact()
             _remove(engine, backup)
@@ -130,7 +138,7 @@ def expire(engine: Engine) -> None:
 def resume(engine: Engine) -> None:
     """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
     engine.store.remove_partial_copies()
-    for backup in _load_all(engine):
+    for backup in _load_where(engine):
         if backup.details["status"] != CREATING:
             continue
         engine.transact()
@@ -167,20 +175,37 @@ def _is_kept(engine: Engine, backup: Backup) -> bool:
     return "file" not in place or engine.store.has_copy(place["file"])  # files can be moved away
 
 
-def list_backups(engine: Engine) -> list[Backup]:
-    """Return all backups in the order they were made."""
-    shown = [backup for backup in _load_all(engine) if not backup.ends_by(engine.now())]
-    return sorted(shown, key=lambda backup: (backup.identity, backup.arn))
+def list_after(engine: Engine, start: str | None) -> list[Backup]:
+    """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
+    after = ("", "") if start is None else _place_in_order(engine, start)
+    shown = [backup for backup in _load_where(engine) if not backup.ends_by(engine.now())]
+    return sorted(
+        (backup for backup in shown if (backup.identity, backup.arn) > after),
+        key=lambda backup: (backup.identity, backup.arn),
+    )
+
+
+def _place_in_order(engine: Engine, arn: str) -> tuple[str, str]:
+    match = ARN.fullmatch(arn)
+    if match is None:
+        raise ValidationException("Invalid Backup ARN")
+    if match[3] != engine.settings.region:
+        raise ValidationException("Invalid Request: The supplied ExclusiveStartBackupArn does not match the region")
+    return match[6], arn
 
 
 def _load(engine: Engine, arn: str) -> Backup | None:
-    found = engine.store.execute("SELECT arn, name, created, details FROM backup WHERE arn = ?", (arn,)).fetchone()
-    return Backup(*found[:3], orjson.loads(found[3])) if found else None
+    return next(iter(_load_where(engine, "arn = ?", arn)), None)
 
 
-def _load_all(engine: Engine) -> list[Backup]:
-    rows = engine.store.execute("SELECT arn, name, created, details FROM backup").fetchall()
-    return [Backup(*row[:3], orjson.loads(row[3])) for row in rows]
+def _load_where(engine: Engine, condition: str = "true", *parameters: object) -> list[Backup]:
+    rows = engine.store.execute(f"SELECT arn, name, created, details FROM backup WHERE {condition}", parameters)
+    return [_read(row) for row in rows.fetchall()]
+
+
+def _read(row: tuple[Any, ...]) -> Backup:
+    arn, name, created, details = row
+    return Backup(arn, name, created, orjson.loads(details))
 
 
 def _save(engine: Engine, backup: Backup) -> None:
@@ -189,5 +214,3 @@ def _save(engine: Engine, backup: Backup) -> None:
         "INSERT OR REPLACE INTO backup (arn, name, created, details) VALUES (?, ?, ?, ?)",
         (backup.arn, backup.name, backup.created, orjson.dumps(backup.details)),
     )
-
-

@@ -14,9 +14,9 @@ TOKEN = re.compile(
       | (?P<placeholder>:[A-Za-z0-9_]+)
       | (?P<index>0|[1-9][0-9]*)
       | (?P<symbol><>|<=|>=|[=<>+\-()\[\],.])
-      | (?P<bad>.)
+      | (?P<bad>[^ \t\r\n])
     )""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
 # They are keywords in every kind of expression and in any case, so none of them can name an attribute.
 KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE"})

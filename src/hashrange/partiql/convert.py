@@ -49,7 +49,7 @@ BAD_TYPE = (
     "Unsupported data type for IS operator: {}. Supported data types are "
     "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {}"
 )
-BAD_UNARY = "Incorrect number of operands for operator or function; operator or function: {}, number of operands: 1"
+BAD_COUNT = "Incorrect number of operands for operator or function; operator or function: {}, number of operands: {}"
 BAD_ORDER = "Incorrect operand type for operator or function; operator or function: {}, operand type: BOOL"
 
 
@@ -94,7 +94,7 @@ class Converter:
             case IsType():
                 return self._is_type(node)
             case Call():
-                return expr.Call(node.name, tuple(self.operand(argument) for argument in node.arguments))
+                return self._function(node)
         raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
 
     def _part(self, node: Expression, refusal: str) -> expr.Condition:
@@ -148,18 +148,22 @@ class Converter:
             case Name() | Path():
                 return self.path(node)
             case Call(name="size"):
-                return expr.Call("size", tuple(self.operand(argument) for argument in node.arguments))
+                return self._function(node)
             case Call():
                 raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
             case Constant(word="missing"):
                 raise ValidationException("MISSING must be compared using IS operator")
             case Operation() if len(node.operands) == 1 and node.operator in ("+", "-"):
-                raise ValidationException(BAD_UNARY.format(node.operator))
+                raise ValidationException(BAD_COUNT.format(node.operator, 1))
             case Operation():
                 raise ValidationException(f"Unsupported operator in Condition Expression. Operator: {node.operator}")
         if is_literal(node):
             return expr.Literal(self.binder.value(node))
         raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+
+    def _function(self, node: Call) -> expr.Call:
+        _check_given(node)
+        return expr.Call(node.name, tuple(self.operand(argument) for argument in node.arguments))
 
     # -- updates --------------------------------------------------------------------------------------------------
 
@@ -192,6 +196,7 @@ class Converter:
             case IsType():
                 raise ValidationException("IS operator is not supported in update expressions")
             case Call() if node.name in UPDATE_FUNCTIONS:
+                _check_given(node)
                 return expr.Call(node.name, tuple(self._argument(argument) for argument in node.arguments))
             case Call():
                 raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
@@ -205,7 +210,7 @@ class Converter:
 
     def _arithmetic(self, node: Operation) -> expr.Assigned:
         if len(node.operands) == 1:
-            raise ValidationException(BAD_UNARY.format(node.operator))
+            raise ValidationException(BAD_COUNT.format(node.operator, 1))
         left, right = (cast("expr.Operand", self.assigned(operand)) for operand in node.operands)  # sums nest here
         return expr.Arithmetic(node.operator, left, right)
 
@@ -224,6 +229,11 @@ def is_condition(node: Expression) -> bool:
         case Call():
             return node.name in TESTS
     return isinstance(node, IsType)
+
+
+def _check_given(call: Call) -> None:
+    if not call.arguments:
+        raise ValidationException(BAD_COUNT.format(call.name, 0))
 
 
 def _refuse_condition(node: Expression, refusal: str) -> ValidationException:

@@ -66,7 +66,8 @@ class Parser(Terms):
     # -- SELECT ---------------------------------------------------------------------------------------------------
 
     def _select(self, mark: Mark) -> Select:
-        distinct = ("DISTINCT", self.token.mark) if self.take("distinct") else None
+        first = self.token
+        distinct = ("DISTINCT", first.mark) if self.take("distinct") else None
         if distinct is None:
             self.take("all")
         if self.at("value"):

@@ -64,7 +64,7 @@ def prepare(engine: Engine, request: Wire, *, in_transaction: bool = False) -> P
     parameters = request.get("Parameters") or ()
     statement = read_statement(request["Statement"], parameters, in_transaction=in_transaction)
     table = _find_table(engine, statement.table)
-    index = None if table is None else find_index(table, statement.index)
+    index = None if table is None or in_transaction else find_index(table, statement.index)
     return Prepared(statement, statement.plan(), request, table, index)
 
 

@@ -232,6 +232,8 @@ class Connection(asyncio.Protocol):
             return
         self._ended = self._lingers = True
         self._since = self._server.now
+        self._body.clear()
+        self._uncount()
         self._backlog.append(Reply(status, f"{text}\n".encode()))
         self._work_off()
 
@@ -269,6 +271,8 @@ class Connection(asyncio.Protocol):
             self.refuse(400, f"The headers are longer than {self._settings.max_head} bytes")
 
     def _note_partial(self) -> None:
+        if self._ended:
+            return
         if not self._partial:
             self._partial = True
             self._since = self._server.now

@@ -106,7 +106,7 @@ class Dispatcher:
         """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes."""
         if self.open:
             self.commit()
-        if perf_counter() - self._last < self._spin:
+        if self.open or perf_counter() - self._last < self._spin:  # open again: answers made room for waiting requests
             self._loop.call_soon(self._turn)
         else:
             self._armed = False

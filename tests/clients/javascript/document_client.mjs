@@ -91,7 +91,7 @@ const query = {
   ExpressionAttributeValues: { ":p": "many", ":s": 5 },
 };
 const seen = [];
-for await (const page of paginateQuery({ client: documents, pageSize: 7 }, query)) {
+for await (const page of paginateQuery({ client: documents, pageSize: 7 }, { ...query })) {
   seen.push(...page.Items.map(({ sk }) => sk));
 }
 assert.deepEqual(seen, Array.from({ length: 20 }, (_, number) => number + 5));

@@ -14,7 +14,12 @@ from botocore.exceptions import ParamValidationError
 
 from hashrange.client.database import METHODS, open_database
 from hashrange.core.clock import ManualClock
-from hashrange.core.errors import ConditionalCheckFailedException, ResourceNotFoundException, ServiceError
+from hashrange.core.errors import (
+    ConditionalCheckFailedException,
+    InternalServerError,
+    ResourceNotFoundException,
+    ServiceError,
+)
 from hashrange.operations import OPERATIONS
 
 TABLE = {
@@ -186,7 +191,10 @@ def test_a_client_is_botocores_own_with_its_exceptions_and_metadata(db):
             ConditionExpression="attribute_not_exists(pk)",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
-    assert caught.value.response["Error"]["Message"] == "The conditional request failed"
+    assert str(caught.value) == (
+        "An error occurred (ConditionalCheckFailedException) when calling the PutItem operation: "
+        "The conditional request failed"
+    )
     assert caught.value.response["Item"]["b"] == {"B": b"\xff"}
     check = {"TableName": "things", "Key": {"pk": {"S": "z"}}, "ConditionExpression": "attribute_exists(pk)"}
     with pytest.raises(client.exceptions.TransactionCanceledException) as caught:
@@ -258,6 +266,18 @@ def test_text_that_is_no_unicode_is_refused_and_not_retried(db):
     client = db.client()
     with pytest.raises(client.exceptions.ClientError, match="SerializationException"):
         client.put_item(TableName="things", Item={"pk": {"S": "\ud800"}})
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_full_disk_is_told_at_once_and_passes(db):
+    client = db.client()
+    large = {"pk": {"S": "large"}, "fill": {"S": "x" * 300_000}}
+    db.engine.store.execute("PRAGMA max_page_count = 20").fetchall()
+    with pytest.raises(InternalServerError):
+        client.put_item(TableName="things", Item=large)
+    db.engine.store.execute("PRAGMA max_page_count = 100000").fetchall()
+    client.put_item(TableName="things", Item=large)
+    assert client.scan(TableName="things")["Count"] == 1
 
 
 def test_without_boto3_the_error_says_how_to_install_it(db, monkeypatch):

@@ -11,6 +11,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import EndpointConnectionError
 from botocore.httpsession import URLLib3Session
 from botocore.session import Session
+from pynamodb.attributes import UnicodeAttribute
+from pynamodb.models import Model
 
 from hashrange.client.database import open_database
 from hashrange.client.patch import patch_boto3
@@ -159,9 +161,25 @@ def test_another_library_that_answers_for_botocore_does_not_get_ours(monkeypatch
             yield b'{"TableNames": ["theirs"]}'
 
     session = boto3.Session()
-    session.events.register("before-send.dynamodb", lambda request, **_: AWSResponse(request.url, 200, {}, Body()))
+    session.events.register("before-send", lambda request, **_: AWSResponse(request.url, 200, {}, Body()))
     with patch_boto3():
         assert session.client("dynamodb").list_tables()["TableNames"] == []
+
+
+def test_libraries_on_top_of_botocore_run_on_the_database_too():
+    class Thing(Model):
+        class Meta:
+            table_name = "things"
+            region = "eu-west-2"
+            billing_mode = "PAY_PER_REQUEST"
+
+        pk = UnicodeAttribute(hash_key=True)
+
+    with patch_boto3() as db:
+        Thing.create_table(wait=True)
+        Thing("a").save()
+        assert [thing.pk for thing in Thing.scan()] == ["a"]
+        assert db.scan(TableName="things")["Count"] == 1
 
 
 def test_the_region_is_the_environments_unless_given(monkeypatch):

@@ -1,10 +1,12 @@
 """Statement text to nodes, and what is said about a text that is no statement."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.core.errors import ServiceError
+from hashrange.core.errors import ServiceError, ValidationException
 from hashrange.partiql.lexer import MALFORMED
 from hashrange.partiql.nodes import (
     Array,
@@ -232,10 +234,7 @@ WORDS = [
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=60))
 def test_any_text_is_a_statement_or_refused(text):
-    try:
+    with contextlib.suppress(ValidationException):
         statement, parameters = parse(text)
-    except ServiceError as refusal:
-        assert refusal.name == "ValidationException"
-    else:
-        assert statement is not None
-        assert parameters == text.count("?") or "'" in text or '"' in text or "`" in text or "-" in text or "/" in text
+        assert statement.mark.line >= 1
+        assert parameters <= text.count("?")

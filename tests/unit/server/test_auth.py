@@ -43,7 +43,7 @@ def test_a_signature_in_form_passes_whoever_made_it(request_):
 @pytest.mark.parametrize("header", [None, b"", b"Basic dXNlcg==", b"AWS4", b"AWS AKID:signature"])
 def test_a_request_without_a_signature_is_refused(header):
     headers = {} if header is None else {"authorization": header}
-    with pytest.raises(MissingAuthenticationTokenException, match="^Request is missing Authentication Token$"):
+    with pytest.raises(MissingAuthenticationTokenException, match=r"^Request is missing Authentication Token$"):
         check_form(ask(**headers))
 
 

@@ -1,6 +1,7 @@
 """The bytes of a response."""
 
 import gzip
+import json
 import re
 import zlib
 
@@ -68,9 +69,9 @@ def test_the_answer_to_head_tells_a_length_but_has_no_body():
 
 
 def test_an_error_is_rendered_with_its_type_and_status():
-    assert reply_error(ResourceNotFoundException(), JSON) == (
-        400,
-        b'{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"Requested resource not found"}',
-        JSON,
-        b"",
-    )
+    reply = reply_error(ResourceNotFoundException(), JSON)
+    assert (reply.status, reply.content_type) == (400, JSON)
+    assert json.loads(reply.body) == {
+        "__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+        "message": "Requested resource not found",
+    }

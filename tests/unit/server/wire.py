@@ -102,6 +102,34 @@ class Client:
         except ConnectionResetError:
             return True
 
+    def send_until_cut_off(self, data):
+        """Send without end; return when the server does not take it any more."""
+        try:
+            while True:
+                self.send(data)
+        except (ConnectionResetError, BrokenPipeError):
+            return
+
+    def count_rest(self):
+        """How many bytes still come before the end."""
+        received = 0
+        try:
+            while data := self.socket.recv(1 << 20):
+                received += len(data)
+        except ConnectionResetError:
+            pass
+        return received
+
     def close(self):
         self.file.close()
         self.socket.close()
+
+
+def wait_until_refused(port):
+    """Return when nobody listens on the port any more."""
+    try:
+        while True:
+            with socket.create_connection(("127.0.0.1", port), 20):
+                pass
+    except (ConnectionRefusedError, ConnectionResetError):
+        return

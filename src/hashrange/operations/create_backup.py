@@ -1,0 +1,22 @@
+"""CreateBackup: a copy of a table that outlives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine import vault
+from hashrange.engine.backup import CREATING, describe_details
+from hashrange.engine.operation import operation
+from hashrange.engine.recovery import find_table
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def create_backup(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Back a table up and answer that the backup is CREATING."""
+    backup = vault.create_backup(engine, find_table(engine, request["TableName"]), request["BackupName"])
+    return orjson.dumps({"BackupDetails": describe_details(backup, CREATING)})

@@ -1,0 +1,23 @@
+"""DeleteBackup: remove a backup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine import vault
+from hashrange.engine.backup import DELETED, describe_fully
+from hashrange.engine.operation import operation
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def delete_backup(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Remove a backup and answer with what it was."""
+    arn = request["BackupArn"]
+    backup = vault.find_backup(engine, arn)
+    vault.delete_backup(engine, backup)
+    return orjson.dumps({"BackupDescription": describe_fully(backup, DELETED, arn)})

@@ -1,0 +1,21 @@
+"""DescribeBackup: what a backup is, and of which table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.backup import describe_fully
+from hashrange.engine.operation import operation
+from hashrange.engine.vault import find_backup
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation()
+def describe_backup(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Describe a backup, by the ARN that was asked for."""
+    arn = request["BackupArn"]
+    return orjson.dumps({"BackupDescription": describe_fully(find_backup(engine, arn), arn=arn)})

@@ -1,0 +1,45 @@
+"""ListBackups: the backups of all tables or of one, those of deleted tables included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import P1
+from hashrange.engine.backup import Backup, summarize_backup
+from hashrange.engine.operation import operation
+from hashrange.engine.vault import list_after
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+Wire = dict[str, Any]
+
+LONGEST_PAGE = 100
+
+
+@operation()
+def list_backups(engine: Engine, request: Wire) -> bytes:
+    """List backups in the order they were made, from after a given one, which need not exist any more."""
+    lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
+    if lower is not None and upper is not None and lower > upper:
+        raise ValidationException(f"{P1}Time range lower bound must be less than or equal to upper bound")
+    name = engine.catalog.name_in(request["TableName"]) if "TableName" in request else None
+    rest = list_after(engine, request.get("ExclusiveStartBackupArn"))
+    found = [backup for backup in rest if _is_asked_for(backup, name, request)]
+    page = found[: request.get("Limit", LONGEST_PAGE)]
+    last = {"LastEvaluatedBackupArn": page[-1].arn} if len(found) > len(page) else {}
+    return orjson.dumps({"BackupSummaries": [summarize_backup(backup) for backup in page], **last})
+
+
+def _is_asked_for(backup: Backup, name: str | None, request: Wire) -> bool:
+    """Tell whether a backup passes the filters; times are from, and up to but without."""
+    kind, seconds = request.get("BackupType", "USER"), backup.created / 1000
+    return (
+        (name is None or backup.definition["TableName"] == name)
+        and kind in ("ALL", backup.details["type"])
+        and request.get("TimeRangeLowerBound", 0) <= seconds
+        and ("TimeRangeUpperBound" not in request or seconds < request["TimeRangeUpperBound"])
+    )

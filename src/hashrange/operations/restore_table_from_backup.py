@@ -1,0 +1,28 @@
+"""RestoreTableFromBackup: make a table from a backup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.engine import vault
+from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.operation import operation
+from hashrange.engine.recovery import OTHER_REGION
+from hashrange.engine.restore import restore_backup
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Make the table, to be used once all items are in it, and answer that it is CREATING."""
+    arn = request["BackupArn"]
+    backup = vault.find_backup(engine, arn)
+    if arn != backup.arn and "SSESpecificationOverride" not in request:
+        raise ValidationException(OTHER_REGION)
+    table = restore_backup(engine, backup, request)
+    return orjson.dumps({"TableDescription": describe_table(table, answer_time(engine.now()))})

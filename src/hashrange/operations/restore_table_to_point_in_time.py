@@ -1,0 +1,25 @@
+"""RestoreTableToPointInTime: make a table that is what another was at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.operation import operation
+from hashrange.engine.recovery import check_time_members, choose_moment, find_source
+from hashrange.engine.restore import restore_moment
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+
+@operation(writes=True)
+def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> bytes:
+    """Make the table, to be used once all items are in it, and answer that it is CREATING."""
+    check_time_members(request)
+    source = find_source(engine, request)
+    moment = choose_moment(source, request.get("RestoreDateTime"), engine.now())
+    table = restore_moment(engine, source, moment, request)
+    return orjson.dumps({"TableDescription": describe_table(table, answer_time(engine.now()))})

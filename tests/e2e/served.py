@@ -1,0 +1,64 @@
+"""A `hashrange serve` in a process of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "hashrange.cli", "serve")
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("HASHRANGE_", "AWS_"))}
+
+
+class Served:
+    """The process, what it printed when it started, and where it listens."""
+
+    def __init__(self, *options, errors: Path, environment=None):
+        self.errors = errors
+        with errors.open("wb") as stream:
+            self.process = subprocess.Popen(
+                [*COMMAND, "--port", "0", *options],
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                text=True,
+                env={**CLEAN, **(environment or {})},
+            )
+        self.shown = self._read_welcome()
+        self.url = re.search(r"endpoint +(http://\S+)", self.shown)[1]
+        self.port = int(self.url.rpartition(":")[2])
+
+    def _read_welcome(self):
+        shown = ""
+        for line in self.process.stdout:
+            shown += line
+            if "stop it" in line:
+                return shown
+        raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
+
+    def stop(self, sign=signal.SIGTERM):
+        """Tell it to stop; return its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.stdout.close()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+def run_serve(*options, environment=None):
+    """Run `hashrange serve` that is not expected to start."""
+    return subprocess.run(
+        [*COMMAND, *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**CLEAN, "COLUMNS": "200", **(environment or {})},
+    )

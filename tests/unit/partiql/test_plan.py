@@ -1,0 +1,150 @@
+"""Statements to plans, without any table."""
+
+import pytest
+
+from hashrange.core.errors import ValidationException
+from hashrange.expr.nodes import (
+    AddAction,
+    And,
+    Between,
+    Call,
+    Comparison,
+    DeleteAction,
+    Literal,
+    Membership,
+    Not,
+    Path,
+    RemoveAction,
+    SetAction,
+)
+from hashrange.partiql.plan import Column, DeletePlan, InsertPlan, SelectPlan, UpdatePlan, read_statement
+
+
+def plan(text, *parameters):
+    return read_statement(text, parameters).plan()
+
+
+def where(condition, *parameters):
+    return plan(f"SELECT * FROM t WHERE {condition}", *parameters).where
+
+
+def test_a_statement_says_which_table_and_index_it_is_about():
+    statement = read_statement('SELECT * FROM "my.table"."idx-1"', ())
+    assert (statement.table, statement.index, statement.is_read, statement.is_check) == ("my.table", "idx-1", True, False)
+    statement = read_statement("UPDATE t SET a = 1 WHERE pk = 1 RETURNING ALL OLD *", ())
+    assert (statement.table, statement.index, statement.is_read) == ("t", None, False)
+    assert statement.returning == "ALL OLD"
+
+
+def test_exists_is_a_check_and_no_read():
+    statement = read_statement("EXISTS(SELECT * FROM t WHERE pk = 1)", (), in_transaction=True)
+    assert (statement.is_read, statement.is_check) == (False, True)
+
+
+def test_a_select_is_columns_a_condition_and_an_order():
+    assert plan("SELECT a, b.c[1] FROM t WHERE n > 1 ORDER BY sk DESC, pk") == SelectPlan(
+        columns=(Column("a", Path(("a",))), Column("c[1]", Path(("b", "c", 1)))),
+        where=Comparison(">", Path(("n",)), Literal({"N": "1"})),
+        order=(("sk", True), ("pk", False)),
+    )
+
+
+def test_an_insert_is_an_item():
+    assert plan("INSERT INTO t VALUE {'pk': ?, 'n': 1.0}", {"S": "a"}) == InsertPlan({"pk": {"S": "a"}, "n": {"N": "1"}})
+
+
+def test_an_update_is_actions_and_a_condition():
+    update = plan("UPDATE t SET a = ?, s = set_add(s, <<'x'>>) REMOVE b SET d = set_delete(d, ?) WHERE pk = 'k'", *SETS)
+    assert update == UpdatePlan(
+        actions=(
+            SetAction(Path(("a",)), Literal({"BOOL": True})),
+            AddAction(Path(("s",)), Literal({"SS": ["x"]})),
+            RemoveAction(Path(("b",))),
+            DeleteAction(Path(("d",)), Literal({"NS": ["1"]})),
+        ),
+        where=Comparison("=", Path(("pk",)), Literal({"S": "k"})),
+        returning=None,
+    )
+
+
+SETS = ({"BOOL": True}, {"NS": ["1"]})
+
+
+def test_a_delete_is_a_condition():
+    assert plan("DELETE FROM t RETURNING ALL OLD *") == DeletePlan(None, "ALL OLD")
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("a IN [1, b]", Membership(Path(("a",)), (Literal({"N": "1"}), Path(("b",))))),
+        ("a BETWEEN 1 AND 2", Between(Path(("a",)), Literal({"N": "1"}), Literal({"N": "2"}))),
+        ("a IS MISSING", Call("attribute_not_exists", (Path(("a",)),))),
+        ("a IS NOT NULL", Not(Call("attribute_type", (Path(("a",)), Literal({"S": "NULL"}))))),
+        ("a IS STRUCT", Call("attribute_type", (Path(("a",)), Literal({"S": "M"})))),
+        ("CONTAINS(a, 'x')", Call("contains", (Path(("a",)), Literal({"S": "x"})))),
+        ("size(a) > 1", Comparison(">", Call("size", (Path(("a",)),)), Literal({"N": "1"}))),
+        ("a = 1 AND (b = 2 AND c = 3)", And((
+            Comparison("=", Path(("a",)), Literal({"N": "1"})),
+            And((Comparison("=", Path(("b",)), Literal({"N": "2"})), Comparison("=", Path(("c",)), Literal({"N": "3"})))),
+        ))),
+        ("attribute_exists(a) = true", Call("attribute_exists", (Path(("a",)),))),
+        ("attribute_exists(a) <> true", Not(Call("attribute_exists", (Path(("a",)),)))),
+    ],
+)  # fmt: skip
+def test_conditions_are_the_expression_layers(text, condition):
+    assert where(text) == condition
+
+
+def test_a_name_may_be_one_that_expressions_reserve():
+    assert where("data = 'x' AND name = 'y'") is not None
+
+
+def test_a_statement_planned_again_with_other_parameters_has_their_values():
+    text = "SELECT * FROM t WHERE pk = ?"
+    first, second = (read_statement(text, ({"S": value},)).plan() for value in "ab")
+    assert (first.where.right.value, second.where.right.value) == ({"S": "a"}, {"S": "b"})
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("SELECT * FROM (SELECT * FROM t)", "Unexpected from source"),
+        ("SELECT * FROM my-tab", "Unexpected from source"),
+        ("SELECT DISTINCT a FROM t", "Unsupported clause: DISTINCT at 1:8:8"),
+        ("SELECT * FROM t WHERE pk = 1 ORDER BY a.b", "Argument to ORDER BY must be of type VariableReference. Type: Path"),
+        ("SELECT VALUE a FROM t", "Select projection doesn't support value or pivot keywords"),
+        ("FROM t INSERT INTO u VALUE {'a': 1}", "Unsupported FROM ... WHERE ... clause in INSERT statement."),
+        ("INSERT INTO t VALUE {'a': 1, 'a': 2}", "Duplicate keys in tuple. Key: a under root at 1:30:3"),
+        ("INSERT INTO t VALUE {'a': {'b': 1, 'b': 2}}", "Duplicate keys in tuple. Key: b under root at 1:27:1"),
+        ("INSERT INTO t VALUE {a: 1}", "Tuple keys must be of type String. Actual type: a under root at 1:22:1"),
+        ("INSERT INTO t VALUE {'': 1}", "Path component cannot be an empty string"),
+        ("INSERT INTO t VALUE {'a': `1`}", "Ion Literals are not supported: 1 under key root at 1:27:3"),
+        ("INSERT INTO t VALUE {'a': MISSING}", "Unsupported data type: MISSING under key root at 1:27:7"),
+        ("INSERT INTO t VALUE {'a': b.c}", "Unsupported data type: Path under key root at 1:27:1"),
+        ("SELECT * FROM t WHERE a IS FLOAT", "Unsupported data type for IS operator: FLOAT. Supported data types are "
+         "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:25:2"),
+        ("SELECT * FROM t WHERE size(a) IS NULL", "The left hand side argument to IS must be a Variable Reference, "
+         "Literal, or Path"),
+        ("SELECT * FROM t WHERE a IN b", "IN operator must have a left hand argument of type Variable Reference and "
+         "right hand argument of type Seq with at least one member"),
+        ("SELECT * FROM t WHERE a[1.5] = 1", "Unexpected path component at 1:25:3"),
+        ("SELECT * FROM t WHERE (1).b = 1", "Unexpected path component at 1:24:1"),
+        ("UPDATE t SET a = nope(b)", "Unrecognized function: nope at 1:18:4"),
+        ("UPDATE t SET a = -b", "Incorrect number of operands for operator or function; "
+         "operator or function: -, number of operands: 1"),
+        ("UPDATE t SET a = list_append(b + 1, c)", "Unsupported operator in Update Expression. Operator: +"),
+        ("UPDATE t SET a = SELECT * FROM u", "Unsupported token in expression: Select"),
+        ("UPDATE t SET a = if_not_exists()", "Incorrect number of operands for operator or function; "
+         "operator or function: if_not_exists, number of operands: 0"),
+        ("1 + 1", "Unsupported operation: Operation"),
+    ],
+)  # fmt: skip
+def test_what_needs_no_table_to_be_refused_is_refused(text, refusal):
+    with pytest.raises(ValidationException) as caught:
+        plan(text)
+    assert caught.value.message == refusal
+
+
+def test_thirty_one_levels_of_a_literal_fit():
+    assert plan(f"INSERT INTO t VALUE {{'a': {'[' * 31}1{']' * 31}}}").item["a"]
