@@ -3,6 +3,7 @@
 import pytest
 
 from tests.conformance.refusal import invalid
+from tests.conformance.statement import member
 from tests.conformance.table import new_name
 from tests.conformance.wire import item, nest, value
 
@@ -18,14 +19,6 @@ def batch(client):
         return client.batch_execute_statement(Statements=[member(each) for each in members], **options)
 
     return execute
-
-
-def member(given):
-    if isinstance(given, str):
-        return {"Statement": given}
-    if isinstance(given, tuple):
-        return {"Statement": given[0], "Parameters": [value(parameter) for parameter in given[1]]}
-    return given
 
 
 def failed(code, message, **more):

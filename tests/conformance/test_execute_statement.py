@@ -3,6 +3,7 @@
 import pytest
 
 from tests.conformance.refusal import CONDITION_FAILED, INVALID, invalid, not_found, refused
+from tests.conformance.statement import make_runner
 from tests.conformance.table import new_name
 from tests.conformance.wire import item, nest, sized_item, value
 
@@ -15,12 +16,7 @@ LIMIT = 409_600
 @pytest.fixture
 def run(client):
     """`run(statement, *parameters, **options)`, the parameters as plain values."""
-
-    def execute(statement, /, *parameters, **options):
-        given = {"Parameters": [value(parameter) for parameter in parameters]} if parameters else {}
-        return client.execute_statement(Statement=statement, **given, **options)
-
-    return execute
+    return make_runner(client)
 
 
 def condition_failed():

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.conformance.refusal import INVALID, invalid
-from tests.conformance.wire import item, value
+from tests.conformance.statement import make_runner
+from tests.conformance.table import Table, define
+from tests.conformance.wire import item
 
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 SEVERAL = (
@@ -13,18 +15,13 @@ SEVERAL = (
 
 @pytest.fixture
 def run(client):
-    def execute(statement, /, *parameters, **options):
-        given = {"Parameters": [value(parameter) for parameter in parameters]} if parameters else {}
-        return client.execute_statement(Statement=statement, **given, **options)
-
-    return execute
+    """`run(statement, *parameters, **options)`, the parameters as plain values."""
+    return make_runner(client)
 
 
 @pytest.fixture(scope="module")
 def indexed(client):
     """A table with an index of each kind and projection; `s3` is in none of them."""
-    from tests.conformance.table import Table, define
-
     gsi = {"gsi-all": "g:S", "gsi-inc": ("g:S", ["shown"]), "gsi-keys": ("g:S / h:N", "KEYS_ONLY")}
     lsi = {"lsi-inc": ("pk:S / l:S", ["shown"]), "lsi-all": "pk:S / l:S"}
     table = Table(client, define("pk:S / sk:S", gsi=gsi, lsi=lsi))

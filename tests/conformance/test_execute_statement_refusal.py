@@ -5,8 +5,9 @@ import re
 import pytest
 
 from tests.conformance.refusal import INVALID, invalid
-from tests.conformance.table import new_name
-from tests.conformance.wire import nest, value
+from tests.conformance.statement import make_runner
+from tests.conformance.table import Table, define, new_name
+from tests.conformance.wire import nest
 
 MALFORMED = "Statement wasn't well formed, can't be processed: "
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
@@ -23,8 +24,6 @@ NEEDS_PATH = "Operator or function requires a document path; operator or functio
 
 @pytest.fixture(scope="module")
 def name(client):
-    from tests.conformance.table import Table, define
-
     table = Table(client, define("pk:S"))
     table.create()
     table.put(pk="a", n=1, s="x", ss={"a"}, l=["a"], m={"x": 1})
@@ -36,11 +35,8 @@ def name(client):
 def run(client, name):
     """`run(statement, *parameters)`, with T standing for the table's quoted name."""
 
-    def execute(statement, /, *parameters):
-        given = {"Parameters": [value(parameter) for parameter in parameters]} if parameters else {}
-        return client.execute_statement(Statement=named(statement, name), **given)
-
-    return execute
+    execute = make_runner(client)
+    return lambda statement, /, *parameters: execute(named(statement, name), *parameters)
 
 
 def named(statement, name):
@@ -77,13 +73,17 @@ def place(statement, name, token, length=None):
         ),
         (
             "INSERT INTO T VALUE 'x'",
-            "Unsupported format in item expression. "
-            "Please use struct format {...} to express item values for insert statement.",
+            (
+                "Unsupported format in item expression. "
+                "Please use struct format {...} to express item values for insert statement."
+            ),
         ),
         (
             "INSERT INTO T {'pk': 'x'}",
-            "Unsupported operation: Inserting multiple items in a single statement is not supported, "
-            'use "INSERT INTO tableName VALUE item" instead',
+            (
+                "Unsupported operation: Inserting multiple items in a single statement is not supported, "
+                'use "INSERT INTO tableName VALUE item" instead'
+            ),
         ),
         ("INSERT INTO T VALUE {'pk': 'x'} RETURNING ALL NEW *", "RETURNING is not supported in INSERT"),
         ("INSERT INTO T VALUE {'pk': 'x', 's': <<>>}", "Empty bags are not supported"),
@@ -114,8 +114,10 @@ def place(statement, name, token, length=None):
         ("SELECT * FROM T WHERE s = MISSING", "MISSING must be compared using IS operator"),
         (
             "SELECT * FROM T WHERE s IN []",
-            "IN operator must have a left hand argument of type Variable Reference and right hand argument of type Seq "
-            "with at least one member",
+            (
+                "IN operator must have a left hand argument of type Variable Reference "
+                "and right hand argument of type Seq with at least one member"
+            ),
         ),
         (
             "SELECT * FROM T WHERE size(s)",
@@ -247,8 +249,10 @@ def test_parameters_must_be_as_many_as_question_marks(run, parameters):
         ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
         (
             {"S": "a", "BOOL": True},
-            "Supplied AttributeValue has more than one datatypes set, "
-            "must contain exactly one of the supported datatypes",
+            (
+                "Supplied AttributeValue has more than one datatypes set, "
+                "must contain exactly one of the supported datatypes"
+            ),
         ),
         (nest(40, {"N": "abc"}), TOO_DEEP),
         ({"M": {"bad": {"N": "abc"}, "deep": nest(40, {"S": "x"})}}, f"{NOT_NUMERIC}: abc"),

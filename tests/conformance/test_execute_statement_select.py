@@ -3,7 +3,8 @@
 import pytest
 
 from tests.conformance.refusal import invalid
-from tests.conformance.wire import item, value
+from tests.conformance.statement import make_runner
+from tests.conformance.wire import item
 
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 TOO_MANY = "Too many decomposed read operations for a given query."
@@ -13,12 +14,7 @@ WRONG_KEY = "Key attribute's data type should match its data type in table's sch
 @pytest.fixture
 def run(client):
     """`run(statement, *parameters, **options)`, the parameters as plain values."""
-
-    def execute(statement, /, *parameters, **options):
-        given = {"Parameters": [value(parameter) for parameter in parameters]} if parameters else {}
-        return client.execute_statement(Statement=statement, **given, **options)
-
-    return execute
+    return make_runner(client)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import secrets
 import pytest
 
 from tests.conformance.refusal import invalid, refused
+from tests.conformance.statement import member
 from tests.conformance.table import new_name
 from tests.conformance.wire import item, nest, value
 
@@ -25,14 +26,6 @@ def transact(client):
         return client.execute_transaction(TransactStatements=[member(each) for each in members], **options)
 
     return execute
-
-
-def member(given):
-    if isinstance(given, str):
-        return {"Statement": given}
-    if isinstance(given, tuple):
-        return {"Statement": given[0], "Parameters": [value(parameter) for parameter in given[1]]}
-    return given
 
 
 def cancelled(*codes):

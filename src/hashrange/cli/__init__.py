@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from hashrange import __version__
+from hashrange.cli import docs as docs_command
+from hashrange.cli import load as load_command
 from hashrange.cli.serve import HELP, serve
 
 app = typer.Typer(
@@ -17,6 +19,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(help=HELP)(serve)
+app.command(help=load_command.HELP)(load_command.load)
+app.command(help=docs_command.HELP)(docs_command.docs)
 
 
 def _show_version(wanted: bool) -> None:

@@ -143,6 +143,12 @@ def welcome(server: Server, choices: Choices) -> None:
     """Tell where the server is and how to use it."""
     from hashrange import __version__
 
+    if not (server.is_private or choices.credentials):
+        typer.echo(
+            f"warning: whoever can reach {server.url} can read and change the data. --access-key and --secret-key "
+            "(or --credentials-file) let in only who knows them.",
+            err=True,
+        )
     kept = choices.data.resolve() if choices.data else "in memory, gone when this ends (--data DIR keeps it)"
     typer.echo(
         f"hashrange {__version__}: DynamoDB on this machine\n\n"
@@ -152,12 +158,6 @@ def welcome(server: Server, choices: Choices) -> None:
         f"  try it    aws dynamodb list-tables --endpoint-url {server.url} --region {choices.region}\n"
         f"  stop it   Ctrl-C\n"
     )
-    if not (server.is_private or choices.credentials):
-        typer.echo(
-            f"warning: whoever can reach {server.url} can read and change the data. --access-key and --secret-key "
-            "(or --credentials-file) let in only who knows them.",
-            err=True,
-        )
 
 
 def explain(error: OSError, settings: Settings) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,7 +59,7 @@ class Engine:
     def __init__(
         self,
         store: Store,
-        operations: dict[str, Operation],
+        operations: Mapping[str, Operation],
         *,
         clock: Clock | None = None,
         settings: Settings | None = None,
@@ -112,6 +112,8 @@ class Engine:
 
     def perform(self, operation: Operation, request: Wire) -> bytes:
         """Run one request inside the group and return its answer, valid once `end` has returned."""
+        if self.closed:
+            raise StorageError("The database is closed.")
         if self._group.failure is not None:
             raise InternalServerError(str(self._group.failure))
         try:
@@ -189,9 +191,9 @@ class Engine:
 
     def call(self, name: str, request: Wire) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""
-        operation = self.operations.get(name)
-        if operation is None:
+        if name not in self.operations:
             raise UnknownOperationException
+        operation = self.operations[name]
         return self.alone(lambda: self.perform(operation, request))
 
     def alone(self, work: Callable[[], T]) -> T:
@@ -229,6 +231,7 @@ class Engine:
     def settle(self) -> None:
         """Finish all background work that is due now."""
         self.captures.wait()
+        self.jobs.hasten()
         while self.maintain() == 0:
             pass
 
@@ -246,7 +249,7 @@ class Engine:
 
 def open_engine(
     data: Path | None,
-    operations: dict[str, Operation],
+    operations: Mapping[str, Operation],
     *,
     fsync: bool = False,
     clock: Clock | None = None,

@@ -27,7 +27,11 @@ def operation(*, writes: bool = False, enveloped: bool = False) -> Callable[[Run
     """Declare the function below as the operation of its name: `put_item` is PutItem."""
 
     def declare(run: Run) -> Operation:
-        name = "".join(word.capitalize() for word in run.__name__.split("_"))
-        return Operation(name=name, run=run, writes=writes, enveloped=enveloped)
+        return Operation(name=name_operation(run.__name__), run=run, writes=writes, enveloped=enveloped)
 
     return declare
+
+
+def name_operation(name: str) -> str:
+    """Return DynamoDB's name of an operation: PutItem for put_item."""
+    return "".join(word.capitalize() for word in name.split("_"))

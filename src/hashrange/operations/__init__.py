@@ -1,20 +1,39 @@
-"""The operations: one file each, found by walking this folder; nothing else lists them."""
+"""The operations: one file each, found by walking this folder; nothing else lists them.
+
+A file is imported when its operation is first used, so that a program or server starts without reading all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
-from hashrange.engine.operation import Operation
+from hashrange.engine.operation import Operation, name_operation
 
 
-def find_operations() -> dict[str, Operation]:
-    """Return every operation in this folder by its DynamoDB name."""
-    found: dict[str, Operation] = {}
-    for module in iter_modules(__path__):
-        declared = getattr(import_module(f"{__name__}.{module.name}"), module.name)
-        found[declared.name] = declared
-    return found
+class Operations(Mapping[str, Operation]):
+    """Every operation in this folder by its DynamoDB name."""
+
+    def __init__(self) -> None:
+        self._modules = {name_operation(module.name): module.name for module in iter_modules(__path__)}
+        self._loaded: dict[str, Operation] = {}
+
+    def __getitem__(self, name: str) -> Operation:
+        operation = self._loaded.get(name)
+        if operation is None:
+            module = self._modules[name]
+            operation = self._loaded[name] = getattr(import_module(f"{__name__}.{module}"), module)
+        return operation
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
 
 
-OPERATIONS = find_operations()
+OPERATIONS = Operations()

@@ -6,9 +6,9 @@ Says what the service says about a text that it cannot read; what a statement me
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from hashrange.core.errors import ValidationException
+from hashrange.expr.cache import BoundedCache
 from hashrange.partiql.lexer import Kind, Malformed, Mark, Token, tokenize
 from hashrange.partiql.nodes import (
     Assignment,
@@ -30,11 +30,19 @@ CHANGES = ("set", "remove", "insert into")
 RETURNED = ("modified old", "modified new", "all old", "all new")
 AFTER_END = "Unexpected token after semicolon. (Only one query is allowed.)"
 STAR_ALONE = "Other expressions may not be present in the select list when '*' is used without dot notation."
+PARSED: BoundedCache[tuple[Expression, int]] = BoundedCache(most=1000, heaviest=100_000)
 
 
-@lru_cache(maxsize=512)
 def parse(text: str) -> tuple[Expression, int]:
     """Return a statement and the number of its parameters, or raise Malformed."""
+    parsed = PARSED.get(text)
+    if parsed is None:
+        parsed = _parse(text)
+        PARSED.store(text, parsed, len(text))
+    return parsed
+
+
+def _parse(text: str) -> tuple[Expression, int]:
     parser = Parser(tokenize(text))
     statement = parser.expression()
     ended = parser.take(";")
@@ -216,15 +224,17 @@ class Parser(Terms):
 def _check_depth(statement: Expression) -> None:
     """Refuse a tree too deep to walk: a row of operators is a deep tree without any nesting in the text."""
     level: list[object] = [statement]
-    for _ in range(DEEPEST):
+    depth = 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise Malformed
         level = [child for node in level for child in _children(node)]
-    if level:
-        raise Malformed
 
 
 def _children(node: object) -> Iterator[object]:
     for field in getattr(node, "__slots__", ()):
-        value = getattr(node, field)
+        value = None if field == "mark" else getattr(node, field)
         yield from _flatten(value) if isinstance(value, tuple) else (value,)
 
 

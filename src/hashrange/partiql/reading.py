@@ -20,7 +20,7 @@ from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, Page, Source, read_page
 from hashrange.engine.selection import last_key, page_cost
 from hashrange.expr.condition import Test, bind_condition
 from hashrange.expr.nodes import paths_of
-from hashrange.expr.path import make_getter
+from hashrange.expr.path import documents_of, make_getter
 from hashrange.partiql.access import Access, Branch, KeyRange
 
 if TYPE_CHECKING:
@@ -81,7 +81,6 @@ class Reader:
         self.index = index
         self.access = Access(index.codec if index else table.codec)
         self.branches = self.access.branches(plan.where)
-        self.test: Test | None = None if plan.where is None else bind_condition(plan.where)
 
     def check(self, *, consistent: bool) -> None:
         """Raise what the service refuses once it knows the table."""
@@ -90,8 +89,8 @@ class Reader:
             raise ValidationException(STRONG_ON_GLOBAL)
         if index is not None and index.backfilling:
             raise ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
-        if self.test is not None:
-            check_scalars(self.table, frozenset(self.test.document_paths))
+        if self.plan.where is not None:
+            check_scalars(self.table, frozenset(documents_of(paths_of(self.plan.where))))
         if index is not None and index.is_global:
             _check_columns(self.plan.columns or (), index)
 
@@ -109,17 +108,19 @@ class Reader:
         if self.plan.order:
             self._check_order()
         if self.branches is None:
-            return [self._shape(Source(self.table, self.index), self.test)]
+            return [self._shape(Source(self.table, self.index), self._test())]
         ranges = self._in_order(self.access.ranges(self.branches))
         if self.index is not None:
             _check_filters(self.branches, self.access, self.index)
-        forward = self._is_forward()
-        return [
-            self._shape(
-                Source(self.table, self.index, found.low, found.high, forward), None if found.exact else self.test
-            )
-            for found in ranges
-        ]
+        test = None if all(found.exact for found in ranges) else self._test()
+        return [self._source(found, test) for found in ranges]
+
+    def _test(self) -> Test | None:
+        return None if self.plan.where is None else bind_condition(self.plan.where)
+
+    def _source(self, found: KeyRange, test: Test | None) -> Source:
+        source = Source(self.table, self.index, found.low, found.high, self._is_forward())
+        return self._shape(source, None if found.exact else test)
 
     def _shape(self, source: Source, test: Test | None) -> Source:
         source.test = test
@@ -235,7 +236,7 @@ def _check_filters(branches: Sequence[Branch], access: Access, index: Index) -> 
     ordered = sorted(branches, key=lambda branch: ENCODERS[tag](branch.values_of(access.hash)[0][tag]))
     missing = [_missing(branch, index) for branch in ordered]
     if all(missing):
-        shown = ", ".join(_in_hash_order(missing[-1]))
+        shown = ", ".join(in_hash_order(missing[-1]))
         text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
         raise ValidationException(P1 + text)
 
@@ -245,7 +246,7 @@ def _missing(branch: Branch, index: Index) -> list[str]:
     return list(dict.fromkeys(name for name in named if name not in index.projected))
 
 
-def _in_hash_order(names: list[str]) -> list[str]:
+def in_hash_order(names: list[str]) -> list[str]:
     """Return names in the order in which the service's hash set lists them."""
     buckets = 16
     while len(names) > buckets * 3 // 4:

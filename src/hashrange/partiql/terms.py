@@ -110,7 +110,7 @@ class Terms:
         if self._depth > DEEPEST:
             raise Malformed
         left = self._unary()
-        while self.token.kind is Kind.OPERATOR and PRECEDENCE.get(self.token.text, 0) > precedence:
+        while self.token.kind is Kind.OPERATOR and PRECEDENCE.get(self.token.text, ANYTHING) > precedence:
             left = self._infix(left, self.advance())
         self._depth -= 1
         return left

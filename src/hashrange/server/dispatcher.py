@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.core.errors import InternalServerError, ServiceError, StorageError
 from hashrange.server.metrics import Meter, Metrics
-from hashrange.server.protocol import DEFAULT_MEDIA_TYPE, Call, Protocol, find_media_type
+from hashrange.server.protocol import Protocol
 from hashrange.server.request import Request
-from hashrange.server.response import Form, Reply, Responder, reply_error, shape_response
+from hashrange.server.response import Form, Reply, Responder, shape_response, write_headers
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -30,7 +30,8 @@ class Exchange(NamedTuple):
 
     connection: Connection
     form: Form
-    reply: Reply
+    status: int
+    body: bytes
     meter: Meter
     started: float
     firm: bool  # it stands whether or not the commit succeeds
@@ -53,60 +54,64 @@ class Dispatcher:
         self._held: list[Exchange] = []
         self._armed = False  # a turn is scheduled
         self._last = 0.0  # when the last request came
+        self._brought = 0  # requests since the last turn
         self.open = False  # between engine.begin() and engine.end()
 
     def handle(self, connection: Connection, request: Request) -> None:
         """Answer a request: now, or when the group it falls into has been committed."""
         self._last = started = perf_counter()
+        self._brought += 1
         if not self._armed:
             self._armed = True
             self._loop.call_soon(self._turn)
         headers = request.headers
-        media_type = find_media_type(headers.get(b"content-type"))
-        meter, firm = self._metrics.other, True
-        try:
-            asked = self._protocol.read(request, media_type)
-            if isinstance(asked, Call):
-                meter, firm = asked.meter, False
-                reply = self._perform(asked, media_type or DEFAULT_MEDIA_TYPE)
-            else:
-                reply = asked
-        except Exception as error:  # noqa: BLE001 the outermost handler: whatever happens, the client gets an answer
-            failure = error if isinstance(error, ServiceError) else report_failure(meter.name, error)
-            reply = reply_error(failure, media_type or DEFAULT_MEDIA_TYPE)
+        connected = b"close" if not request.keep_alive else b"keep-alive" if b"connection" in headers else None
         form = shape_response(
-            reply.content_type,
-            b"origin" in headers,
-            headers.get(b"accept-encoding"),
-            b"close" if not request.keep_alive else b"keep-alive" if b"connection" in headers else None,
-            request.method == b"HEAD",
+            headers.get(b"content-type"), b"origin" in headers, headers.get(b"accept-encoding"), connected
         )
+        status, meter, firm = 200, self._metrics.other, True
+        try:
+            asked = self._protocol.read(request, form.media_type)
+            if isinstance(asked, Reply):
+                status, body, content_type, lines = asked
+                others = write_headers(content_type, b"origin" in headers, connected)
+                form = Form(None, others + lines, form.encoding, request.method == b"HEAD")
+            else:
+                operation, wire, meter = asked
+                firm = False
+                if not self.open:
+                    self._engine.begin()
+                    self.open = True
+                body = self._engine.perform(operation, wire)
+        except ServiceError as error:
+            status, body = error.status, error.body()
+        except Exception as error:  # noqa: BLE001 the outermost handler: whatever happens, the client gets an answer
+            status, body = 500, report_failure(meter.name, error).body()
         if connection.held or (self._engine.dirty and not firm):
-            connection.hold(len(reply.body))
-            self._held.append(Exchange(connection, form, reply, meter, started, firm))
+            connection.hold(len(body))
+            self._held.append(Exchange(connection, form, status, body, meter, started, firm))
         else:
-            self._send(connection, form, reply, meter, perf_counter() - started)
+            self._send(connection, form, status, body, meter, perf_counter() - started)
 
     def refuse(self, connection: Connection, reply: Reply) -> None:
         """Send the last answer of a connection whose next request cannot be read."""
-        form = shape_response(PLAIN_TEXT, False, None, b"close", False)
+        form = Form(None, write_headers(PLAIN_TEXT, False, b"close"))
         if connection.held:
             connection.hold(len(reply.body))
-            self._held.append(Exchange(connection, form, reply, self._metrics.other, perf_counter(), True))
+            last = Exchange(connection, form, reply.status, reply.body, self._metrics.other, perf_counter(), True)
+            self._held.append(last)
         else:
-            self._send(connection, form, reply, self._metrics.other, 0.0)
-
-    def _perform(self, call: Call, content_type: bytes) -> Reply:
-        if not self.open:
-            self._engine.begin()
-            self.open = True
-        return Reply(200, self._engine.perform(call.operation, call.request), content_type)
+            self._send(connection, form, reply.status, reply.body, self._metrics.other, 0.0)
 
     def _turn(self) -> None:
-        """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes."""
+        """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes.
+
+        That helps who waits for each answer. Where several ask at once it would only split their groups.
+        """
+        alone, self._brought = self._brought <= 1, 0
         if self.open:
             self.commit()
-        if self.open or perf_counter() - self._last < self._spin:  # open again: answers made room for waiting requests
+        if self.open or (alone and perf_counter() - self._last < self._spin):  # open again: room for waiting requests
             self._loop.call_soon(self._turn)
         else:
             self._armed = False
@@ -119,50 +124,42 @@ class Dispatcher:
             self._engine.end()
         except Exception as error:  # noqa: BLE001 as above
             self._metrics.failed_commits += 1
-            held = _void(held, report_failure("commit", error))
-        if held:
-            self._metrics.commits += 1
+            text = report_failure("commit", error).body()
+            held = [each if each.firm else each._replace(status=500, body=text) for each in held]
+        else:
+            self._metrics.commits += bool(held)
             self._metrics.committed_requests += len(held)
+        if held:
             self._release(held)
 
     def _release(self, held: list[Exchange]) -> None:
         now = perf_counter()
-        for connection, form, reply, meter, started, _ in held:
-            self._send(connection, form, reply, meter, now - started)
+        for connection, form, status, body, meter, started, _ in held:
+            self._send(connection, form, status, body, meter, now - started)
         for connection in {exchange.connection: None for exchange in held}:
             connection.release()
 
-    def _send(self, connection: Connection, form: Form, reply: Reply, meter: Meter, seconds: float) -> None:
-        status, body, _, headers = reply
-        data = self._responder.render(form, status, body, headers)
+    def _send(self, connection: Connection, form: Form, status: int, body: bytes, meter: Meter, seconds: float) -> None:
+        data = self._responder.render(form, status, body)
         connection.queue(data)
         self._metrics.sent_bytes += len(data)
         meter.count(status, seconds)
         if seconds > self._noteworthy:
-            self._report(reply, meter, seconds)
+            self._report(status, body, meter, seconds)
 
-    def _report(self, reply: Reply, meter: Meter, seconds: float) -> None:
+    def _report(self, status: int, body: bytes, meter: Meter, seconds: float) -> None:
         slow = seconds > self._slow
         fields = {
             "operation": meter.name,
-            "status": reply.status,
+            "status": status,
             "ms": round(seconds * 1000, 3),
-            "bytes": len(reply.body),
+            "bytes": len(body),
             "request_id": self._responder.request_id.decode(),
         }
         if slow:
             log.warning("slow request", extra={"fields": fields})
         else:
             log.debug("request", extra={"fields": fields})
-
-
-def _void(held: list[Exchange], failure: InternalServerError) -> list[Exchange]:
-    return [
-        exchange
-        if exchange.firm
-        else exchange._replace(reply=reply_error(failure, exchange.reply.content_type or DEFAULT_MEDIA_TYPE))
-        for exchange in held
-    ]
 
 
 def report_failure(doing: str, error: Exception) -> InternalServerError:

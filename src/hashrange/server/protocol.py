@@ -6,8 +6,7 @@ What follows (types, constraints, the work itself) is the engine's; how an answe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -20,8 +19,6 @@ from hashrange.server.metrics import Meter, Metrics
 from hashrange.server.request import Request
 from hashrange.server.response import Reply
 
-MEDIA_TYPES = (b"application/x-amz-json-1.0", b"application/json")
-DEFAULT_MEDIA_TYPE = b"application/json"
 TARGET = "DynamoDB_20120810"
 STREAMS_TARGET = "DynamoDBStreams_20120810"
 STREAMS_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
@@ -31,13 +28,8 @@ PREFLIGHT_ECHOES = (
     (b"access-control-request-method", b"Access-Control-Allow-Methods: %b\r\n"),
 )
 
-
-class Call(NamedTuple):
-    """An operation to run, its request, and who counts it."""
-
-    operation: Operation
-    request: Wire
-    meter: Meter
+# What to run, on what, and who counts it; a bare tuple, because it is made for every request
+Call = tuple[Operation, Wire, Meter]
 
 
 class Protocol:
@@ -52,16 +44,18 @@ class Protocol:
         region: str,
         max_body: int,
     ) -> None:
+        self._operations = operations
         self._authenticate = authenticate
         self._metrics = counters
         self._max_body = max_body
         self._health = f"healthy: dynamodb.{region}.amazonaws.com ".encode()
-        self._targets = {
-            f"{target}.{name}".encode(): (operation, counters.meters[name])
-            for name, operation in operations.items()
+        self._names = {
+            f"{target}.{name}".encode(): name
+            for name in operations
             for target in (TARGET, STREAMS_TARGET)
             if target == TARGET or name in STREAMS_OPERATIONS
         }
+        self._found: dict[bytes, tuple[Operation, Meter]] = {}  # an operation is imported when it is first named
 
     def read(self, request: Request, media_type: bytes | None) -> Call | Reply:
         """Return what the request asks for; raise the error that DynamoDB answers with."""
@@ -75,13 +69,19 @@ class Protocol:
         if b"content-encoding" in headers:
             body = inflate(body, headers[b"content-encoding"], self._max_body)
         wire = parse(body) if body else None
-        found = self._targets.get(headers.get(b"x-amz-target", b""))
-        if found is None:
-            raise UnknownOperationException
+        target = headers.get(b"x-amz-target", b"")
+        operation, meter = self._found.get(target) or self._find(target)
         self._authenticate(request)
         if not isinstance(wire, dict):
             raise SerializationException
-        return Call(found[0], wire, found[1])
+        return operation, wire, meter
+
+    def _find(self, target: bytes) -> tuple[Operation, Meter]:
+        name = self._names.get(target)
+        if name is None:
+            raise UnknownOperationException
+        self._found[target] = found = self._operations[name], self._metrics.meters[name]
+        return found
 
     def _read_other(self, request: Request) -> Reply:
         path, _ = request.split_url()
@@ -109,10 +109,3 @@ def allow_origin(request: Request) -> Reply:
         if name in request.headers:
             headers += line % request.headers[name]
     return Reply(200, b"", headers=headers)
-
-
-@lru_cache(maxsize=64)
-def find_media_type(content_type: bytes | None) -> bytes | None:
-    """Return which of the two media types a Content-Type header means, if any."""
-    media_type = (content_type or b"").partition(b";")[0].strip().lower()
-    return media_type if media_type in MEDIA_TYPES else None

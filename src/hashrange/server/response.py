@@ -10,9 +10,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from hashrange.core.clock import Clock
-from hashrange.core.errors import ServiceError
 from hashrange.server.encoding import COMPRESSED_OVER, choose_encoding, compress
 
+MEDIA_TYPES = (b"application/x-amz-json-1.0", b"application/json")
+DEFAULT_MEDIA_TYPE = b"application/json"
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUV"
 TO_ALPHABET = ALPHABET * 8
@@ -21,7 +22,7 @@ IDS_AT_ONCE = 128
 
 
 class Reply(NamedTuple):
-    """What is to be said: the engine's answer, or one that needs no engine."""
+    """An answer that needs no engine."""
 
     status: int
     body: bytes
@@ -30,32 +31,38 @@ class Reply(NamedTuple):
 
 
 class Form(NamedTuple):
-    """Everything about a response that the request decides; requests of one client share one."""
+    """Everything about a response that the request's headers decide; the requests of one client share one."""
 
+    media_type: bytes | None  # of the request
     headers: bytes
-    encoding: bytes | None
-    bodyless: bool
-
-
-def reply_error(error: ServiceError, content_type: bytes) -> Reply:
-    """Return the reply that DynamoDB gives for an error."""
-    return Reply(error.status, error.body(), content_type)
+    encoding: bytes | None = None
+    bodyless: bool = False
 
 
 @lru_cache(maxsize=256)
 def shape_response(
-    content_type: bytes | None, cross_origin: bool, accepted: bytes | None, connection: bytes | None, bodyless: bool
+    content_type: bytes | None, cross_origin: bool, accepted: bytes | None, connection: bytes | None
 ) -> Form:
-    """Return the form of the response to a request that asked for it so."""
-    lines = []
-    if content_type:
-        lines.append(b"Content-Type: " + content_type)
-    if cross_origin:
-        lines.append(b"Access-Control-Allow-Origin: *")
-    if connection:
-        lines.append(b"Connection: " + connection)
-    encoding = choose_encoding(accepted) if accepted else None
-    return Form(b"".join(line + b"\r\n" for line in lines), encoding, bodyless)
+    """Return the form of the answers to requests with such headers."""
+    media_type = find_media_type(content_type)
+    headers = write_headers(media_type or DEFAULT_MEDIA_TYPE, cross_origin, connection)
+    return Form(media_type, headers, choose_encoding(accepted) if accepted else None)
+
+
+def write_headers(content_type: bytes | None, cross_origin: bool, connection: bytes | None) -> bytes:
+    """Return the header lines that differ from response to response, as far as the request decides."""
+    lines = (
+        (b"Content-Type: %b\r\n", content_type),
+        (b"Access-Control-Allow-Origin: %b\r\n", b"*" if cross_origin else None),
+        (b"Connection: %b\r\n", connection),
+    )
+    return b"".join(line % value for line, value in lines if value is not None)
+
+
+def find_media_type(content_type: bytes | None) -> bytes | None:
+    """Return which of DynamoDB's two media types a Content-Type header means, if any."""
+    media_type = (content_type or b"").partition(b";")[0].strip().lower()
+    return media_type if media_type in MEDIA_TYPES else None
 
 
 class Responder:
@@ -72,21 +79,21 @@ class Responder:
         date = formatdate(self._clock.millis() / 1000, usegmt=True)
         self._dated = f"Server: Server\r\nDate: {date}\r\n".encode()
 
-    def render(self, form: Form, status: int, body: bytes, headers: bytes = b"") -> bytes:
+    def render(self, form: Form, status: int, body: bytes) -> bytes:
         """Return the bytes of the response, with the checksum of exactly the body that is sent."""
-        if form.encoding is not None and len(body) > COMPRESSED_OVER:
-            body = compress(body, form.encoding)
-            headers += b"Content-Encoding: " + form.encoding + b"\r\n"
+        _, headers, encoding, bodyless = form
+        if encoding is not None and len(body) > COMPRESSED_OVER:
+            body = compress(body, encoding)
+            headers += b"Content-Encoding: " + encoding + b"\r\n"
         self.request_id = request_id = (self._ids or self._make_ids()).pop()
-        return b"%b%b%b%bx-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
+        return b"%b%b%bx-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
             STATUS_LINES[status],
             self._dated,
-            form.headers,
             headers,
             request_id,
             crc32(body),
             len(body),
-            b"" if form.bodyless else body,
+            b"" if bodyless else body,
         )
 
     def _make_ids(self) -> list[bytes]:

@@ -19,7 +19,7 @@ from hashrange.expr.update import compile_update
 from tests.unit.expr import oracle, strategies
 from tests.unit.expr.render import render, render_path, render_update
 
-thorough = settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PARAMETERS = {
     "UpdateExpression": UPDATE,
@@ -121,7 +121,7 @@ def leaves(members):
     return sorted(found)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(sorted(PARAMETERS)),
     st.one_of(

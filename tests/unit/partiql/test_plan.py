@@ -30,7 +30,12 @@ def where(condition, *parameters):
 
 def test_a_statement_says_which_table_and_index_it_is_about():
     statement = read_statement('SELECT * FROM "my.table"."idx-1"', ())
-    assert (statement.table, statement.index, statement.is_read, statement.is_check) == ("my.table", "idx-1", True, False)
+    assert (statement.table, statement.index, statement.is_read, statement.is_check) == (
+        "my.table",
+        "idx-1",
+        True,
+        False,
+    )
     statement = read_statement("UPDATE t SET a = 1 WHERE pk = 1 RETURNING ALL OLD *", ())
     assert (statement.table, statement.index, statement.is_read) == ("t", None, False)
     assert statement.returning == "ALL OLD"
@@ -50,7 +55,9 @@ def test_a_select_is_columns_a_condition_and_an_order():
 
 
 def test_an_insert_is_an_item():
-    assert plan("INSERT INTO t VALUE {'pk': ?, 'n': 1.0}", {"S": "a"}) == InsertPlan({"pk": {"S": "a"}, "n": {"N": "1"}})
+    assert plan("INSERT INTO t VALUE {'pk': ?, 'n': 1.0}", {"S": "a"}) == InsertPlan(
+        {"pk": {"S": "a"}, "n": {"N": "1"}}
+    )
 
 
 def test_an_update_is_actions_and_a_condition():
@@ -84,14 +91,24 @@ def test_a_delete_is_a_condition():
         ("a IS STRUCT", Call("attribute_type", (Path(("a",)), Literal({"S": "M"})))),
         ("CONTAINS(a, 'x')", Call("contains", (Path(("a",)), Literal({"S": "x"})))),
         ("size(a) > 1", Comparison(">", Call("size", (Path(("a",)),)), Literal({"N": "1"}))),
-        ("a = 1 AND (b = 2 AND c = 3)", And((
-            Comparison("=", Path(("a",)), Literal({"N": "1"})),
-            And((Comparison("=", Path(("b",)), Literal({"N": "2"})), Comparison("=", Path(("c",)), Literal({"N": "3"})))),
-        ))),
+        (
+            "a = 1 AND (b = 2 AND c = 3)",
+            And(
+                (
+                    Comparison("=", Path(("a",)), Literal({"N": "1"})),
+                    And(
+                        (
+                            Comparison("=", Path(("b",)), Literal({"N": "2"})),
+                            Comparison("=", Path(("c",)), Literal({"N": "3"})),
+                        )
+                    ),
+                )
+            ),
+        ),
         ("attribute_exists(a) = true", Call("attribute_exists", (Path(("a",)),))),
         ("attribute_exists(a) <> true", Not(Call("attribute_exists", (Path(("a",)),)))),
     ],
-)  # fmt: skip
+)
 def test_conditions_are_the_expression_layers(text, condition):
     assert where(text) == condition
 
@@ -112,7 +129,10 @@ def test_a_statement_planned_again_with_other_parameters_has_their_values():
         ("SELECT * FROM (SELECT * FROM t)", "Unexpected from source"),
         ("SELECT * FROM my-tab", "Unexpected from source"),
         ("SELECT DISTINCT a FROM t", "Unsupported clause: DISTINCT at 1:8:8"),
-        ("SELECT * FROM t WHERE pk = 1 ORDER BY a.b", "Argument to ORDER BY must be of type VariableReference. Type: Path"),
+        (
+            "SELECT * FROM t WHERE pk = 1 ORDER BY a.b",
+            "Argument to ORDER BY must be of type VariableReference. Type: Path",
+        ),
         ("SELECT VALUE a FROM t", "Select projection doesn't support value or pivot keywords"),
         ("FROM t INSERT INTO u VALUE {'a': 1}", "Unsupported FROM ... WHERE ... clause in INSERT statement."),
         ("INSERT INTO t VALUE {'a': 1, 'a': 2}", "Duplicate keys in tuple. Key: a under root at 1:30:3"),
@@ -122,24 +142,43 @@ def test_a_statement_planned_again_with_other_parameters_has_their_values():
         ("INSERT INTO t VALUE {'a': `1`}", "Ion Literals are not supported: 1 under key root at 1:27:3"),
         ("INSERT INTO t VALUE {'a': MISSING}", "Unsupported data type: MISSING under key root at 1:27:7"),
         ("INSERT INTO t VALUE {'a': b.c}", "Unsupported data type: Path under key root at 1:27:1"),
-        ("SELECT * FROM t WHERE a IS FLOAT", "Unsupported data type for IS operator: FLOAT. Supported data types are "
-         "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:25:2"),
-        ("SELECT * FROM t WHERE size(a) IS NULL", "The left hand side argument to IS must be a Variable Reference, "
-         "Literal, or Path"),
-        ("SELECT * FROM t WHERE a IN b", "IN operator must have a left hand argument of type Variable Reference and "
-         "right hand argument of type Seq with at least one member"),
+        (
+            "SELECT * FROM t WHERE a IS FLOAT",
+            (
+                "Unsupported data type for IS operator: FLOAT. Supported data types are "
+                "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:25:2"
+            ),
+        ),
+        (
+            "SELECT * FROM t WHERE size(a) IS NULL",
+            ("The left hand side argument to IS must be a Variable Reference, Literal, or Path"),
+        ),
+        (
+            "SELECT * FROM t WHERE a IN b",
+            (
+                "IN operator must have a left hand argument of type Variable Reference and "
+                "right hand argument of type Seq with at least one member"
+            ),
+        ),
         ("SELECT * FROM t WHERE a[1.5] = 1", "Unexpected path component at 1:25:3"),
         ("SELECT * FROM t WHERE (1).b = 1", "Unexpected path component at 1:24:1"),
         ("UPDATE t SET a = nope(b)", "Unrecognized function: nope at 1:18:4"),
-        ("UPDATE t SET a = -b", "Incorrect number of operands for operator or function; "
-         "operator or function: -, number of operands: 1"),
+        (
+            "UPDATE t SET a = -b",
+            ("Incorrect number of operands for operator or function; operator or function: -, number of operands: 1"),
+        ),
         ("UPDATE t SET a = list_append(b + 1, c)", "Unsupported operator in Update Expression. Operator: +"),
         ("UPDATE t SET a = SELECT * FROM u", "Unsupported token in expression: Select"),
-        ("UPDATE t SET a = if_not_exists()", "Incorrect number of operands for operator or function; "
-         "operator or function: if_not_exists, number of operands: 0"),
+        (
+            "UPDATE t SET a = if_not_exists()",
+            (
+                "Incorrect number of operands for operator or function; "
+                "operator or function: if_not_exists, number of operands: 0"
+            ),
+        ),
         ("1 + 1", "Unsupported operation: Operation"),
     ],
-)  # fmt: skip
+)
 def test_what_needs_no_table_to_be_refused_is_refused(text, refusal):
     with pytest.raises(ValidationException) as caught:
         plan(text)

@@ -3,6 +3,8 @@
 import socket
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.unit.server.wire import build, get, put
 
@@ -107,3 +109,21 @@ def test_a_client_that_stops_sending_still_gets_its_answers(client):
 
 def test_empty_lines_before_a_request_are_overlooked(client):
     assert client.ask(b"\r\n\r\n" + LIST).json == TABLES
+
+
+STREAM = LIST + put("a", name="x") + get("a") + build(method="GET") + build("Nonsense", {}) + get("a")
+IN_PIECES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@IN_PIECES
+@given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_answers_do_not_depend_on_how_the_bytes_are_cut(server, connect, cuts):
+    client = connect(server)
+    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    places = [0, *sorted(cuts), len(STREAM)]
+    for start, end in zip(places, places[1:], strict=False):
+        client.send(STREAM[start:end])
+    answers = [client.read() for _ in range(6)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 200, 400, 200]
+    assert answers[0].json == TABLES
+    assert answers[2].json == answers[5].json == {"Item": {"pk": {"S": "a"}, "name": {"S": "x"}}}

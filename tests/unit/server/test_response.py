@@ -1,20 +1,20 @@
 """The bytes of a response."""
 
 import gzip
-import json
 import re
 import zlib
 
+import pytest
+
 from hashrange.core.clock import ManualClock
-from hashrange.core.errors import ResourceNotFoundException
-from hashrange.server.response import Responder, reply_error, shape_response
+from hashrange.server.response import Responder, shape_response
 
 JSON = b"application/x-amz-json-1.0"
 
 
-def render(body=b"{}", *, status=200, headers=b"", accepted=None, cross_origin=False, connection=None, bodyless=False):
-    form = shape_response(JSON, cross_origin, accepted, connection, bodyless)
-    head, _, sent = Responder(ManualClock(1_773_500_966)).render(form, status, body, headers).partition(b"\r\n\r\n")
+def render(body=b"{}", *, status=200, accepted=None, cross_origin=False, connection=None, bodyless=False):
+    form = shape_response(JSON, cross_origin, accepted, connection)._replace(bodyless=bodyless)
+    head, _, sent = Responder(ManualClock(1_773_500_966)).render(form, status, body).partition(b"\r\n\r\n")
     return head.decode().split("\r\n"), sent
 
 
@@ -35,14 +35,14 @@ def test_a_response_has_dynamodbs_headers():
 
 def test_every_response_has_its_own_request_id():
     responder = Responder(ManualClock())
-    form = shape_response(JSON, False, None, None, False)
+    form = shape_response(JSON, False, None, None)
     made = {responder.render(form, 200, b"{}") and responder.request_id for _ in range(1000)}
     assert len(made) == 1000
 
 
 def test_the_date_stands_until_it_is_refreshed():
     clock = ManualClock(1_773_500_966)
-    responder, form = Responder(clock), shape_response(JSON, False, None, None, False)
+    responder, form = Responder(clock), shape_response(JSON, False, None, None)
     clock.advance(1)
     assert b"15:09:26 GMT" in responder.render(form, 200, b"{}")
     responder.refresh_date()
@@ -68,10 +68,20 @@ def test_the_answer_to_head_tells_a_length_but_has_no_body():
     assert body == b""
 
 
-def test_an_error_is_rendered_with_its_type_and_status():
-    reply = reply_error(ResourceNotFoundException(), JSON)
-    assert (reply.status, reply.content_type) == (400, JSON)
-    assert json.loads(reply.body) == {
-        "__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
-        "message": "Requested resource not found",
-    }
+def test_the_request_decides_some_of_the_headers():
+    head, _ = render(cross_origin=True, connection=b"close")
+    assert head[4:6] == ["Access-Control-Allow-Origin: *", "Connection: close"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "understood", "answered"),
+    [
+        (b"application/json", b"application/json", b"application/json"),
+        (b" application/X-AMZ-json-1.0; charset=utf-8", JSON, JSON),
+        (b"text/plain", None, b"application/json"),
+        (None, None, b"application/json"),
+    ],
+)
+def test_the_media_type_is_echoed_if_it_is_one_of_dynamodbs(sent, understood, answered):
+    form = shape_response(sent, False, None, None)
+    assert (form.media_type, form.headers) == (understood, b"Content-Type: " + answered + b"\r\n")

@@ -1,0 +1,155 @@
+"""kill -9 in the middle of a backup or a restore: after reopening it goes on, and nothing is half there."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hashrange.engine import capture
+from tests.unit.engine.local import Local
+
+ROOT = Path(__file__).parents[3]
+PREPARE = """
+import os, signal, threading
+from pathlib import Path
+from hashrange.engine import capture, store
+from tests.unit.engine.local import Local
+
+answered = threading.Event()
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_once_answered(*_):
+    answered.wait()
+    die()
+
+capture.SMALL, capture.ROWS_PER_PAGE = 10, 50
+local = Local(Path({directory!r}))
+local.create(recovery=True, gsi={{"byn": "n:N"}})
+local.put_many(400)
+local.clock.advance(400)
+local.put_many(100, changed="yes")
+"""
+RESTORE = """
+restore = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
+local.call("RestoreTableToPointInTime", **restore)
+answered.set()
+"""
+BACK_UP = """
+local.call("CreateBackup", TableName="tab", BackupName="copy")
+answered.set()
+"""
+
+
+STALL = "store.Copy.select = lambda *_: threading.Event().wait()"
+
+
+def run_until_killed(directory, program):
+    source = PREPARE.format(directory=str(directory)) + program
+    process = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, check=False, timeout=60)
+    assert process.returncode == -signal.SIGKILL, process.stderr.decode()
+
+
+@pytest.fixture
+def reopened(tmp_path, monkeypatch):
+    """Run a program until it is killed, then open its database."""
+    monkeypatch.setattr(capture, "SMALL", 10)
+    opened = []
+
+    def reopen(*parts):
+        run_until_killed(tmp_path / "data", "\n".join(textwrap.dedent(part) for part in parts))
+        opened.append(Local(tmp_path / "data"))
+        return opened[-1]
+
+    yield reopen
+    for local in opened:
+        local.close()
+
+
+def files(local):
+    return sorted(path.name for path in (local.directory / "backups").iterdir())
+
+
+def assert_restored(local):
+    local.engine.settle()
+    restored = local.items("back")
+    assert len(restored) == 400
+    assert not any("changed" in found for found in restored)
+    assert local.items("back", "byn") == restored
+    description = local.describe("back")
+    assert (description["TableStatus"], description["ItemCount"]) == ("ACTIVE", 400)
+
+
+def test_a_restore_killed_between_slices_goes_on(reopened):
+    local = reopened(
+        RESTORE,
+        """
+        local.engine.captures.wait()
+        for _ in range(4):
+            local.engine.maintain()
+        die()
+    """,
+    )
+    assert local.describe("back")["TableStatus"] == "CREATING"
+    assert local.refusal("Scan", TableName="back").startswith("ResourceNotFoundException")
+    assert_restored(local)
+    assert files(local) == []
+
+
+def test_a_restore_killed_inside_a_slice_goes_on(reopened):
+    local = reopened(
+        RESTORE,
+        """
+        from hashrange.engine import write
+        local.engine.captures.wait()
+        local.engine.maintain()
+        apply, calls = write.apply, []
+        def count(*arguments):
+            calls.append(1)
+            return die() if len(calls) == 20 else apply(*arguments)
+        write.apply = count
+        local.engine.maintain()
+    """,
+    )
+    assert_restored(local)
+
+
+@pytest.mark.parametrize("step", ["select", "finish"])
+def test_a_restore_killed_while_its_source_is_copied_begins_anew(reopened, step):
+    local = reopened(f"store.Copy.{step} = die_once_answered", RESTORE, "local.engine.captures.wait()")
+    assert_restored(local)
+    assert files(local) == []
+
+
+def test_a_restore_whose_source_is_gone_by_then_leaves_no_half_table(reopened):
+    local = reopened(STALL, RESTORE, 'local.call("DeleteTable", TableName="tab")', "die()")
+    local.engine.settle()
+    assert local.call("ListTables") == {"TableNames": []}
+
+
+@pytest.mark.parametrize("step", ["select", "finish"])
+def test_a_backup_killed_while_it_is_written_is_made_anew(reopened, step):
+    local = reopened(f"store.Copy.{step} = die_once_answered", BACK_UP, "local.engine.captures.wait()")
+    local.engine.settle()
+    (summary,) = local.call("ListBackups")["BackupSummaries"]
+    assert summary["BackupStatus"] == "AVAILABLE"
+    assert len(files(local)) == 1
+    local.call("RestoreTableFromBackup", BackupArn=summary["BackupArn"], TargetTableName="back")
+    local.engine.settle()
+    assert local.items("back") == local.items()
+
+
+def test_a_backup_of_a_table_that_is_gone_by_then_is_not_there(reopened):
+    local = reopened(STALL, BACK_UP, 'local.call("DeleteTable", TableName="tab")', "die()")
+    local.engine.settle()
+    assert local.call("ListBackups") == {"BackupSummaries": []}
+    assert files(local) == []
+
+
+def test_a_backup_killed_before_its_answer_is_not_there(reopened):
+    local = reopened("capture.SMALL = 10_000", "local.engine.store.commit = die", BACK_UP)
+    assert local.call("ListBackups") == {"BackupSummaries": []}
