@@ -14,11 +14,12 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 class Served:
     """The process, what it printed when it started, and where it listens."""
 
-    def __init__(self, *options, errors: Path, environment=None):
+    def __init__(self, *options, errors: Path, environment=None, files=None):
         self.errors = errors
+        limited = ("sh", "-c", f'ulimit -n {files}; exec "$0" "$@"') if files else ()
         with errors.open("wb") as stream:
             self.process = subprocess.Popen(
-                [*COMMAND, "--port", "0", *options],
+                [*limited, *COMMAND, "--port", "0", *options],
                 stdout=subprocess.PIPE,
                 stderr=stream,
                 text=True,
@@ -34,6 +35,7 @@ class Served:
             shown += line
             if "stop it" in line:
                 return shown
+        self.kill()
         raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
 
     def stop(self, sign=signal.SIGTERM):

@@ -76,3 +76,15 @@ def test_misbehaving_clients_do_not_keep_others_from_being_served(served):
         assert [each.result() for each in good] == [20] * 4
         for each in bad:
             each.result()
+
+
+def test_where_few_files_may_be_open_fewer_connections_are_taken(tmp_path):
+    few = Served(errors=tmp_path / "errors", files=400)
+    clients = [Client(few.port) for _ in range(200)]
+    statuses = [client.ask(build(method="GET")).status for client in clients[:80]]
+    assert statuses == [200] * 80
+    assert clients[-1].read().status == 503
+    assert clients[0].ask(build(method="GET")).status == 200
+    for client in clients:
+        client.close()
+    assert few.stop() == 0

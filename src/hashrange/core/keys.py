@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from struct import Struct
 from zlib import crc32
 
-from hashrange.core.values import Item
+from hashrange.core.values import Item, settle
 
 pack_head = Struct(">IH").pack
 HASH_LIMIT = 2048
@@ -76,7 +76,9 @@ class KeyCodec:
         self.ranges = ranges
         self.attributes = hashes + ranges
         # The key of an item; None when it lacks an attribute, or has one of a wrong type or length.
-        self.encode: Encode = _make_encoder(_make_joiner(hashes), _make_joiner(ranges) if ranges else None)
+        self.encode: Encode = _make_encoder(
+            _make_joiner(hashes, HASH_LIMIT), _make_joiner(ranges, RANGE_LIMIT) if ranges else None
+        )
 
     def partition(self, parts: Sequence[str]) -> bytes:
         """Return the prefix shared by all keys of a partition, from the hash values' wire contents."""
@@ -100,36 +102,39 @@ class KeyCodec:
 def _make_encoder(join_hashes: Encode, join_ranges: Encode | None) -> Encode:
     def encode(item: Item) -> bytes | None:
         head = join_hashes(item)
-        if head is None or len(head) > HASH_LIMIT:
+        if head is None:
             return None
         if join_ranges is None:
             return pack_head(crc32(head), len(head)) + head
         tail = join_ranges(item)
-        if tail is None or len(tail) > RANGE_LIMIT:
+        if tail is None:
             return None
         return pack_head(crc32(head), len(head)) + head + tail
 
     return encode
 
 
-def _make_joiner(attributes: tuple[Attribute, ...]) -> Encode:
+def _make_joiner(attributes: tuple[Attribute, ...], limit: int) -> Encode:
     """Return what encodes one side of a key; a closure, because every read and write takes it."""
     if len(attributes) > 1:
-        return lambda item: _join(attributes, item)
+        return lambda item: _join(attributes, limit, item)
     name, tag, encode_part = attributes[0].name, attributes[0].tag, ENCODERS[attributes[0].tag]
 
     def join(item: Item) -> bytes | None:
         value = item.get(name)
         content = value.get(tag) if value is not None else None
-        return encode_part(content) if content else None  # another type or empty: neither can be a key
+        part = encode_part(content) if content else None  # another type or empty: neither can be a key
+        return part if part is None or len(part) <= limit else None
 
     return join
 
 
-def _join(attributes: tuple[Attribute, ...], item: Item) -> bytes | None:
-    encoded = [_make_joiner((attribute,))(item) for attribute in attributes]
+def _join(attributes: tuple[Attribute, ...], limit: int, item: Item) -> bytes | None:
+    encoded = [_make_joiner((attribute,), limit)(item) for attribute in attributes]
     present = [part for part in encoded if part is not None]
-    return _concatenate(attributes, present) if len(present) == len(attributes) else None
+    if len(present) < len(attributes) or sum(settle(item[a.name], 1) for a in attributes) > limit:
+        return None
+    return _concatenate(attributes, present)
 
 
 def _concatenate(attributes: tuple[Attribute, ...], encoded: Sequence[bytes]) -> bytes:

@@ -6,14 +6,14 @@ Action; `run` loads the row, checks the condition, makes the new image and hands
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import RequestInvalid, ValidationException
 from hashrange.core.values import P1, InvalidValue, Item, check_item, settle, settle_item, utf8_length
 from hashrange.engine import write
-from hashrange.engine.table import Table
+from hashrange.engine.table import Table, check_index_lengths
 from hashrange.engine.write import Change, Image, Row
 from hashrange.expr.request import UPDATE, Expressions, Spec, check_mixing, read_expressions
 
@@ -170,14 +170,18 @@ def measure_changes(before: Item, after: Item) -> int:
 def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
     """Raise when an update gave an index key a value that no index key can have."""
     for index in table.indexes:
+        changed = False
         for attribute in index.codec.attributes:
             value = item.get(attribute.name)
             if value is None or value is before.get(attribute.name):
                 continue
+            changed = True
             if attribute.tag not in value:
                 raise ValidationException(WRONG_UPDATE_KEY)
             if not value[attribute.tag]:
                 raise ValidationException(EMPTY_UPDATE_KEY)
+        if changed:
+            check_index_lengths(index, item)
 
 
 def _read(request: Wire, spec: Spec) -> Expressions:
@@ -208,7 +212,7 @@ def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
             check_scalars(table, expression.document_paths)
 
 
-def check_scalars(table: Table, attributes: frozenset[str]) -> None:
+def check_scalars(table: Table, attributes: Collection[str]) -> None:
     """Raise when a key attribute is used as if it were a list or a map."""
     if not attributes:
         return

@@ -12,9 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import orjson
-
-from hashrange.core.errors import SerializationException
+from hashrange.core.errors import ResourceInUseException, SerializationException
 from hashrange.core.values import Item, WrongWireType, check_item
 from hashrange.engine import sql, write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
@@ -29,10 +27,24 @@ Progress = Callable[[int], None]
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
     """Put all items, as many to a commit as is quick; returns how many were read. Equal keys: the last one wins."""
+    _clear_remains(engine, table)
     empty = engine.store.execute(f"SELECT 1 FROM t{table.n} LIMIT 1").fetchone() is None
     return (
         _fill(engine, table, items, progress) if empty and not table.logged else _merge(engine, table, items, progress)
     )
+
+
+def _commit(engine: Engine, work: Callable[[], None]) -> None:
+    engine.alone(lambda: engine.attempt(work))
+
+
+def _clear_remains(engine: Engine, table: Table) -> None:
+    """Empty a table that an earlier load, cut off, left hidden; refuse one that is being restored."""
+    state = table.definition.get("restoring")
+    if isinstance(state, dict):
+        raise ResourceInUseException(f"Table {table.name} is being restored. Serve its directory until that is done.")
+    if state:
+        _commit(engine, partial(_reveal, engine, table, empty=True))
 
 
 def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:
@@ -47,7 +59,7 @@ def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:
 def _merge(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
     source, total = iter(items), 0
     while batch := [_prepare(table, item) for item in islice(source, BATCH)]:
-        engine.alone(partial(_put_all, engine, table, batch))
+        _commit(engine, partial(_put_all, engine, table, batch))
         total += len(batch)
         progress(total)
     return total
@@ -60,16 +72,16 @@ def _put_all(engine: Engine, table: Table, batch: list[tuple[bytes, write.Image]
 
 
 def _fill(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
-    engine.alone(lambda: _hide(engine, table))
+    _commit(engine, partial(_hide, engine, table))
     total = 0
     try:
         for total, rows in _batches(table, items):
-            engine.alone(partial(_append, engine, table, rows))
+            _commit(engine, partial(_append, engine, table, rows))
             progress(total)
+        _commit(engine, partial(_reveal, engine, table, empty=False))
     except BaseException:
-        engine.alone(lambda: _reveal(engine, table, empty=True))
+        _commit(engine, partial(_unhide, engine, table.n))
         raise
-    engine.alone(lambda: _reveal(engine, table, empty=False))
     return total
 
 
@@ -111,40 +123,28 @@ def _reveal(engine: Engine, table: Table, *, empty: bool) -> None:
         _drop_repeated(engine, table)
     for statement in sql.create_indexes(n, table.definition["slots"]):
         execute(statement)
-    _count_anew(engine, table)
+    engine.catalog.recount(table)
     table.definition.pop("restoring", None)
     engine.catalog.save(table)
-    engine.jobs.drop("unfill", n)
+    engine.jobs.drop(n, "unfill")
 
 
 def _drop_repeated(engine: Engine, table: Table) -> None:
     execute, n = engine.store.execute, table.n
     execute(f"CREATE INDEX t{n}repeated ON t{n} (k)")
-    execute(
-        f"DELETE FROM t{n} WHERE id IN (SELECT id FROM (SELECT id, lead(k) OVER (ORDER BY k, id) = k AS again FROM t{n}) "
-        "WHERE again)"
-    )
+    compared = f"SELECT id, lead(k) OVER (ORDER BY k, id) = k AS again FROM t{n}"
+    execute(f"DELETE FROM t{n} WHERE id IN (SELECT id FROM ({compared}) WHERE again)")
     execute(f"DROP INDEX t{n}repeated")
 
 
-def _count_anew(engine: Engine, table: Table) -> None:
-    n = table.n
-    found = engine.store.execute(f"SELECT count(*), coalesce(sum(size), 0) FROM t{n}").fetchone()
-    table.item_count, table.size_bytes = found or (0, 0)
-    for index in table.indexes:
-        rows = f"FROM t{n} WHERE g{index.slot} IS NOT NULL"
-        counted = engine.store.execute(f"SELECT count(*), coalesce(sum(size), 0) {rows}")
-        index.item_count, index.size_bytes = counted.fetchone() or (0, 0)
-        if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
-            bodies = engine.store.execute(f"SELECT item {rows}")
-            index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
-    engine.catalog.touch(table)
+def _unhide(engine: Engine, n: int) -> None:
+    table = table_numbered(engine, n)  # looked up, because a rollback makes all tables anew
+    if table is not None:
+        _reveal(engine, table, empty=True)
 
 
 @slice_of("unfill")
 def _unfill(engine: Engine, job: Job) -> bool:
     """Empty a table whose filling was cut off, and put it back into use."""
-    table = table_numbered(engine, job.n)
-    if table is not None:
-        _reveal(engine, table, empty=True)
+    _unhide(engine, job.n)
     return True

@@ -7,6 +7,7 @@ writes the file while requests go on.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,9 +94,9 @@ def read_place(engine: Engine, place: Place, after: int) -> list[tuple[Any, ...]
 
 
 def discard_place(engine: Engine, place: Place) -> None:
-    """Remove a copy; a table's rows go in slices."""
+    """Remove a copy: a table's rows in slices, a file once its last mention is gone for good."""
     if "file" in place:
-        engine.store.remove_copy(place["file"])
+        engine.jobs.start("unlink", 0, place, at_once=False)
     else:
         engine.jobs.start("purge", place["table"], {"names": [f"t{place['table']}"]})
 
@@ -126,7 +127,8 @@ class Captures:
         except (SqliteFailure, OSError) as cause:
             copy.abandon()
             failure = StorageError(f"The copy could not be written: {cause}")
-        self._engine.alone(lambda: self._tell(tell, failure))
+        with contextlib.suppress(InternalServerError):  # undone; begun anew when the database is opened again
+            self._engine.alone(lambda: self._engine.attempt(lambda: self._tell(tell, failure)))
         self._running.pop(threading.current_thread(), None)
 
     def _tell(self, tell: Outcome, failure: StorageError | None) -> None:

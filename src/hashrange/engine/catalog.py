@@ -47,6 +47,9 @@ class Catalog:
                 self.tables[name] = table
         for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
             self._restore_counts(n, items, size, orjson.loads(indexes))
+        if self._engine.store.in_memory:  # where counters are not written with each commit
+            for table in self.tables.values():
+                self.recount(table)
 
     def _restore_counts(self, n: int, items: int, size: int, indexes: dict[str, list[int]]) -> None:
         table = next((table for table in self.tables.values() if table.n == n), None)
@@ -70,6 +73,20 @@ class Catalog:
                 (table.n, table.item_count, table.size_bytes, orjson.dumps(indexes)),
             )
         self._dirty.clear()
+
+    def recount(self, table: Table) -> None:
+        """Count a table's rows and index entries anew."""
+        execute, rows = self._engine.store.execute, f"FROM t{table.n}"
+        found = execute(f"SELECT count(*), coalesce(sum(size), 0) {rows}").fetchone()
+        table.item_count, table.size_bytes = found or (0, 0)
+        for index in table.indexes:
+            filled = f"{rows} WHERE g{index.slot} IS NOT NULL"
+            counted = execute(f"SELECT count(*), coalesce(sum(size), 0) {filled}").fetchone()
+            index.item_count, index.size_bytes = counted or (0, 0)
+            if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
+                bodies = execute(f"SELECT item {filled}")
+                index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
+        self._dirty.add(table)
 
     def names(self) -> list[str]:
         """Return all table names in byte order."""
@@ -152,7 +169,7 @@ class Catalog:
         self._dirty.discard(table)
         execute = self._engine.store.execute
         execute("DELETE FROM counts WHERE n = ?", (table.n,))
-        execute("DELETE FROM job WHERE n = ?", (table.n,))
+        self._engine.jobs.drop(table.n)
         left = [f"t{table.n}"]
         if table.definition.get("pitr") is not None:
             vault.keep_deleted(self._engine, table)
@@ -199,6 +216,8 @@ class Catalog:
     def remove_index(self, table: Table, name: str) -> None:
         """Take a global index away; its slot is cleared in slices before it can be used again."""
         slot = table.indexes_by_name[name].slot
+        if table.indexes_by_name[name].backfilling:
+            self._engine.jobs.drop(table.n, "backfill")
         kept = [entry for entry in table.definition["GlobalSecondaryIndexes"] if entry["IndexName"] != name]
         table.definition["GlobalSecondaryIndexes"] = kept
         table.definition.setdefault("clearing", []).append(slot)

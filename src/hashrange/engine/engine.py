@@ -79,7 +79,7 @@ class Engine:
         self.jobs = Jobs(self)
         self.catalog = Catalog(self)
         self.captures = Captures(self)
-        self._sequence = self._last_sequence()
+        self._sequence = streams.last_number(self)
         self._last_time = self._sequence >> streams.SEQUENCE_BITS
         self.jobs.resume()
         self.alone(self._resume)
@@ -87,12 +87,6 @@ class Engine:
     def _resume(self) -> None:
         vault.resume(self)
         restore.resume(self)
-
-    def _last_sequence(self) -> int:
-        tables = [*self.catalog.tables.values(), *self.catalog.retired.values()]
-        logged = [table.n for table in tables if streams.has_log(table)]
-        newest = [self.store.execute(f"SELECT max(seq) FROM c{n}").fetchone() for n in logged]
-        return max((int(row[0]) for row in newest if row and row[0]), default=0)
 
     def now(self) -> int:
         """Return the time in milliseconds; it never runs backwards, whatever the clock does."""
@@ -122,6 +116,18 @@ class Engine:
             return self._run(operation, request)
         except SqliteFailure as failure:
             raise self._void(self.store.translate(failure)) from failure
+
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Run some background work inside the group; whatever it fails with, undo the whole group."""
+        try:
+            return work()
+        except SqliteFailure as failure:
+            raise self._void(self.store.translate(failure)) from failure
+        except StorageError as failure:
+            raise self._void(failure) from failure
+        except BaseException:
+            self._void(StorageError("Work beside the requests broke off; nothing was written."))
+            raise
 
     def transact(self) -> None:
         """Make sure that there is an open write transaction."""
@@ -198,9 +204,7 @@ class Engine:
 
     def alone(self, work: Callable[[], T]) -> T:
         """Run some work in a group of its own or, when others wait, in a group with them."""
-        self._waiting.append(None)  # a deque counts without a lock of its own
-        self._lock.acquire()
-        self._waiting.pop()
+        self._enter()
         group = self._group
         try:
             answer = work()
@@ -211,6 +215,18 @@ class Engine:
         if group.failure is not None:
             raise InternalServerError(str(group.failure))
         return answer
+
+    def _enter(self) -> None:
+        """Take the engine; who has it meanwhile may leave the commit to us."""
+        self._waiting.append(None)  # a deque counts without a lock of its own
+        try:
+            self._lock.acquire()
+        except BaseException:  # interrupted: others may be waiting for our commit all the same
+            self._lock.acquire()
+            self._waiting.pop()
+            self._leave(self._group)
+            raise
+        self._waiting.pop()
 
     def _leave(self, group: Group) -> None:
         """Commit if nobody else is about to write; otherwise let the last of them do it."""
@@ -237,10 +253,12 @@ class Engine:
 
     def close(self) -> None:
         """Finish what is under way and close the file."""
-        with self._lock:
-            if self.closed:
-                return
-            self.closed = True
+        self.begin()
+        was_closed, self.closed = self.closed, True
+        with contextlib.suppress(StorageError):  # the group carries it to everyone in it
+            self.end()
+        if was_closed:
+            return
         self.captures.stop()
         with self._lock:
             self.jobs.stop()
@@ -259,7 +277,8 @@ def open_engine(
     store = Store(data, fsync=fsync)
     try:
         return Engine(store, operations, clock=clock, settings=settings)
-    except SqliteFailure as failure:
-        error = store.translate(failure)
+    except BaseException as failure:
         store.close()
-        raise error from failure
+        if isinstance(failure, SqliteFailure):
+            raise store.translate(failure) from failure
+        raise

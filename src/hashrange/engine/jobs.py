@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from hashrange.core.clock import SystemClock
+from hashrange.core.errors import InternalServerError
 from hashrange.engine import expiry, streams, vault
 
 if TYPE_CHECKING:
@@ -82,9 +84,12 @@ class Jobs:
         execute("INSERT INTO job (kind, n, state) VALUES (?, ?, ?)", (kind, n, orjson.dumps(state)))
         return Job(self._engine.store.connection.last_insert_rowid(), kind, n, state)
 
-    def drop(self, kind: str, n: int) -> None:
-        """Forget the jobs of a kind on a table."""
-        self._engine.store.execute("DELETE FROM job WHERE kind = ? AND n = ?", (kind, n))
+    def drop(self, n: int, kind: str | None = None) -> None:
+        """Forget the jobs on a table: all of them, or those of a kind."""
+        self._engine.store.execute("DELETE FROM job WHERE n = ? AND kind = coalesce(?, kind)", (n, kind))
+        dropped = [job.id for job in self._pending.values() if job.n == n and kind in (None, job.kind)]
+        for identity in dropped:
+            del self._pending[identity]
 
     def _is_small(self, n: int) -> bool:
         newest = self._engine.store.execute(f"SELECT count(*) FROM (SELECT 1 FROM t{n} LIMIT {SMALL_TABLE + 1})")
@@ -104,7 +109,7 @@ class Jobs:
 
     def step(self) -> float:
         """Do one slice of what is due; return the seconds until there is more."""
-        return self._engine.alone(self._step)
+        return self._engine.alone(lambda: self._engine.attempt(self._step))
 
     def _step(self) -> float:
         if self._engine.closed:
@@ -183,8 +188,13 @@ class Upkeep:
             self._due.clear()
             if self._engine.closed:
                 break
-            pause = self._engine.maintain()
-            delay = pause if self._engine.jobs.wanted else None
+            started = monotonic()
+            try:
+                pause = self._engine.maintain()
+            except InternalServerError:  # undone, and tried again later
+                pause = ROUND_SECONDS
+            busy = monotonic() - started
+            delay = max(pause, busy) if self._engine.jobs.wanted else None  # half of the time is for everybody else
 
 
 # -- the kinds of jobs -----------------------------------------------------------------------------------------------
@@ -199,6 +209,13 @@ def _purge(engine: Engine, job: Job) -> bool:
         return False
     execute(f"DROP TABLE {names.pop(0)}")
     return not names
+
+
+@slice_of("unlink")
+def _unlink(engine: Engine, job: Job) -> bool:
+    """Remove a file of rows, after the commit that no longer needs it."""
+    engine.store.remove_copy(job.state["file"])
+    return True
 
 
 @slice_of("clear")

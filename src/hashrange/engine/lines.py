@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -37,16 +38,23 @@ class Lines:
 
     def __iter__(self) -> Iterator[Item]:
         done = 0
-        for self._path in self._paths:
-            with self._path.open("rb") as raw:
-                lines = gzip.open(raw) if self._path.suffix == ".gz" else raw
-                for self._number, line in enumerate(lines, 1):
-                    if self._number % LINES_PER_REPORT == 0:
-                        self._advance(done + raw.tell())
-                    if not line.isspace():
-                        yield self._read(line)
-                done += raw.tell()
+        for path in self._paths:
+            self._path, self._number = path, 0
+            try:
+                with path.open("rb") as raw:
+                    yield from self._read_file(raw, done)
+                    done += raw.tell()
+            except (OSError, EOFError, zlib.error) as error:
+                raise BadLine(f"cannot be read: {error}") from error
         self._advance(self.size)
+
+    def _read_file(self, raw: BinaryIO, done: int) -> Iterator[Item]:
+        lines = gzip.GzipFile(fileobj=raw) if str(self._path).endswith(".gz") else raw
+        for self._number, line in enumerate(lines, 1):
+            if self._number % LINES_PER_REPORT == 0:
+                self._advance(done + raw.tell())
+            if not line.isspace():
+                yield self._read(line)
 
     def _read(self, line: bytes) -> Item:
         try:
@@ -63,9 +71,10 @@ def find_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     root = path / "data" if (path / "data").is_dir() else path
-    return sorted(
-        found for pattern in PATTERNS for found in root.glob(pattern) if not found.name.startswith("manifest")
-    )
+    files = [found for pattern in PATTERNS for found in root.glob(pattern) if not found.name.startswith("manifest")]
+    if not files:
+        raise BadLine(f"{root} has no files to load: none is named {' or '.join(PATTERNS)}")
+    return sorted(files)
 
 
 def _unwrap(found: dict[str, Any]) -> Item:

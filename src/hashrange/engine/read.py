@@ -6,11 +6,14 @@ are answered with the bytes they are stored as.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import defstruct
+from msgspec.json import Decoder
 
 from hashrange.core.keys import KeyCodec, successor
 from hashrange.core.values import Item, Value
@@ -19,10 +22,12 @@ from hashrange.engine.sql import TOP
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
-    from hashrange.expr.request import Clause
+    from hashrange.expr.request import Clause, Test
 
 PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
+SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
+Rows = Iterable[tuple[int, bytes]]
 
 
 @dataclass(slots=True)
@@ -38,7 +43,7 @@ class Source:
         None  # (index key, table key) to go on after; the table's own start is in the range
     )
     limit: int = NO_LIMIT
-    test: Callable[[Item], bool] | None = None
+    test: Test | None = None
     project: Callable[[Item], Item] | None = None
     fetches: bool = False  # a local index that reads the attributes it lacks from the table
     counts_only: bool = False
@@ -64,21 +69,23 @@ def read_page(engine: Engine, source: Source) -> Page:
     return _sift(rows, source)
 
 
-def _open(engine: Engine, source: Source) -> object:
+def _open(engine: Engine, source: Source) -> Rows:
     sql, index = source.table.sql, source.index
     if index is None:
         text = sql.page[source.forward]
-        return engine.store.execute(text, (source.low, source.high, source.limit))
-    text = sql.slot_pages[index.slot, source.forward, source.start is not None]
-    return engine.store.execute(text, (source.low, source.high, *(source.start or ()), source.limit))
+        rows = engine.store.execute(text, (source.low, source.high, source.limit))
+    else:
+        text = sql.slot_pages[index.slot, source.forward, source.start is not None]
+        rows = engine.store.execute(text, (source.low, source.high, *(source.start or ()), source.limit))
+    return rows.fetchall() if 0 < source.limit <= SMALL_PAGE else rows  # type: ignore[no-any-return]
 
 
-def _splice(rows: object, source: Source) -> Page:
+def _splice(rows: Rows, source: Source) -> Page:
     """Collect stored bytes as they are."""
     bodies: list[bytes] = []
     size = 0
     cut = False
-    for row_size, body in rows:  # type: ignore[attr-defined]
+    for row_size, body in rows:
         bodies.append(body)
         size += row_size
         if size >= PAGE_BYTES:
@@ -88,14 +95,56 @@ def _splice(rows: object, source: Source) -> Page:
     return Page(bodies, len(bodies), len(bodies), size, [], last)
 
 
-def _sift(rows: object, source: Source) -> Page:
-    """Decode each row, keep what passes the test, and shape it."""
+def _sift(rows: Rows, source: Source) -> Page:
+    """Keep what passes the test, and shape it."""
+    if source.project is None and (source.index is None or source.index.keeps_all):
+        return _filter(rows, source)
+    return _reshape(rows, source)
+
+
+def _filter(rows: Rows, source: Source) -> Page:
+    """Look only at the attributes that the test names, and keep stored bytes as they are."""
+    page = Page([], 0, 0, 0, [], None)
+    test = source.test
+    assert test is not None
+    glimpse = glimpse_at(test.attributes)
+    size = scanned = 0
+    body = b""
+    for row_size, body in rows:
+        size += row_size
+        scanned += 1
+        if test(glimpse(body)):
+            page.bodies.append(body)
+        if size >= PAGE_BYTES:
+            break
+    page.size, page.scanned, page.count = size, scanned, len(page.bodies)
+    if size >= PAGE_BYTES or (scanned and scanned == source.limit):
+        page.last = orjson.loads(body)
+    return page
+
+
+@lru_cache(maxsize=512)
+def glimpse_at(names: frozenset[str]) -> Callable[[bytes], Item]:
+    """Return what decodes only these attributes of a stored item: a third of the time of decoding all of it."""
+    fields = {f"f{number}": name for number, name in enumerate(sorted(names))}
+    columns = [(field, Any, None) for field in fields]
+    decode = Decoder(defstruct("Glimpse", columns, rename=fields, gc=False)).decode
+
+    def glimpse(body: bytes) -> Item:
+        seen = decode(body)
+        return {name: value for field, name in fields.items() if (value := getattr(seen, field)) is not None}
+
+    return glimpse
+
+
+def _reshape(rows: Rows, source: Source) -> Page:
+    """Decode each row, test it, and cut it to what the index or the projection shows."""
     page = Page([], 0, 0, 0, [], None)
     test, project, index = source.test, source.project, source.index
     narrow = index is not None and not index.keeps_all
     stored_form = project is None and (not narrow or source.fetches)
     item: Item = {}
-    for row_size, body in rows:  # type: ignore[attr-defined]
+    for row_size, body in rows:
         item = orjson.loads(body)
         shown = item
         if narrow and index is not None:

@@ -13,6 +13,7 @@ import orjson
 
 from hashrange.core.errors import (
     BackupInUseException,
+    InternalServerError,
     StorageError,
     TableAlreadyExistsException,
     TableInUseException,
@@ -40,11 +41,19 @@ def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
         raise BackupInUseException(f"Backup is being created: {backup.arn}")
     if vault.is_being_restored(engine, backup):
         raise BackupInUseException(f"Backup is being used to restore another table: {backup.arn}")
+    _check_readable(engine, backup)
     summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition["arn"]}
     table = _create(engine, definition, {"backup": backup.arn}, summary, engine.now())
     state = {"place": backup.details["place"], "passing": False}
     _start(engine, table, state, at_once=backup.details["items"] <= capture.SMALL)
     return table
+
+
+def _check_readable(engine: Engine, backup: Backup) -> None:
+    try:
+        capture.read_place(engine, backup.details["place"], 0)
+    except StorageError as failure:
+        raise InternalServerError(f"Backup {backup.arn} cannot be read. {failure}") from failure
 
 
 def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) -> Table:
@@ -105,7 +114,7 @@ def _conclude(engine: Engine, n: int, place: capture.Place, failure: StorageErro
 
 
 def _start(engine: Engine, table: Table, state: Wire, *, at_once: bool) -> None:
-    engine.jobs.start("restore", table.n, {**state, "last": 0, "filled": False}, at_once=at_once)
+    engine.jobs.start("restore", table.n, {**state, "last": 0}, at_once=at_once)
 
 
 def _give_up(engine: Engine, table: Table, reason: str) -> None:
@@ -115,20 +124,27 @@ def _give_up(engine: Engine, table: Table, reason: str) -> None:
 
 @slice_of("restore")
 def _restore(engine: Engine, job: Job) -> bool:
-    """Put some of the copied items into the table; at the end, put it into use and then remove a passing copy."""
+    """Put some of the copied items into the table; at the end, put it into use and remove a passing copy."""
     table, state = table_numbered(engine, job.n), job.state
-    if table is None or state["filled"]:
-        if state["passing"]:
-            capture.discard_place(engine, state["place"])
-        return True
-    rows = capture.read_place(engine, state["place"], state["last"])
-    if rows:
+    rows = [] if table is None else _read(engine, table, state)
+    if table is not None and rows:
         _put(engine, table, rows)
         state["last"] = rows[-1][0]
-    else:
+        return False
+    if table is not None and rows is not None:
         _reveal(engine, table)
-        state["filled"] = True  # the copy is removed only after the commit that no longer needs it
-    return False
+    if state["passing"]:
+        capture.discard_place(engine, state["place"])
+    return True
+
+
+def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
+    """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
+    try:
+        return capture.read_place(engine, state["place"], state["last"])
+    except StorageError as failure:
+        _give_up(engine, table, str(failure))
+        return None
 
 
 def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:

@@ -70,9 +70,10 @@ def number_at(millis: int) -> int:
 
 def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
     """Return all streams in the order of their ARNs, or those of tables of a name, deleted ones included."""
-    tables = [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
-    chosen = [table for table in tables if name is None or table.name == name]
-    streams = [Stream(table, entry) for table in chosen for entry in table.definition.get("streams") or ()]
+    live, retired = engine.catalog.tables, engine.catalog.retired.values()
+    chosen = live.values() if name is None else [live[name]] if name in live else []
+    tables = [*chosen, *(table for table in retired if name is None or table.name == name)]
+    streams = [Stream(table, entry) for table in tables for entry in table.definition.get("streams") or ()]
     shown = [stream for stream in streams if not is_forgotten(stream.entry, engine.now())]
     return sorted(shown, key=lambda stream: stream.arn)
 
@@ -138,10 +139,23 @@ def is_forgotten(entry: Wire, now: int) -> bool:
     return entry.get("end") is not None and entry["closed"] < now - DAY
 
 
+def last_number(engine: Engine) -> int:
+    """Return the highest sequence number that anything remembers; 0 when there is none."""
+    execute, tables = engine.store.execute, _all_tables(engine)
+    entries = [entry for table in tables for entry in table.definition.get("streams") or ()]
+    queries = [f"SELECT max(seq) FROM c{table.n}" for table in tables if has_log(table)]
+    rows = [execute(query).fetchone() for query in (*queries, "SELECT max(value) FROM meta WHERE key GLOB 'trimmed*'")]
+    given = [*(row[0] for row in rows if row), *(entry.get(end) for entry in entries for end in ("start", "end"))]
+    return max((int(number) for number in given if number is not None), default=0)
+
+
+def _all_tables(engine: Engine) -> list[Table]:
+    return [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
+
+
 def trim(engine: Engine) -> bool:
     """Remove a slice of the log that nobody may read any more; tell whether there may be more."""
-    tables = [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
-    trimmed = [_trim_table(engine, table) for table in tables if has_log(table)]  # each has its turn
+    trimmed = [_trim_table(engine, table) for table in _all_tables(engine) if has_log(table)]  # each has its turn
     return any(trimmed)
 
 

@@ -17,6 +17,8 @@ Wire = dict[str, Any]
 
 MISMATCH = "The provided key element does not match the schema"
 KINDS = {"S": "string", "B": "binary"}
+HASH_TOO_LONG = f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes"
+RANGE_TOO_LONG = f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
 
 class SchemaMismatch(ValidationException, wire_name="ValidationException"):
@@ -154,6 +156,7 @@ class Table:
                 value = item.get(attribute.name)
                 if value is not None:
                     check_index_value(index, attribute, value)
+            check_index_lengths(index, item)
 
     def expiry_of(self, item: Item) -> int | None:
         """Return when an item expires, in whole seconds; None when it never does."""
@@ -204,9 +207,9 @@ def check_key_contents(codec: KeyCodec, item: Item) -> None:
         if not item[attribute.name][attribute.tag]:
             raise ValidationException(empty_key_text(attribute))
     if sum(_length(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
-        raise ValidationException(f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes")
+        raise ValidationException(HASH_TOO_LONG)
     if sum(_length(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
-        raise ValidationException(f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+        raise ValidationException(RANGE_TOO_LONG)
 
 
 def empty_key_text(attribute: Attribute) -> str:
@@ -230,14 +233,14 @@ def check_index_value(index: Index, attribute: Attribute, value: Value) -> None:
             f"The AttributeValue for a key attribute cannot contain an empty {KINDS[attribute.tag]} value. "
             f"IndexName: {index.name}, IndexKey: {attribute.name}"
         )
-    _check_index_length(index, attribute, value)
 
 
-def _check_index_length(index: Index, attribute: Attribute, value: Value) -> None:
-    if attribute in index.codec.hashes and _length(value) > HASH_LIMIT:
-        raise ValidationException(f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes")
-    if attribute in index.codec.ranges and _length(value) > RANGE_LIMIT:
-        raise ValidationException(f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+def check_index_lengths(index: Index, item: Item) -> None:
+    """Raise when the attributes of an index key are too long together."""
+    if sum(_length(item[a.name]) for a in index.codec.hashes if a.name in item) > HASH_LIMIT:
+        raise ValidationException(HASH_TOO_LONG)
+    if sum(_length(item[a.name]) for a in index.codec.ranges if a.name in item) > RANGE_LIMIT:
+        raise ValidationException(RANGE_TOO_LONG)
 
 
 def _length(value: Value) -> int:

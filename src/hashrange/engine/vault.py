@@ -56,19 +56,19 @@ def _fill(engine: Engine, backup: Backup, table: Table) -> None:
 
 def _conclude(engine: Engine, backup: Backup, place: capture.Place, failure: StorageError | None) -> None:
     """Take note of how the writing of a large backup went; it may have been rolled back, hence unheard of."""
-    if _load(engine, backup.arn) is None:
+    kept = _load(engine, backup.arn)
+    if kept is None:
         capture.discard_place(engine, place)
     elif failure is None:
-        _complete(engine, backup, place)
+        _complete(engine, kept, place)
     else:
         logger.error("Backup %s was given up. %s", backup.arn, failure)
         _remove(engine, backup)
 
 
 def _complete(engine: Engine, backup: Backup, place: capture.Place) -> None:
-    _save(
-        engine, Backup(backup.arn, backup.name, backup.created, backup.details | {"status": AVAILABLE, "place": place})
-    )
+    details = backup.details | {"status": AVAILABLE, "place": place}
+    _save(engine, Backup(backup.arn, backup.name, backup.created, details))
 
 
 def keep_deleted(engine: Engine, table: Table) -> None:

@@ -27,7 +27,7 @@ from hashrange.expr.nodes import (
     Path,
     children_of,
 )
-from hashrange.expr.order import MIRRORED, tag_of
+from hashrange.expr.order import MIRRORED
 
 KeyAttribute: TypeAlias = tuple[str, str]
 Fetch: TypeAlias = Callable[[Values], Value]
@@ -219,6 +219,6 @@ def _check_operands(clause: Clause, tag: str) -> None:
 
 
 def _length_of(value: Value) -> int:
-    tag = tag_of(value)
-    content: str = value[tag]
+    for tag, content in value.items():  # noqa: B007 - the one entry
+        break
     return len(decode_binary(content)) if tag == "B" else utf8_length(content)

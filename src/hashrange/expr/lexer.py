@@ -8,15 +8,15 @@ from typing import NamedTuple
 from hashrange.expr.fault import Fault
 
 TOKEN = re.compile(
-    r"""[ \t\r\n]*(?:
-        (?P<name>[A-Za-z][A-Za-z0-9_]*)
+    r"""[ \t\r\n]+
+      | (?P<name>[A-Za-z][A-Za-z0-9_]*)
       | (?P<reference>\#[A-Za-z0-9_]+)
       | (?P<placeholder>:[A-Za-z0-9_]+)
       | (?P<index>0|[1-9][0-9]*)
       | (?P<symbol><>|<=|>=|[=<>+\-()\[\],.])
-      | (?P<bad>[^ \t\r\n])
-    )""",
-    re.VERBOSE,
+      | (?P<bad>.)
+    """,
+    re.VERBOSE | re.DOTALL,
 )
 # They are keywords in every kind of expression and in any case, so none of them can name an attribute.
 KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE"})
@@ -37,7 +37,7 @@ class Tokens:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [_make_token(match) for match in TOKEN.finditer(text)]
+        self._tokens = [_make_token(match.lastgroup, match) for match in TOKEN.finditer(text) if match.lastgroup]
         self._tokens.append(Token(END, "<EOF>", len(text), len(text)))
         self._at = 0
         self.kind = self._tokens[0].kind
@@ -78,12 +78,10 @@ class Tokens:
         return self._tokens[self._at].end if token.kind == END else token.end
 
 
-def _make_token(match: re.Match[str]) -> Token:
-    kind = match.lastgroup
-    assert kind is not None
-    text = match[kind]
+def _make_token(kind: str, match: re.Match[str]) -> Token:
+    text = match[0]
     if kind == "symbol":
         kind = text
     elif kind == "name" and text.upper() in KEYWORDS:
         kind = text.upper()
-    return Token(kind, text, match.start(match.lastgroup or 0), match.end())
+    return Token(kind, text, match.start(), match.end())

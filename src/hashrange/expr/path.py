@@ -57,7 +57,7 @@ def make_tree(paths: tuple[Path, ...]) -> Tree:
     tree: Tree = {}
     for position, path in enumerate(paths):
         if not _insert(tree, path.elements, position):
-            raise _explain_clash(paths)
+            raise _find_overlap(paths) or _word_clash("conflict", paths[:position], path)
     return _sort_lists(tree)
 
 
@@ -86,18 +86,25 @@ def _sort_lists(tree: Tree) -> Tree:
     return {element: below if isinstance(below, int) else _sort_lists(below) for element, below in ordered.items()}
 
 
-def _explain_clash(paths: tuple[Path, ...]) -> Fault:
-    """Return what the service says: the first overlap in the order written, else the first conflict."""
-    conflict: Fault | None = None
-    for position, second in enumerate(paths):
-        for first in paths[:position]:
-            how = _clash(first.elements, second.elements)
-            if how == "overlap":
-                return _word_clash(how, first, second)
-            if how == "conflict" and conflict is None:
-                conflict = _word_clash(how, first, second)
-    assert conflict is not None
-    return conflict
+def _find_overlap(paths: tuple[Path, ...]) -> Fault | None:
+    """Return the first overlap in the order written, which is told before any conflict."""
+    whole: set[Elements] = set()
+    begun: set[Elements] = set()
+    for position, path in enumerate(paths):
+        beginnings = [path.elements[:length] for length in range(1, len(path.elements) + 1)]
+        if path.elements in begun or not whole.isdisjoint(beginnings):
+            return _word_clash("overlap", paths[:position], path)
+        whole.add(path.elements)
+        begun.update(beginnings)
+    return None
+
+
+def _word_clash(how: str, earlier: tuple[Path, ...], second: Path) -> Fault:
+    first = next(path for path in earlier if _clash(path.elements, second.elements) == how)
+    return Fault(
+        f"Two document paths {how} with each other; must remove or rewrite one of these paths; "
+        f"path one: {show_path(first)}, path two: {show_path(second)}"
+    )
 
 
 def _clash(first: Elements, second: Elements) -> str:
@@ -107,10 +114,3 @@ def _clash(first: Elements, second: Elements) -> str:
         if one != other:
             return ""
     return "overlap"
-
-
-def _word_clash(how: str, first: Path, second: Path) -> Fault:
-    return Fault(
-        f"Two document paths {how} with each other; must remove or rewrite one of these paths; "
-        f"path one: {show_path(first)}, path two: {show_path(second)}"
-    )

@@ -9,16 +9,18 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hashrange.server.auth import Authenticate, check_form
-from hashrange.server.server import Server
+from hashrange.server.server import TURNED_AWAY, Server
 from hashrange.server.settings import Settings
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-OTHER_FILES = 64  # that the process has open beside its connections
+SETTLED = 1.0  # seconds after which start-up is over
+OTHER_FILES = TURNED_AWAY + 64  # that the process may have open beside its connections
 
 
 def serve(
@@ -29,8 +31,9 @@ def serve(
     announce: Callable[[Server], None] = lambda server: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
-    allow_files(settings.max_connections + OTHER_FILES)
-    _run(_serve(Server(engine, settings, authenticate), announce))
+    files = allow_files(settings.max_connections + OTHER_FILES)
+    fitting = replace(settings, max_connections=max(1, min(settings.max_connections, files - OTHER_FILES)))
+    _run(_serve(Server(engine, fitting, authenticate), announce))
 
 
 async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
@@ -43,12 +46,17 @@ async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
 
     _on_signals(stop)
     await server.start()
-    # What start-up made stays for good: a full collection need not look at it again.
+    announce(server)
+    settling = asyncio.get_running_loop().call_later(SETTLED, _settle)
+    await asked.wait()
+    settling.cancel()
+    await server.stop()
+
+
+def _settle() -> None:
+    """What start-up made stays for good: let no later collection look at it again."""
     gc.collect()
     gc.freeze()
-    announce(server)
-    await asked.wait()
-    await server.stop()
 
 
 @contextmanager
@@ -113,13 +121,15 @@ def _on_signals(stop: Callable[[], None]) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
-def allow_files(wanted: int) -> None:
-    """Raise the limit of open files to what that many connections need, as far as we may."""
+def allow_files(wanted: int) -> int:
+    """Raise the limit of open files to that many, as far as we may; return how many there may be, up to `wanted`."""
     if sys.platform == "win32":
-        return
+        return wanted
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit

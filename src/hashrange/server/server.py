@@ -6,6 +6,7 @@ Bytes are `connection`'s, requests `dispatcher`'s. Whoever makes a Server owns t
 from __future__ import annotations
 
 import asyncio
+import os
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,12 @@ class Server:
         self._loop = loop = asyncio.get_running_loop()
         settings = self.settings
         self.dispatcher = Dispatcher(
-            self._engine, self._protocol, self._responder, self.metrics, slow=settings.slow, spin=settings.spin
+            self._engine,
+            self._protocol,
+            self._responder,
+            self.metrics,
+            slow=settings.slow,
+            spin=settings.spin if has_several_processors() else 0.0,
         )
         self.now = loop.time()
         self._listener = await loop.create_server(
@@ -147,3 +153,10 @@ class Server:
             report_failure("background work", error)
             delay = AFTER_FAILURE
         self._timers["maintain"] = loop.call_later(delay, self._maintain)
+
+
+def has_several_processors() -> bool:
+    """Tell whether a client can run while the server polls for its next request."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) > 1
+    return (os.cpu_count() or 1) > 1

@@ -330,6 +330,17 @@ def test_numbers_rise_over_a_restart_with_a_clock_set_back(on_disk):
     assert first["dynamodb"]["ApproximateCreationDateTime"] <= second["dynamodb"]["ApproximateCreationDateTime"]
 
 
+def test_numbers_rise_over_a_restart_with_a_clock_set_back_and_an_emptied_log(on_disk):
+    on_disk.create(view="NEW_AND_OLD_IMAGES")
+    on_disk.put(pk="a")
+    on_disk.clock.advance(DAY + 1)
+    on_disk.engine.settle()
+    on_disk.clock.advance(-2 * DAY)
+    on_disk.reopen()
+    on_disk.put(pk="b")
+    assert keys(on_disk.records()) == ["b"]
+
+
 def test_the_streams_of_all_tables_are_listed_page_by_page(local):
     for name in ("tab", "abc", "xyz"):
         local.create(name=name, view="KEYS_ONLY")

@@ -1,4 +1,4 @@
-"""The meaning of conditions and updates, written for the reader and not for speed: what the compiled ones are held against.
+"""The meaning of conditions and updates, written for the reader and not for speed, to hold the compiled ones against.
 
 Values are turned into Python's own: numbers into Fraction, sets into frozenset, maps and lists into tuples.
 """

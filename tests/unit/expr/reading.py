@@ -27,11 +27,8 @@ def members_for(parameter, text, names=None, values=None):
     return members
 
 
-def test_of(text, names=None, values=None):
+def condition_of(text, names=None, values=None):
     return read(PUT, **members_for("ConditionExpression", text, names, values)).condition
-
-
-test_of.__test__ = False
 
 
 def update_of(text, names=None, values=None):

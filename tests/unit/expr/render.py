@@ -25,6 +25,18 @@ def render_path(path):
 
 def render(node):
     match node:
+        case Not():
+            return f"NOT {enclose(node.operand, And | Or)}"
+        case And():
+            return " AND ".join(enclose(operand, And | Or) for operand in node.operands)
+        case Or():
+            return " OR ".join(enclose(operand, Or) for operand in node.operands)
+        case _:
+            return render_clause(node)
+
+
+def render_clause(node):
+    match node:
         case Path():
             return render_path(node)
         case Placeholder():
@@ -37,12 +49,6 @@ def render(node):
             return f"{render(node.operand)} BETWEEN {render(node.low)} AND {render(node.high)}"
         case Membership():
             return f"{render(node.operand)} IN ({', '.join(map(render, node.options))})"
-        case Not():
-            return f"NOT {enclose(node.operand, And | Or)}"
-        case And():
-            return " AND ".join(enclose(operand, And | Or) for operand in node.operands)
-        case Or():
-            return " OR ".join(enclose(operand, Or) for operand in node.operands)
 
 
 def enclose(node, kinds):

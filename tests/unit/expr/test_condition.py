@@ -4,7 +4,7 @@ import pytest
 
 from hashrange.expr.condition import bind_condition
 from hashrange.expr.nodes import And, Call, Comparison, Literal, Path
-from tests.unit.expr.reading import test_of
+from tests.unit.expr.reading import condition_of
 
 BYTES = {"B": "AH+A/w=="}  # 00 7f 80 ff
 ITEM = {
@@ -24,7 +24,7 @@ ITEM = {
 
 def holds(text, item=None, names=None, **values):
     given = {f":{name}": value for name, value in values.items()} or None
-    return test_of(text, names, given)(ITEM if item is None else item)
+    return condition_of(text, names, given)(ITEM if item is None else item)
 
 
 @pytest.mark.parametrize("operator", ["=", "<", "<=", ">", ">="])
@@ -232,7 +232,7 @@ def test_a_name_with_a_dot_is_one_name():
 
 
 def test_a_test_tells_what_it_reads():
-    test = test_of("#a.b = :v AND contains(c, d[0]) OR size(a) > e", {"#a": "x"}, {":v": {"N": "1"}})
+    test = condition_of("#a.b = :v AND contains(c, d[0]) OR size(a) > e", {"#a": "x"}, {":v": {"N": "1"}})
     assert test.attributes == {"x", "c", "d", "a", "e"}
     assert test.document_paths == ("x", "d")
     assert test.run(ITEM) is test(ITEM)

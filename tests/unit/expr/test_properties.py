@@ -1,16 +1,17 @@
-"""What holds for every expression: rendering and parsing undo each other, the compiled form means what the oracle says."""
+"""What holds for every expression: parsing undoes rendering, the compiled form means what the oracle says."""
 
 import json
+from contextlib import suppress
 from copy import deepcopy
 
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from hashrange.core.errors import ServiceError, ValidationException
+from hashrange.core.errors import ValidationException
 from hashrange.expr.condition import compile_condition
 from hashrange.expr.fault import Fault
-from hashrange.expr.operand import check_clause
 from hashrange.expr.nodes import clauses_of
+from hashrange.expr.operand import check_clause
 from hashrange.expr.parser import parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
 from hashrange.expr.request import GET, PUT, QUERY, SCAN, UPDATE, read_expressions
@@ -29,7 +30,7 @@ PARAMETERS = {
     "ProjectionExpression": GET,
 }
 WORDS = ["a", "b.c", "#n", ":v", "size", "contains", "if_not_exists", "AND", "OR", "NOT", "IN", "BETWEEN", "SET", "ADD"]
-SIGNS = ["(", ")", "[", "]", "0", "12", ",", ".", "=", "<>", "<", "+", "-", "!", "#", ":", " ", "\n", "é", "𝒳", '"']
+SIGNS = ["(", ")", "[", "]", "0", "12", ",", ".", "=", "<>", "<", "+", "-", "!", "#", ":", " ", "\n", "é", "😀", '"']
 
 
 @thorough
@@ -137,8 +138,10 @@ def leaves(members):
 @example("UpdateExpression", "SET a=" + "f(" * 2000)
 @example("ProjectionExpression", "a[" * 2000)
 def test_no_text_raises_anything_but_what_the_service_would_answer(parameter, text):
-    request = {parameter: text, "ExpressionAttributeNames": {"#n": "x"}, "ExpressionAttributeValues": {":v": {"N": "1"}}}
-    try:
+    request = {
+        parameter: text,
+        "ExpressionAttributeNames": {"#n": "x"},
+        "ExpressionAttributeValues": {":v": {"N": "1"}},
+    }
+    with suppress(ValidationException):
         read_expressions(request, PARAMETERS[parameter])
-    except ServiceError as refusal:
-        assert refusal.name == "ValidationException"

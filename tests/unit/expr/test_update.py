@@ -154,9 +154,7 @@ def test_indices_are_those_before_the_update():
 
 def test_everything_at_once():
     item = {"a": N(9), "b": {"M": {"a": N(1), "b": N(2), "c": N(3)}}, "c": numbered(1, 3)}
-    text = (
-        "SET b.c=((c[1])+(b.a)),b.a = a,c[1] = a, c[4] = b.a - b.b, c[2] = b.c ADD c[8] :b, c[6] :a DELETE d :b REMOVE e"
-    )
+    text = "SET b.c=((c[1])+(b.a)),b.a=a,c[1]=a,c[4]=b.a-b.b,c[2]=b.c ADD c[8] :b, c[6] :a DELETE d :b REMOVE e"
     assert update(text, item, a=N(2), b={"SS": ["a"]}) == {
         "a": N(9),
         "b": {"M": {"a": N(9), "b": N(2), "c": N(4)}},
@@ -199,7 +197,9 @@ def test_add_counts_from_zero_and_up():
 
 
 def test_add_unites_sets_in_order_and_without_repeats():
-    assert update("ADD s :v", {"s": {"SS": ["b", "d"]}}, v={"SS": ["c", "b", "a"]}) == {"s": {"SS": ["a", "b", "c", "d"]}}
+    assert update("ADD s :v", {"s": {"SS": ["b", "d"]}}, v={"SS": ["c", "b", "a"]}) == {
+        "s": {"SS": ["a", "b", "c", "d"]}
+    }
     assert update("ADD s :v", {"s": {"NS": ["-1", "10"]}}, v={"NS": ["9", "1e1"]}) == {"s": {"NS": ["-1", "9", "10"]}}
     assert update("ADD s :v", {"s": {"BS": ["AA=="]}}, v={"BS": ["/w==", "AAE="]}) == {
         "s": {"BS": ["AA==", "AAE=", "/w=="]}
@@ -237,7 +237,11 @@ def test_an_update_tells_what_it_changes():
     [
         ("SET x = :v", {}, {"x": N(8)}),
         ("SET a.b = :v", {"a": {"M": {"b": N(1)}}}, {"a": {"M": {"b": N(8)}}}),
-        ("SET a.l[1] = :v, n = :v", {"a": {"M": {"l": numbered(2)}}, "n": N(0)}, {"a": {"M": {"l": numbered(8)}}, "n": N(8)}),
+        (
+            "SET a.l[1] = :v, n = :v",
+            {"a": {"M": {"l": numbered(2)}}, "n": N(0)},
+            {"a": {"M": {"l": numbered(8)}}, "n": N(8)},
+        ),
         ("SET a.x = :v", {}, {"a": {"M": {"x": N(8)}}}),
         ("SET a.l[100] = :v", {}, {}),
         ("REMOVE a.l[1], a.l[3]", {"a": {"M": {"l": numbered(2)}}}, {"a": {"M": {"l": numbered(3)}}}),

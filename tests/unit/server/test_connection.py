@@ -1,6 +1,7 @@
 """Connections as clients use them: in pieces, in bulk, in chunks, and one after the other."""
 
 import socket
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -121,7 +122,7 @@ def test_answers_do_not_depend_on_how_the_bytes_are_cut(server, connect, cuts):
     client = connect(server)
     client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     places = [0, *sorted(cuts), len(STREAM)]
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         client.send(STREAM[start:end])
     answers = [client.read() for _ in range(6)]
     assert [answer.status for answer in answers] == [200, 200, 200, 200, 400, 200]

@@ -122,9 +122,9 @@ def test_the_limit_of_open_files_is_raised_as_far_as_allowed():
     wanted = 512
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        allow_files(wanted)
+        assert allow_files(wanted) == wanted
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, before[1])
-        allow_files(10)
+        assert allow_files(10) == 10
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
