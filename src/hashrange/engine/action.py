@@ -131,7 +131,7 @@ def make_updater(table: Table, key_item: Item, expressions: Expressions) -> Outc
         if row is None and update is not None and update.removes_only:
             return None
         before = key_item if row is None else row.item
-        item = dict(before) if update is None else update(before)
+        item = dict(before) if update is None else update(before, fresh=row is None)
         return finish_update(table, before, row.size if row else settle_item(key_item), item)
 
     return updated

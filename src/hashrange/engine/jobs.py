@@ -100,6 +100,8 @@ class Jobs:
         """Do one slice; keep the new state, or forget the job when it is done."""
         execute = self._engine.store.execute
         done = KINDS[job.kind](self._engine, job)
+        if self._pending.get(job.id) is not job:  # dropped by its own work; the number may be another's by now
+            return True
         if done:
             self._pending.pop(job.id, None)
             execute("DELETE FROM job WHERE id = ?", (job.id,))

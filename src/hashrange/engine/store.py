@@ -142,13 +142,12 @@ class Store:
         """Return a page of the rows in such a file: id, key, size (None where it is to be measured), item."""
         assert self.directory is not None
         path = self.directory / BACKUPS / name
-        with translated(path.parent):
-            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-            try:
-                query = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
+        query = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
+        try:
+            with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
                 return take_page(connection.execute(query, (after, limit)))
-            finally:
-                connection.close()
+        except apsw.Error as failure:
+            raise CorruptFile(f"{path} is not a complete copy of a table, or is damaged ({failure}).") from failure
 
     def has_copy(self, name: str) -> bool:
         """Tell whether such a file is there and complete."""

@@ -29,11 +29,8 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     table = engine.catalog.find(request["TableName"])
     index = find_index(table, request)
     codec = index.codec if index else table.codec
-    condition = expressions.key_condition
-    if condition is None:
-        text = "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
-        raise ValidationException(text)
-    hashes, clauses = check_key_condition(condition, _pairs(codec.hashes), _pairs(codec.ranges))
+    assert expressions.key_condition is not None  # without one, the expressions were refused
+    hashes, clauses = check_key_condition(expressions.key_condition, _pairs(codec.hashes), _pairs(codec.ranges))
     source = Source(table, index, forward=request.get("ScanIndexForward", True))
     source.low, source.high = key_range(codec, hashes, clauses)
     if start is not None:

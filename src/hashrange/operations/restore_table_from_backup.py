@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @operation(writes=True)
 def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
-    arn = request["BackupArn"]
+    arn, now = request["BackupArn"], engine.now()
     backup = vault.find_backup(engine, arn)
     if arn != backup.arn and "SSESpecificationOverride" not in request:
         raise ValidationException(OTHER_REGION)
     table = restore_backup(engine, backup, request)
-    return orjson.dumps({"TableDescription": describe_table(table, answer_time(engine.now()))})
+    return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})

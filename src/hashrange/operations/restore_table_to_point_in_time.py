@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
     check_time_members(request)
-    source = find_source(engine, request)
-    moment = choose_moment(source, request.get("RestoreDateTime"), engine.now())
+    source, now = find_source(engine, request), engine.now()
+    moment = choose_moment(source, request.get("RestoreDateTime"), now)
     table = restore_moment(engine, source, moment, request)
-    return orjson.dumps({"TableDescription": describe_table(table, answer_time(engine.now()))})
+    return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})

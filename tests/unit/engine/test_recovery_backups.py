@@ -373,7 +373,7 @@ def test_a_damaged_backup_is_told_of_before_anything_is_made(on_disk):
     arn = back_up(on_disk)
     path = damage(on_disk, 0)
     answer = on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
-    assert answer.startswith(f"InternalServerError: Backup {arn} cannot be read. {path.parent}")
+    assert answer.startswith(f"InternalServerError: Backup {arn} cannot be read. {path} is not a complete copy")
     assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
 
 
@@ -403,6 +403,9 @@ def test_a_restore_that_meets_damage_in_its_own_copy_leaves_nothing(on_disk, mon
     on_disk.engine.settle()
     assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
     assert list((on_disk.directory / "backups").iterdir()) == []
+    assert on_disk.engine.store.execute("SELECT name FROM sqlite_schema WHERE name GLOB 't[0-9]'").fetchall() == [
+        ("t1",)
+    ]
 
 
 def test_a_backup_that_cannot_be_written_is_not_there(on_disk):
