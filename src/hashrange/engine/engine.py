@@ -193,6 +193,9 @@ class Engine:
             self.dirty = False
         except SqliteFailure as failure:
             self._void(self.store.translate(failure))
+        except BaseException:  # an interrupt: nobody in the group may take it for committed
+            self._void(StorageError("The commit broke off; nothing was written."))
+            raise
         return self._group.failure
 
     def call(self, name: str, request: Wire) -> bytes:
