@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ class Job:
 
 Slice = Callable[["Engine", Job], bool]
 KINDS: dict[str, Slice] = {}
+# Where the kinds that are not at the end of this file are declared; imported when there is such a job.
+HOMES = {"restore": "hashrange.engine.restore", "unfill": "hashrange.engine.bulk"}
 
 
 def slice_of(kind: str) -> Callable[[Slice], Slice]:
@@ -51,6 +54,13 @@ def slice_of(kind: str) -> Callable[[Slice], Slice]:
         return function
 
     return declare
+
+
+def find_slice(kind: str) -> Slice:
+    """Return what does a slice of such jobs."""
+    if kind not in KINDS:
+        import_module(HOMES[kind])
+    return KINDS[kind]
 
 
 class Jobs:
@@ -99,7 +109,7 @@ class Jobs:
     def _advance(self, job: Job) -> bool:
         """Do one slice; keep the new state, or forget the job when it is done."""
         execute = self._engine.store.execute
-        done = KINDS[job.kind](self._engine, job)
+        done = find_slice(job.kind)(self._engine, job)
         if self._pending.get(job.id) is not job:  # dropped by its own work; the number may be another's by now
             return True
         if done:

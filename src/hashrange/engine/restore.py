@@ -21,7 +21,6 @@ from hashrange.core.errors import (
 from hashrange.engine import capture, streams, vault, write
 from hashrange.engine.backup import CREATING, Backup
 from hashrange.engine.jobs import Job, slice_of, table_numbered
-from hashrange.engine.overrides import make_restored
 from hashrange.engine.table import Table, measure
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) ->
 
 
 def _define(engine: Engine, source: Wire, request: Wire) -> Wire:
+    from hashrange.engine.overrides import make_restored  # the rules of definitions: not needed to start
+
     settings = engine.settings
     return make_restored(source, request, engine.now(), settings.region, settings.account)
 

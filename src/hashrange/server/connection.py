@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
             if self._url:
                 self._note_partial()
         if self._out and not (self._backlog or self._ended):
-            self._flush()
+            self._server.dispatcher.flush_soon(self)
         else:
             self._work_off()
 
@@ -217,7 +217,8 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def close(self) -> None:
-        """Hang up; answers that were written still go out."""
+        """Hang up; answers that are ready still go out."""
+        self.flush()
         if self._transport is not None:
             self._transport.close()
 
@@ -298,19 +299,20 @@ class Connection(asyncio.Protocol):
         if self._working:
             return
         self._working = True
-        self._flush()
+        self.flush()
         while self._backlog and not (self._paused or self._unsent > HIGH_WATER):
             item = self._backlog.popleft()
             if isinstance(item, Request):
                 self._server.dispatcher.handle(self, item)
             else:
                 self._server.dispatcher.refuse(self, item)
-            self._flush()
+            self.flush()
         self._working = False
         if self._ended or self._backlog or not self._reading:
             self._steer()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the answers that are ready."""
         out, transport = self._out, self._transport
         if not out or transport is None:
             out.clear()

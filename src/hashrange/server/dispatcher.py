@@ -52,6 +52,7 @@ class Dispatcher:
         self._noteworthy = -1.0 if log.isEnabledFor(logging.DEBUG) else slow
         self._spin = spin
         self._held: list[Exchange] = []
+        self._outgoing: list[Connection] = []  # with answers to write when the tick is over
         self._armed = False  # a turn is scheduled
         self._last = 0.0  # when the last request came
         self._brought = 0  # requests since the last turn
@@ -61,9 +62,7 @@ class Dispatcher:
         """Answer a request: now, or when the group it falls into has been committed."""
         self._last = started = perf_counter()
         self._brought += 1
-        if not self._armed:
-            self._armed = True
-            self._loop.call_soon(self._turn)
+        self._arm()
         headers = request.headers
         connected = b"close" if not request.keep_alive else b"keep-alive" if b"connection" in headers else None
         form = shape_response(
@@ -103,6 +102,20 @@ class Dispatcher:
         else:
             self._send(connection, form, reply.status, reply.body, self._metrics.other, 0.0)
 
+    def flush_soon(self, connection: Connection) -> None:
+        """Write a connection's answers when the tick is over.
+
+        Writes in a row wake the clients' machine once; a write after every request woke it each time, and cost a third
+        of all time at 16 connections.
+        """
+        self._outgoing.append(connection)
+        self._arm()
+
+    def _arm(self) -> None:
+        if not self._armed:
+            self._armed = True
+            self._loop.call_soon(self._turn)
+
     def _turn(self) -> None:
         """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes.
 
@@ -111,6 +124,10 @@ class Dispatcher:
         alone, self._brought = self._brought <= 1, 0
         if self.open:
             self.commit()
+        if self._outgoing:
+            ready, self._outgoing = self._outgoing, []
+            for connection in ready:
+                connection.flush()
         if self.open or (alone and perf_counter() - self._last < self._spin):  # open again: room for waiting requests
             self._loop.call_soon(self._turn)
         else:
