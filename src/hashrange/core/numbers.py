@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
+from functools import lru_cache
 
 NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?", re.ASCII)
 is_canonical = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?").fullmatch
@@ -44,6 +45,18 @@ def normalize(text: str) -> str:
         if is_canonical(text) and text != "-0":
             return text
     return _normalize(text)
+
+
+def is_plain(digits: str) -> bool:
+    """Tell whether a text of digits is canonical as it is."""
+    return len(digits) <= DIGITS and digits[0] != "0" and digits.isascii()
+
+
+@lru_cache(maxsize=8192)
+def measure(text: str) -> tuple[str, int]:
+    """Return the canonical text of a number and its size; kept, because prices and counts come again and again."""
+    canonical = normalize(text)
+    return canonical, size(canonical)
 
 
 def _normalize(text: str) -> str:

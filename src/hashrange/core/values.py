@@ -98,10 +98,17 @@ def _settle_members(members: Item, depth: int) -> int:
     total = 0
     for name, value in members.items():
         total += len(name) if name.isascii() else len(name.encode())
-        # Strings, the most common values, are settled here to save the call.
-        content = value.get("S") if type(value) is dict and len(value) == 1 and depth <= DEEPEST else None
-        if type(content) is str:
+        if type(value) is not dict or len(value) != 1 or depth > DEEPEST:
+            total += settle(value, depth)  # which says what is wrong
+            continue
+        for tag in value:  # noqa: B007 - the only one; quicker than next(iter(value))
+            break
+        content = value[tag]
+        # Strings and plain whole numbers, the most common values, are settled here to save the calls.
+        if tag == "S" and type(content) is str:
             total += len(content) if content.isascii() else len(content.encode())
+        elif tag == "N" and type(content) is str and content.isdigit() and numbers.is_plain(content):
+            total += 1 + (len(content.rstrip("0")) + 1) // 2
         else:
             total += settle(value, depth)
     return total
@@ -113,7 +120,7 @@ def settle(value: Value, depth: int) -> int:
         raise WrongWireType
     if len(value) != 1:
         _refuse_count(value)
-    for tag in value:
+    for tag in value:  # noqa: B007 - as above
         break
     content = value[tag]
     if depth > DEEPEST:
@@ -164,10 +171,15 @@ def _exponent(text: str) -> int:
 
 
 def _settle_number(value: Value, content: Any, _depth: int) -> int:
-    text = _normalize(content)
-    if text is not content:
+    if type(content) is not str:
+        raise WrongWireType
+    try:
+        text, size = numbers.measure(content)
+    except numbers.NotStorable as refusal:
+        raise _word_number(refusal) from None
+    if text != content:
         value["N"] = text
-    return numbers.size(text)
+    return size
 
 
 def _settle_binary(_value: Value, content: Any, _depth: int) -> int:
