@@ -33,8 +33,9 @@ def load(
         Path | None, typer.Option("--create", help="Make the table first, from this CreateTable JSON.", exists=True)
     ] = None,
     region: Annotated[
-        str, typer.Option("--region", help="Region named in ARNs.", envvar="HASHRANGE_REGION")
-    ] = "eu-west-2",
+        str,
+        typer.Option("--region", help="Region named in ARNs, for a new directory.", envvar="HASHRANGE_REGION"),
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Load items from files into a table."""
@@ -53,7 +54,7 @@ def load(
     except HashrangeError as error:
         typer.secho(f"Error: {error}", fg="red", err=True)
         raise typer.Exit(CANNOT_LOAD) from error
-    typer.echo(f"{count:,} items loaded into {table}")
+    typer.echo(f"{count:,} {'item' if count == 1 else 'items'} loaded into {table}")
 
 
 def _create(engine: Engine, definition: Path, table: str) -> None:
@@ -65,6 +66,8 @@ def _create(engine: Engine, definition: Path, table: str) -> None:
         request = orjson.loads(definition.read_bytes())
     except orjson.JSONDecodeError as error:
         raise BadLine(f"{definition} is not JSON: {error}") from None
+    if not isinstance(request, dict):
+        raise BadLine(f"{definition} is not a CreateTable request: expected a JSON object")
     engine.call("CreateTable", {**request, "TableName": table})
 
 
@@ -95,5 +98,6 @@ def _load(engine: Engine, table: Table, files: list[Path], *, quiet: bool) -> in
         try:
             return load_items(engine, table, lines, show)
         except HashrangeError as error:
-            kept = "nothing was loaded" if table.item_count == 0 else f"the {loaded:,} items before it were loaded"
+            left = engine.catalog.locate(table.name).item_count
+            kept = f"the first {loaded:,} items were loaded" if left and loaded else "nothing was loaded"
             raise BadLine(f"{lines.where}: {error} ({kept})") from error

@@ -71,7 +71,7 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     data: Annotated[Path | None, option("data", "Directory for the data; made if need be.")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory (the default).")] = False,
     fsync: Annotated[bool, option("fsync", "Let acknowledged writes survive power loss.")] = False,
-    region: Annotated[str, option("region", "Region named in ARNs.")] = "eu-west-2",
+    region: Annotated[str, option("region", "Region named in ARNs, for a new directory (eu-west-2).")] = "",
     access_key: Annotated[str | None, option("access-key", "Verify signatures: the key id to accept.")] = None,
     secret_key: Annotated[str | None, option("secret-key", "The secret that belongs to it.")] = None,
     credentials_file: Annotated[
@@ -143,6 +143,7 @@ def welcome(server: Server, choices: Choices) -> None:
     """Tell where the server is and how to use it."""
     from hashrange import __version__
 
+    region = server.region
     if not (server.is_private or choices.credentials):
         typer.echo(
             f"warning: whoever can reach {server.url} can read and change the data. --access-key and --secret-key "
@@ -155,7 +156,8 @@ def welcome(server: Server, choices: Choices) -> None:
         f"  endpoint  {server.url}\n"
         f"  data      {kept}\n"
         f"  access    {choices.access}\n\n"
-        f"  try it    aws dynamodb list-tables --endpoint-url {server.url} --region {choices.region}\n"
+        f"  try it    AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local AWS_DEFAULT_REGION={region} \\\n"
+        f"            aws dynamodb list-tables --endpoint-url {server.url}\n"
         f"  stop it   Ctrl-C\n"
     )
 

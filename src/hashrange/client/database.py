@@ -22,8 +22,6 @@ from hashrange.core.values import encode_binary
 from hashrange.engine.engine import Engine, Settings, open_engine
 from hashrange.operations import OPERATIONS
 
-REGION = "eu-west-2"
-
 
 def _snake_case(operation: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
@@ -33,7 +31,7 @@ METHODS = {_snake_case(operation): operation for operation in OPERATIONS}
 
 
 def open_database(
-    path: str | Path | None = None, *, fsync: bool = False, clock: Clock | None = None, region: str = REGION
+    path: str | Path | None = None, *, fsync: bool = False, clock: Clock | None = None, region: str = ""
 ) -> Database:
     """Open the database in that directory, making it if need be; `None` or ":memory:" keeps everything in memory."""
     data = None if path is None or path == ":memory:" else Path(path)

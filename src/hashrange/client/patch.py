@@ -19,7 +19,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from hashrange.client.answer import TARGETS, answer, find_target
-from hashrange.client.database import REGION, Database, open_database
+from hashrange.client.database import Database, open_database
 from hashrange.client.sdk import InProcessSession
 from hashrange.core.clock import Clock
 
@@ -147,7 +147,7 @@ _WRAPPERS = (
 
 
 def _region_of_environment() -> str:
-    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
 
 
 class _Doors:

@@ -19,6 +19,8 @@ Value = dict[str, Any]
 Item = dict[str, Value]
 
 DEEPEST = 32
+LONGEST_NAME = 65_535
+NAME_TOO_LONG = f"Attribute name is too large, must be less than {LONGEST_NAME + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
 P1 = "One or more parameter values were invalid: "
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
@@ -111,7 +113,14 @@ def _settle_members(members: Item, depth: int) -> int:
             total += 1 + (len(content.rstrip("0")) + 1) // 2
         else:
             total += settle(value, depth)
+    if total > LONGEST_NAME:
+        _check_names(members)
     return total
+
+
+def _check_names(members: Item) -> None:
+    if any(utf8_length(name) > LONGEST_NAME for name in members):
+        raise InvalidValue(NAME_TOO_LONG, enveloped=False)
 
 
 def settle(value: Value, depth: int) -> int:
@@ -167,7 +176,8 @@ def _word_number(refusal: numbers.NotStorable) -> InvalidValue:
 
 
 def _exponent(text: str) -> int:
-    return int(text.lower().rpartition("e")[2] or "0")
+    _, written, power = text.lower().rpartition("e")
+    return int(power) if written else 0
 
 
 def _settle_number(value: Value, content: Any, _depth: int) -> int:

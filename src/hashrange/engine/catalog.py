@@ -64,14 +64,15 @@ class Catalog:
         self._dirty.add(table)
 
     def write_counts(self) -> None:
-        """Write the counters that changed since the last commit."""
-        execute = self._engine.store.execute
+        """Write the counters that changed since they were last written."""
         for table in self._dirty:
-            indexes = {index.name: (index.item_count, index.size_bytes) for index in table.indexes}
-            execute(
-                "INSERT OR REPLACE INTO counts (n, items, bytes, indexes) VALUES (?, ?, ?, ?)",
-                (table.n, table.item_count, table.size_bytes, orjson.dumps(indexes)),
-            )
+            counts = table.counts
+            if counts != table.counts_written:
+                self._engine.store.run(
+                    "INSERT OR REPLACE INTO counts (n, items, bytes, indexes) VALUES (?, ?, ?, ?)",
+                    (table.n, table.item_count, table.size_bytes, orjson.dumps(counts[2])),
+                )
+                table.counts_written = counts
         self._dirty.clear()
 
     def recount(self, table: Table) -> None:

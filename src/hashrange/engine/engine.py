@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,13 +32,14 @@ from hashrange.engine.store import SqliteFailure, Store
 
 Wire = dict[str, Any]
 T = TypeVar("T")
+DEFAULT_REGION = "eu-west-2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What an engine is told when it is opened."""
 
-    region: str = "eu-west-2"
+    region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
     account: str = "123456789012"
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
@@ -67,7 +68,7 @@ class Engine:
         self.store = store
         self.operations = operations
         self.clock: Clock = clock or SystemClock()
-        self.settings = settings or Settings()
+        self.settings = settle_region(store, settings or Settings())
         self.written = 0  # rows written since opening; tells whether a failed operation left something behind
         self.dirty = False  # there is an open transaction
         self._lock = threading.Lock()
@@ -266,6 +267,22 @@ class Engine:
         with self._lock:
             self.jobs.stop()
             self.store.close()
+
+
+def settle_region(store: Store, settings: Settings) -> Settings:
+    """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
+    kept = store.run("SELECT value FROM meta WHERE key = 'region'").get
+    if kept is None:
+        kept = settings.region or DEFAULT_REGION
+        with contextlib.suppress(SqliteFailure):  # a full disk must not keep anyone from reading
+            store.run("INSERT INTO meta (key, value) VALUES ('region', ?)", (kept,))
+    if settings.region not in ("", kept):
+        message = (
+            f"{store.directory} was made for the region {kept}, and the ARNs in it say so. Open it with that region "
+            f"(or with none), or choose another directory for {settings.region}."
+        )
+        raise StorageError(message)
+    return replace(settings, region=kept)
 
 
 def open_engine(

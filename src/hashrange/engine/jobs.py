@@ -261,7 +261,7 @@ def _backfill(engine: Engine, job: Job) -> bool:
             index.item_count += 1
             index.size_bytes += index.measure(item, size)
     engine.catalog.touch(table)
-    if rows:
+    if len(rows) == ROWS_PER_SLICE:
         return False
     del index.definition["backfill"]
     engine.catalog.save(table)
@@ -279,10 +279,11 @@ def _fill_expiry(engine: Engine, job: Job) -> bool:
         expires = table.expiry_of(orjson.loads(body)) if table.expires_by else None
         if expires != present:
             engine.store.execute(f"UPDATE t{job.n} SET x = ? WHERE id = ?", (expires, identity))
-    return not rows
+    return len(rows) < ROWS_PER_SLICE
 
 
 def _rows_after(engine: Engine, job: Job, column: str) -> list[tuple[Any, ...]]:
+    """Return the next rows; when they are fewer than a slice, all that comes later is complete from the start."""
     rows: list[tuple[Any, ...]] = engine.store.execute(
         f"SELECT id, size, item{column} FROM t{job.n} WHERE id > ? ORDER BY id LIMIT {ROWS_PER_SLICE}",
         (job.state["last"],),

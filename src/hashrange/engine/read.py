@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
+MOST_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
 SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
 Rows = Iterable[tuple[int, bytes]]
 
@@ -70,13 +71,13 @@ def read_page(engine: Engine, source: Source) -> Page:
 
 
 def _open(engine: Engine, source: Source) -> Rows:
-    sql, index = source.table.sql, source.index
+    sql, index, limit = source.table.sql, source.index, min(source.limit, MOST_ROWS)
     if index is None:
         text = sql.page[source.forward]
-        rows = engine.store.execute(text, (source.low, source.high, source.limit))
+        rows = engine.store.execute(text, (source.low, source.high, limit))
     else:
         text = sql.slot_pages[index.slot, source.forward, source.start is not None]
-        rows = engine.store.execute(text, (source.low, source.high, *(source.start or ()), source.limit))
+        rows = engine.store.execute(text, (source.low, source.high, *(source.start or ()), limit))
     return rows.fetchall() if 0 < source.limit <= SMALL_PAGE else rows  # type: ignore[no-any-return]
 
 

@@ -137,7 +137,7 @@ def choose_moment(table: Table, seconds: float | None, now: int) -> int:
     window = find_window(table, now)
     if window is None:
         raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
-    moment = window.latest if seconds is None else round(seconds * 1000)
+    moment = window.latest if seconds is None else round(min(max(seconds, 0), END_OF_TIME) * 1000)
     if not window.earliest <= moment <= window.latest:
         raise InvalidRestoreTimeException(
             f"RestoreDateTime '{show_moment(moment)}' must be within EarliestRestorableDateTime "

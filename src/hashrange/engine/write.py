@@ -70,7 +70,7 @@ class Change:
 
 def load(engine: Engine, table: Table, key: bytes) -> Row | None:
     """Return the stored row of a key."""
-    found = engine.store.execute(table.sql.select, (key,)).fetchone()
+    found = engine.store.run(table.sql.select, (key,)).get
     return None if found is None else Row(found[0], found[1], found[2], found[3:])
 
 
@@ -115,7 +115,7 @@ def apply(engine: Engine, table: Table, key: bytes, old: Row | None, new: Image 
 
 def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) -> None:
     engine.written += 1
-    engine.store.execute(table.sql.insert, (key, new.size, new.body, *new.columns))
+    engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns))
     _count(engine, table, None, new)
     if table.logged:
         _log(engine, table, key, None, new.body, actor)
@@ -131,7 +131,7 @@ def _replace(engine: Engine, table: Table, key: bytes, old: Row, new: Image, act
             if value != old.columns[at]:
                 changed |= 1 << at
                 values.append(value)
-    engine.store.execute(table.sql.update(changed), (*values, old.id))
+    engine.store.run(table.sql.update(changed), (*values, old.id))
     _count(engine, table, old, new)
     if table.logged:
         _log(engine, table, key, old.body, new.body, actor)
@@ -139,14 +139,14 @@ def _replace(engine: Engine, table: Table, key: bytes, old: Row, new: Image, act
 
 def _remove(engine: Engine, table: Table, key: bytes, old: Row, actor: int) -> None:
     engine.written += 1
-    engine.store.execute(table.sql.delete, (old.id,))
+    engine.store.run(table.sql.delete, (old.id,))
     _count(engine, table, old, None)
     if table.logged:
         _log(engine, table, key, old.body, None, actor)
 
 
 def _log(engine: Engine, table: Table, key: bytes, old: bytes | None, new: bytes | None, actor: int) -> None:
-    engine.store.execute(table.sql.log, (engine.next_sequence(), engine.now(), key, old, new, actor))
+    engine.store.run(table.sql.log, (engine.next_sequence(), engine.now(), key, old, new, actor))
 
 
 def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> None:

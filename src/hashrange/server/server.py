@@ -81,6 +81,11 @@ class Server:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
+    def region(self) -> str:
+        """The region that its ARNs name."""
+        return self._engine.settings.region
+
+    @property
     def is_private(self) -> bool:
         """Tell whether only this machine can reach it."""
         assert self._listener is not None

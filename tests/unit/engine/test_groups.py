@@ -318,24 +318,24 @@ def test_an_interrupt_while_waiting_leaves_nobody_waiting_for_ever(db):
         raise Interrupt
 
     engine, held = db.engine, threading.Event()
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGUSR1, interrupt)
 
     def hold():
         engine.begin()
         held.set()
         wait_for_waiting(engine, 1)
-        signal.raise_signal(signal.SIGALRM)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
         time.sleep(0.05)
         engine.end()
 
-    holder = threading.Thread(target=hold)
+    holder = threading.Thread(target=hold, daemon=True)
     holder.start()
     held.wait()
     try:
         with pytest.raises(Interrupt):
             engine.call(*put_request("interrupted"))
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGUSR1, before)
     holder.join(20)
     assert not engine._waiting
     put(db, "next")

@@ -1,0 +1,163 @@
+"""`hashrange load` as its users call it: what it says, what it returns, and what is in the table afterwards."""
+
+import gzip
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from hashrange.cli import app
+from hashrange.engine import bulk
+from hashrange.engine.engine import open_engine
+from hashrange.operations import OPERATIONS
+from tests.conformance.table import define
+from tests.conformance.wire import item
+
+FAILED = 2
+
+
+class Cli:
+    """The command line on a data directory of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.data = folder / "data"
+
+    def load(self, *arguments, table="tab"):
+        """Run `hashrange load`; return its exit code and all it said, in one line."""
+        command = ["load", *map(str, arguments), "--table", table, "--data", str(self.data)]
+        outcome = CliRunner().invoke(app, command, env={"COLUMNS": "500"})
+        assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
+        return outcome.exit_code, " ".join(outcome.output.split())
+
+    def write(self, items, name="items.jsonl"):
+        text = b"".join(orjson.dumps(each) + b"\n" for each in items)
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        return path
+
+    def call(self, operation, **request):
+        engine = open_engine(self.data, OPERATIONS)
+        try:
+            return orjson.loads(engine.call(operation, request))
+        finally:
+            engine.close()
+
+    def count(self):
+        """How many items there are, by counting and by the counter, which agree."""
+        counted = self.call("Scan", TableName="tab", Select="COUNT")["Count"]
+        assert self.call("DescribeTable", TableName="tab")["Table"]["ItemCount"] == counted
+        return counted
+
+
+@pytest.fixture
+def cli(tmp_path):
+    made = Cli(tmp_path)
+    made.call("CreateTable", **define("pk:S", name="tab"))
+    return made
+
+
+def numbered(many, start=0):
+    return [item(pk=f"k{number}", n=number) for number in range(start, start + many)]
+
+
+def test_items_are_loaded_and_counted(cli):
+    assert cli.load(cli.write(numbered(1_500))) == (0, "1,500 items loaded into tab")
+    assert cli.count() == 1_500
+    assert cli.call("GetItem", TableName="tab", Key=item(pk="k7"))["Item"] == item(pk="k7", n=7)
+
+
+def test_several_files_and_an_export_are_loaded_in_one_go(cli):
+    cli.write([{"Item": each} for each in numbered(10)], "export/data/part.json.gz")
+    cli.write([{"ignored": True}], "export/manifest-summary.json")
+    plain = cli.write(numbered(10, start=5))
+    assert cli.load(cli.folder / "export", plain) == (0, "20 items loaded into tab")
+    assert cli.count() == 15
+
+
+def test_loading_into_a_table_with_items_replaces_and_adds(cli):
+    cli.load(cli.write(numbered(10)))
+    changed = [item(pk="k1", n=100), item(pk="new", n=1)]
+    assert cli.load(cli.write(changed)) == (0, "2 items loaded into tab")
+    assert cli.count() == 11
+    assert cli.call("GetItem", TableName="tab", Key=item(pk="k1"))["Item"] == item(pk="k1", n=100)
+
+
+def test_a_table_can_be_made_on_the_way(cli):
+    definition = cli.folder / "music.json"
+    definition.write_bytes(orjson.dumps(define("pk:S", name="name of another", gsi={"by-n": "n:N"})))
+    said = cli.load(cli.write(numbered(20)), "--create", definition, table="music")
+    assert said == (0, "20 items loaded into music")
+    described = cli.call("DescribeTable", TableName="music")["Table"]
+    assert (described["ItemCount"], described["GlobalSecondaryIndexes"][0]["ItemCount"]) == (20, 20)
+
+
+def test_a_table_that_is_there_already_is_not_made_again(cli):
+    definition = cli.folder / "tab.json"
+    definition.write_bytes(orjson.dumps(define("pk:S", name="tab")))
+    code, said = cli.load(cli.write(numbered(1)), "--create", definition)
+    assert (code, said) == (FAILED, "Error: Table already exists: tab")
+
+
+@pytest.mark.parametrize("text", [b"{", b"[]", b'"tab"'])
+def test_a_definition_that_is_none_is_told(cli, text):
+    definition = cli.folder / "tab.json"
+    definition.write_bytes(text)
+    code, said = cli.load(cli.write(numbered(1)), "--create", definition, table="new")
+    assert code == FAILED
+    assert str(definition) in said
+
+
+def test_a_bad_line_is_named_and_nothing_is_loaded_into_an_empty_table(cli):
+    path = cli.write([*numbered(4), {"no": {"S": "key"}}, *numbered(4, start=4)])
+    code, said = cli.load(path)
+    assert code == FAILED
+    assert said.startswith(f"Error: {path}, line 5: One or more parameter values were invalid: Missing the key pk")
+    assert said.endswith("(nothing was loaded)")
+    assert cli.count() == 0
+
+
+def test_a_bad_line_is_named_and_a_table_with_items_has_the_batches_before_it(cli, monkeypatch):
+    monkeypatch.setattr(bulk, "BATCH", 10)
+    cli.load(cli.write(numbered(3)))
+    path = cli.write(numbered(25, start=3), "more.jsonl")
+    path.write_bytes(path.read_bytes() + b"not json\n")
+    code, said = cli.load(path)
+    assert code == FAILED
+    assert said.startswith(f"Error: {path}, line 26: not JSON: ")
+    assert said.endswith("(the first 20 items were loaded)")
+    assert cli.count() == 23
+
+
+def test_an_unknown_table_is_told(cli):
+    code, said = cli.load(cli.write(numbered(1)), table="nowhere")
+    assert (code, said) == (FAILED, "Error: Requested resource not found: Table: nowhere not found")
+
+
+def test_a_directory_in_use_is_told(cli):
+    engine = open_engine(cli.data, OPERATIONS)
+    try:
+        code, said = cli.load(cli.write(numbered(1)))
+    finally:
+        engine.close()
+    assert code == FAILED
+    assert "is in use by process" in said
+    assert "choose another directory" in said
+
+
+def test_a_file_that_is_not_there_is_told(cli):
+    code, said = cli.load(cli.folder / "missing.jsonl")
+    assert code == FAILED
+    assert "does not exist" in said
+
+
+def test_a_directory_without_files_is_told(cli):
+    (cli.folder / "empty").mkdir()
+    code, said = cli.load(cli.folder / "empty")
+    assert code == FAILED
+    assert "has no files to load" in said
+
+
+def test_progress_can_be_left_out(cli):
+    assert cli.load(cli.write(numbered(3)), "--quiet") == (0, "3 items loaded into tab")
