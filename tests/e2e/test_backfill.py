@@ -20,7 +20,10 @@ ITEMS = 20_000
 INDEX = ("g:S / n:N", ["x"])
 CREATE = {
     "TableName": "tab",
-    "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "g", "AttributeType": "S"},
+        {"AttributeName": "n", "AttributeType": "N"},
+    ],
     "GlobalSecondaryIndexUpdates": [{"Create": define_index("late", INDEX)}],
 }
 

@@ -72,14 +72,10 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize(("operation", "request_", "member", "text"), EXPRESSIONS.values(), ids=EXPRESSIONS)
-@pytest.mark.parametrize("sides", ["((", "(", ")", "()"])
+@pytest.mark.parametrize(("opening", "closing"), [("(", ""), ("", ")"), ("(", ")")], ids=["open", "close", "both"])
 @pytest.mark.parametrize("many", [MANY, 1_500])
-def test_parentheses_without_number_are_refused(client, operation, request_, member, text, sides, many):
-    opening = "(" * many if sides[0] == "(" else ""
-    closing = ")" * many if sides != "(" else ""
-    if sides == "((":
-        closing = ""
-    request = {"TableName": "things", **request_, member: text.format(opening, closing)}
+def test_parentheses_without_number_are_refused(client, operation, request_, member, text, opening, closing, many):
+    request = {"TableName": "things", **request_, member: text.format(opening * many, closing * many)}
     if ":v" in text:
         request["ExpressionAttributeValues"] = {":v": {"S": "a"}}
     answer = client.ask(build(operation, request))
@@ -93,7 +89,9 @@ def test_long_chains_in_an_expression_are_evaluated_or_refused(client, text):
     assert answer.status == 200 or refusal(answer) == "ValidationException"
 
 
-@pytest.mark.parametrize("statement", ["SELECT * FROM things WHERE " + "(" * 8_000, "SELECT " + "((" * 4_000, "<<" * 4_000])
+@pytest.mark.parametrize(
+    "statement", ["SELECT * FROM things WHERE " + "(" * 8_000, "SELECT " + "((" * 4_000, "<<" * 4_000]
+)
 def test_nested_statements_are_refused(client, statement):
     assert refusal(client.ask(build("ExecuteStatement", {"Statement": statement}))) == "ValidationException"
 
@@ -117,7 +115,9 @@ def test_what_is_not_utf_8_is_refused(client, body):
 
 
 @pytest.mark.parametrize("escape", ["\\ud800", "\\udc00", "\\ud800x", "\\udc00\\ud800"])
-@pytest.mark.parametrize("place", ['"x":{{"S":"{}"}}', '"x{}":{{"S":"a"}}', '"x":{{"SS":["{}"]}}', '"x":{{"M":{{"{}":{{"S":"a"}}}}}}'])
+@pytest.mark.parametrize(
+    "place", ['"x":{{"S":"{}"}}', '"x{}":{{"S":"a"}}', '"x":{{"SS":["{}"]}}', '"x":{{"M":{{"{}":{{"S":"a"}}}}}}']
+)
 def test_half_of_a_surrogate_pair_is_refused(client, escape, place):
     assert refusal(put_raw(client, place.format(escape))) == "SerializationException"
 
@@ -128,18 +128,23 @@ def test_a_whole_surrogate_pair_is_a_character(client):
 
 
 def test_of_repeated_members_the_last_counts(client):
-    body = b'{"TableName":"nowhere","TableName":"things","Item":{"pk":{"S":"first"},"pk":{"S":"twice"},"x":{"S":"a","S":"b"}}}'
+    item = b'{"pk":{"S":"first"},"pk":{"S":"twice"},"x":{"S":"a","S":"b"}}'
+    body = b'{"TableName":"nowhere","TableName":"things","Item":' + item + b"}"
     assert client.ask(build("PutItem", body=body)).status == 200
     assert client.ask(get("twice")).json["Item"] == {"pk": {"S": "twice"}, "x": {"S": "b"}}
     assert client.ask(get("first")).json == {}
 
 
-@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e", "01", "+1", "0x1", "'a'", "undefined", "nan"])
+@pytest.mark.parametrize(
+    "literal", ["NaN", "Infinity", "-Infinity", "1e", "01", "+1", "0x1", "'a'", "undefined", "nan"]
+)
 def test_what_json_does_not_have_is_refused(client, literal):
     assert refusal(put_raw(client, f'"x":{{"N":{literal}}}')) == "SerializationException"
 
 
-@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e", "0x1", "", " 1", "1 ", "١", "1_000", "1e999999999"])
+@pytest.mark.parametrize(
+    "text", ["NaN", "Infinity", "-Infinity", "1e", "0x1", "", " 1", "1 ", "\u0661", "1_000", "1e999999999"]
+)
 def test_what_is_no_number_is_refused(client, text):
     assert refusal(put_item(client, x={"N": text})) == "ValidationException"
 
@@ -267,7 +272,9 @@ def test_a_length_that_is_too_short_cuts_the_json(client):
 @pytest.mark.parametrize("seed", range(3))
 def test_flipped_bytes_are_refused_or_understood_but_never_a_failure(served, seed):
     chance = random.Random(seed)
-    whole = orjson.dumps({"TableName": "things", "Item": {"pk": {"S": "flipped"}, "x": {"M": {"a": {"L": [{"N": "1.5"}]}}}}})
+    whole = orjson.dumps(
+        {"TableName": "things", "Item": {"pk": {"S": "flipped"}, "x": {"M": {"a": {"L": [{"N": "1.5"}]}}}}}
+    )
     client = Client(served.port)
     for _ in range(150):
         body = bytearray(whole)

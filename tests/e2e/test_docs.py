@@ -90,7 +90,9 @@ def test_commands_in_the_documentation_exist():
     assert ours
     for _, command, *words in ours:
         assert command in known or command.startswith("-")
-        options = {text for option in known[command].params for text in option.opts} if command in known else {"--version"}
+        options = (
+            {text for option in known[command].params for text in option.opts} if command in known else {"--version"}
+        )
         assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options | {"--help"}
 
 

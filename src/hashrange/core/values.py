@@ -19,6 +19,7 @@ Value = dict[str, Any]
 Item = dict[str, Value]
 
 DEEPEST = 32
+LONGEST_KEPT = 64  # a number may be written with any number of zeros: such texts are not kept
 LONGEST_NAME = 65_535
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {LONGEST_NAME + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
@@ -184,7 +185,7 @@ def _settle_number(value: Value, content: Any, _depth: int) -> int:
     if type(content) is not str:
         raise WrongWireType
     try:
-        text, size = numbers.measure(content)
+        text, size = numbers.measure(content) if len(content) <= LONGEST_KEPT else numbers.measure.__wrapped__(content)
     except numbers.NotStorable as refusal:
         raise _word_number(refusal) from None
     if text != content:

@@ -6,6 +6,7 @@ are answered with the bytes they are stored as.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,8 @@ PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
 MOST_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
 SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
+LONGEST_NAMES = 2_000  # bounds what the decoders that are kept weigh
+unfit_in = re.compile(r'["\\\x00-\x1f]').search  # msgspec has no fields of such names
 Rows = Iterable[tuple[int, bytes]]
 
 
@@ -108,7 +111,7 @@ def _filter(rows: Rows, source: Source) -> Page:
     page = Page([], 0, 0, 0, [], None)
     test = source.test
     assert test is not None
-    glimpse = glimpse_at(test.attributes)
+    glimpse = choose_decoder(test.attributes)
     size = scanned = 0
     body = b""
     for row_size, body in rows:
@@ -122,6 +125,12 @@ def _filter(rows: Rows, source: Source) -> Page:
     if size >= PAGE_BYTES or (scanned and scanned == source.limit):
         page.last = orjson.loads(body)
     return page
+
+
+def choose_decoder(names: frozenset[str]) -> Callable[[bytes], Item]:
+    """Return what decodes at least these attributes of a stored item."""
+    text = "".join(names)
+    return orjson.loads if len(text) > LONGEST_NAMES or unfit_in(text) else glimpse_at(names)
 
 
 @lru_cache(maxsize=512)

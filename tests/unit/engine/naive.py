@@ -37,7 +37,7 @@ class Naive:
         found = found or key
         self.items[self.key(key)] = {name: found[name] for name in found if name not in removed} | changed
 
-    # -- what a table or (by name) an index holds -----------------------------------------------------------------------
+    # -- what a table or (by name) an index holds ---------------------------------------------------------------------
 
     def entries(self, index=None):
         """The entries, as an index shows them, in an order that depends on them alone."""
@@ -58,7 +58,7 @@ class Naive:
         return {name: value for name, value in item.items() if name in kept}
 
     def partitions(self, index=None):
-        """The partitions that have entries, each as its hash attributes in wire form, one dictionary per partition."""
+        """The partitions that have entries, each as its hash attributes in wire form."""
         hashes = [name for name, _ in self.sides[index][0]]
         found = {repr([item[name] for name in hashes]): item for item in self.members(index)}
         return [{name: item[name] for name in hashes} for item in found.values()]

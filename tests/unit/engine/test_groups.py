@@ -61,7 +61,7 @@ def meet(engine, requests):
     def run(position, name, request):
         try:
             outcomes[position] = engine.call(name, request)
-        except BaseException as failure:  # an interrupt is an outcome, too
+        except BaseException as failure:  # noqa: BLE001 an interrupt is an outcome, too
             outcomes[position] = failure
 
     threads = [
@@ -129,7 +129,9 @@ def test_every_thread_sees_its_own_writes(db):
         for number in range(40):
             mine = item(pk=f"w{worker}", n=number)
             db.engine.call("PutItem", {"TableName": "tab", "Item": mine})
-            if db.call("GetItem", TableName="tab", Key=item(pk=f"w{worker}")) != {"Item": item(pk=f"w{worker}", n=number)}:
+            if db.call("GetItem", TableName="tab", Key=item(pk=f"w{worker}")) != {
+                "Item": item(pk=f"w{worker}", n=number)
+            }:
                 wrong.append((worker, number))
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
@@ -307,7 +309,7 @@ def test_background_work_that_breaks_off_is_undone(db):
     assert_agrees(db)
 
 
-# -- interrupted and closed -----------------------------------------------------------------------------------------------
+# -- interrupted and closed -------------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_while_waiting_leaves_nobody_waiting_for_ever(db):

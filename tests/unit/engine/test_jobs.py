@@ -21,7 +21,10 @@ ITEMS = 2_000
 INDEX = ("g:S / n:N", ["x"])
 UPDATE = {
     "TableName": "tab",
-    "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "g", "AttributeType": "S"},
+        {"AttributeName": "n", "AttributeType": "N"},
+    ],
     "GlobalSecondaryIndexUpdates": [{"Create": define_index("late", INDEX)}],
 }
 REMOVE = {"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "late"}}]}

@@ -92,7 +92,8 @@ class Writer:
 
     def transact(self, guarded):
         holds = [
-            condition is None or (condition == "attribute_exists(pk)") == (self.naive.key(member[1]) in self.naive.items)
+            condition is None
+            or (condition == "attribute_exists(pk)") == (self.naive.key(member[1]) in self.naive.items)
             for member, condition in guarded
         ]
         request = {"TransactItems": [transaction_member(member, condition) for member, condition in guarded]}
@@ -176,7 +177,9 @@ def assert_segments(local, named, entries):
     """The segments of a parallel scan have every entry once, whatever their number."""
     for total in (2, 3, 7):
         segments = [
-            read_all(partial(local.call, "Scan"), TableName="tab", **named, TotalSegments=total, Segment=segment, Limit=2)
+            read_all(
+                partial(local.call, "Scan"), TableName="tab", **named, TotalSegments=total, Segment=segment, Limit=2
+            )
             for segment in range(total)
         ]
         assert sort_items([found for segment in segments for found in segment]) == entries
@@ -223,9 +226,12 @@ def opened():
 
 
 @settings(max_examples=60, deadline=None)
-@given(histories)
-def test_all_that_can_be_read_agrees_with_a_naive_table(opened, history):
-    opened.create(KEYS, lsi=LOCAL, gsi=GLOBAL)
+@given(histories, st.booleans(), st.booleans())
+def test_all_that_can_be_read_agrees_with_a_naive_table(opened, history, streams, expires):
+    opened.create(KEYS, lsi=LOCAL, gsi=GLOBAL, view="KEYS_ONLY" if streams else None)
+    if expires:  # by times long ago, which are taken for something else
+        setting = {"AttributeName": "n", "Enabled": True}
+        opened.call("UpdateTimeToLive", TableName="tab", TimeToLiveSpecification=setting)
     try:
         naive = Naive(KEYS, INDEXES)
         Writer(opened, naive).run(history)
