@@ -36,7 +36,7 @@ from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, NewerFo
 
 FORMAT = 1
 APPLICATION_ID = 0x68617268
-CACHE_KIB = 24_000
+CACHE_KIB = 40_000  # holds the inner pages of ten million items
 CHECKPOINT_PAGES = 2_000
 RESTART_PAGES = 8_000
 MAIN_FILE = "hashrange.db"
