@@ -1,6 +1,6 @@
 """Which tables exist, and the physical side of changing that: rows, index slots, change logs.
 
-Whether a change may be made is decided before (`engine.definition`). Every method runs inside the caller's transaction.
+Whether a change may be made is decided before (`engine.control`). Every method runs inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
-from hashrange.engine import sql, vault
-from hashrange.engine.streams import has_log
+from hashrange.engine import sql
+from hashrange.engine.recovery import vault
+from hashrange.engine.stream.streams import has_log
 from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:

@@ -23,12 +23,14 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import WrongWireType
-from hashrange.engine import restore, shape, streams, vault
-from hashrange.engine.capture import Captures
+from hashrange.engine import shape
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
+from hashrange.engine.recovery import restore, vault
+from hashrange.engine.recovery.capture import Captures
 from hashrange.engine.store import SqliteFailure, Store
+from hashrange.engine.stream import streams
 
 Wire = dict[str, Any]
 T = TypeVar("T")

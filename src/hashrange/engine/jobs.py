@@ -16,7 +16,9 @@ import orjson
 
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
-from hashrange.engine import expiry, streams, vault
+from hashrange.engine import expiry
+from hashrange.engine.recovery import vault
+from hashrange.engine.stream import streams
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -43,7 +45,7 @@ class Job:
 Slice = Callable[["Engine", Job], bool]
 KINDS: dict[str, Slice] = {}
 # Where the kinds that are not at the end of this file are declared; imported when there is such a job.
-HOMES = {"restore": "hashrange.engine.restore", "unfill": "hashrange.engine.bulk"}
+HOMES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk"}
 
 
 def slice_of(kind: str) -> Callable[[Slice], Slice]:

@@ -1,6 +1,6 @@
 """Table and Index: a definition in the form the read and write paths use (key codecs, projections, SQL texts).
 
-Definitions are the catalog's; which requests may change them is `engine.definition`'s.
+Definitions are the catalog's; which requests may change them is `engine.control.definition`'s.
 """
 
 from __future__ import annotations

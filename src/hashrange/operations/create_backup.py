@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine import vault
-from hashrange.engine.backup import CREATING, describe_details
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import find_table
+from hashrange.engine.recovery import vault
+from hashrange.engine.recovery.backup import CREATING, describe_details
+from hashrange.engine.recovery.window import find_table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.admission import check_absent
-from hashrange.engine.definition import make_definition, mark_creating
-from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.control.admission import check_absent
+from hashrange.engine.control.definition import make_definition, mark_creating
+from hashrange.engine.control.describe import answer_time, describe_table
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine import vault
-from hashrange.engine.backup import DELETED, describe_fully
 from hashrange.engine.operation import operation
+from hashrange.engine.recovery import vault
+from hashrange.engine.recovery.backup import DELETED, describe_fully
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

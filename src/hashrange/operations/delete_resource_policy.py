@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from hashrange.engine.control.policy import check_revision, find_holder, keep_policy, put_policy
 from hashrange.engine.operation import operation
-from hashrange.engine.policy import check_revision, find_holder, keep_policy, put_policy
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

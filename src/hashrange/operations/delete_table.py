@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.admission import check_deletable, locate_changeable, note_departure
-from hashrange.engine.describe import describe_table
+from hashrange.engine.control.admission import check_deletable, locate_changeable, note_departure
+from hashrange.engine.control.describe import describe_table
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.backup import describe_fully
 from hashrange.engine.operation import operation
-from hashrange.engine.vault import find_backup
+from hashrange.engine.recovery.backup import describe_fully
+from hashrange.engine.recovery.vault import find_backup
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

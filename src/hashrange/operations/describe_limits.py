@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from hashrange.engine.control.throughput import QUOTA
 from hashrange.engine.operation import operation
-from hashrange.engine.throughput import QUOTA
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine import describe
-from hashrange.engine.admission import find_departing
+from hashrange.engine.control import describe
+from hashrange.engine.control.admission import find_departing
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ResourceNotFoundException
-from hashrange.engine.globaltable import absence_of
+from hashrange.engine.control.globaltable import absence_of
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

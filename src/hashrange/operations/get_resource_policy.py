@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import PolicyNotFoundException
+from hashrange.engine.control.policy import NOT_FOUND, find_holder, show_document
 from hashrange.engine.operation import operation
-from hashrange.engine.policy import NOT_FOUND, find_holder, show_document
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.iterator import find_position
 from hashrange.engine.operation import operation
+from hashrange.engine.stream.iterator import find_position
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -8,9 +8,9 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
-from hashrange.engine.backup import Backup, summarize_backup
 from hashrange.engine.operation import operation
-from hashrange.engine.vault import list_after
+from hashrange.engine.recovery.backup import Backup, summarize_backup
+from hashrange.engine.recovery.vault import list_after
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

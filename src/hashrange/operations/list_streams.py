@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine import streams
 from hashrange.engine.operation import operation
+from hashrange.engine.stream import streams
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.admission import list_departing
+from hashrange.engine.control.admission import list_departing
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from hashrange.engine.control.tags import find_tagged, list_tags
 from hashrange.engine.operation import operation
-from hashrange.engine.tags import find_tagged, list_tags
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

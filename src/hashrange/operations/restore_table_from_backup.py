@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine import vault
-from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.control.describe import answer_time, describe_table
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import OTHER_REGION
-from hashrange.engine.restore import restore_backup
+from hashrange.engine.recovery import vault
+from hashrange.engine.recovery.restore import restore_backup
+from hashrange.engine.recovery.window import OTHER_REGION
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

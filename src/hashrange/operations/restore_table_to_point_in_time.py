@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.describe import answer_time, describe_table
+from hashrange.engine.control.describe import answer_time, describe_table
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import check_time_members, choose_moment, find_source
-from hashrange.engine.restore import restore_moment
+from hashrange.engine.recovery.restore import restore_moment
+from hashrange.engine.recovery.window import check_time_members, choose_moment, find_source
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ValidationException
+from hashrange.engine.control.tags import check_count, check_tags, find_tagged
 from hashrange.engine.operation import operation
-from hashrange.engine.tags import check_count, check_tags, find_tagged
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.admission import locate_changeable
-from hashrange.engine.alteration import check_request
-from hashrange.engine.describe import answer_time, describe_table
-from hashrange.engine.draft import Draft, prune
+from hashrange.engine.control.admission import locate_changeable
+from hashrange.engine.control.alteration import check_request
+from hashrange.engine.control.describe import answer_time, describe_table
+from hashrange.engine.control.draft import Draft, prune
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.engine import capture
+from hashrange.engine.recovery import capture
 from tests.conformance.wire import item
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
 from tests.unit.engine.local import Local

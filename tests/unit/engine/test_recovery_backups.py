@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, settings
 
-from hashrange.engine import capture, store
+from hashrange.engine import store
+from hashrange.engine.recovery import capture
 from tests.conformance.wire import item
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
 from tests.unit.engine.local import Local

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.engine import capture
+from hashrange.engine.recovery import capture
 from tests.unit.engine.local import Local
 
 ROOT = Path(__file__).parents[3]
 PREPARE = """
 import os, signal, threading
 from pathlib import Path
-from hashrange.engine import capture, store
+from hashrange.engine import store
+from hashrange.engine.recovery import capture
 from tests.unit.engine.local import Local
 
 answered = threading.Event()

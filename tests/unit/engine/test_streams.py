@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.engine import streams
+from hashrange.engine.stream import streams
 from tests.conformance.wire import item
 
 DAY = 24 * 3600

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine.store import Copy, SqliteFailure, take_page
-from hashrange.engine.streams import number_at
+from hashrange.engine.stream.streams import number_at
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

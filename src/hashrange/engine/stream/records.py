@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from hashrange.core.values import Item
-from hashrange.engine.iterator import Position
-from hashrange.engine.streams import Stream, write_number
+from hashrange.engine.stream.iterator import Position
+from hashrange.engine.stream.streams import Stream, write_number
 from hashrange.engine.table import measure
 from hashrange.engine.write import SWEEPER
 

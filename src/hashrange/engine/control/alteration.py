@@ -9,9 +9,9 @@ from typing import Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
-from hashrange.engine import keyschema
-from hashrange.engine.definition import refuse_unserved
-from hashrange.engine.throughput import NEITHER_UNIT, ON_DEMAND, PROVISIONED
+from hashrange.engine.control import keyschema
+from hashrange.engine.control.definition import refuse_unserved
+from hashrange.engine.control.throughput import NEITHER_UNIT, ON_DEMAND, PROVISIONED
 
 Wire = dict[str, Any]
 

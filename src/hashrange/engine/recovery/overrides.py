@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.definition import make_definition, refuse_unserved
-from hashrange.engine.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS
+from hashrange.engine.control.definition import make_definition, refuse_unserved
+from hashrange.engine.control.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS
 
 Wire = dict[str, Any]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from hashrange.engine.arn import index_arn, stream_arn
-from hashrange.engine.encryption import describe_encryption
+from hashrange.engine.control.encryption import describe_encryption
+from hashrange.engine.control.throughput import describe_rates, describe_units
 from hashrange.engine.table import Index, Table
-from hashrange.engine.throughput import describe_rates, describe_units
 
 Wire = dict[str, Any]
 

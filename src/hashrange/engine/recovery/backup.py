@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange.engine.encryption import describe_encryption
-from hashrange.engine.throughput import UNITS
+from hashrange.engine.control.encryption import describe_encryption
+from hashrange.engine.control.throughput import UNITS
 
 Wire = dict[str, Any]
 

@@ -10,12 +10,12 @@ from uuid import uuid4
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
-from hashrange.engine import keyschema, policy, throughput
 from hashrange.engine.arn import table_arn
-from hashrange.engine.describe import make_phase
-from hashrange.engine.encryption import settle_encryption
-from hashrange.engine.tags import check_tags
-from hashrange.engine.throughput import NO_UNITS, ON_DEMAND, TABLE, UNITS, Owner
+from hashrange.engine.control import keyschema, policy, throughput
+from hashrange.engine.control.describe import make_phase
+from hashrange.engine.control.encryption import settle_encryption
+from hashrange.engine.control.tags import check_tags
+from hashrange.engine.control.throughput import NO_UNITS, ON_DEMAND, TABLE, UNITS, Owner
 
 Wire = dict[str, Any]
 

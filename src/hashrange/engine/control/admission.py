@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ResourceInUseException, ValidationException
-from hashrange.engine.describe import ACTIVE, index_status, table_status
+from hashrange.engine.control.describe import ACTIVE, index_status, table_status
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.capture`).
+"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.recovery.capture`).
 
 The copy is a backup's, or one made for the purpose: the source's rows as they were at a time. While that is being
 written there is no job; after a restart the definition (`restoring`) says what to begin anew.
@@ -18,9 +18,11 @@ from hashrange.core.errors import (
     TableAlreadyExistsException,
     TableInUseException,
 )
-from hashrange.engine import capture, streams, vault, write
-from hashrange.engine.backup import CREATING, Backup
+from hashrange.engine import write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
+from hashrange.engine.recovery import capture, vault
+from hashrange.engine.recovery.backup import CREATING, Backup
+from hashrange.engine.stream import streams
 from hashrange.engine.table import Table, measure
 
 if TYPE_CHECKING:
@@ -67,7 +69,9 @@ def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) ->
 
 
 def _define(engine: Engine, source: Wire, request: Wire) -> Wire:
-    from hashrange.engine.overrides import make_restored  # the rules of definitions: not needed to start
+    from hashrange.engine.recovery.overrides import (
+        make_restored,  # the rules of definitions: not needed to start
+    )
 
     settings = engine.settings
     return make_restored(source, request, engine.now(), settings.region, settings.account)

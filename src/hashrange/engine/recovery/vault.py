@@ -1,4 +1,4 @@
-"""Where backups are kept: made, found, removed, expired. Their rows are copies (`engine.capture`).
+"""Where backups are kept: made, found, removed, expired. Their rows are copies (`engine.recovery.capture`).
 
 A backup has its own copy of the table's definition, so it outlives the table. When a table with point-in-time recovery
 is deleted, its rows stay where they are as a system backup, for 35 days.
@@ -20,10 +20,10 @@ from hashrange.core.errors import (
     StorageError,
     ValidationException,
 )
-from hashrange.engine import capture
-from hashrange.engine.backup import AVAILABLE, CREATING, SYSTEM, USER, Backup
-from hashrange.engine.recovery import show_moment
-from hashrange.engine.streams import DAY
+from hashrange.engine.recovery import capture
+from hashrange.engine.recovery.backup import AVAILABLE, CREATING, SYSTEM, USER, Backup
+from hashrange.engine.recovery.window import show_moment
+from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

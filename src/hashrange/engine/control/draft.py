@@ -15,11 +15,11 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import P1
-from hashrange.engine import insights, throughput
-from hashrange.engine.admission import IN_USE, check_changeable
-from hashrange.engine.alteration import list_changes, pick_action
-from hashrange.engine.definition import DEFAULT_CLASS, MOST_GLOBAL, compose_global_index, sort_definitions
-from hashrange.engine.describe import (
+from hashrange.engine.control import insights, throughput
+from hashrange.engine.control.admission import IN_USE, check_changeable
+from hashrange.engine.control.alteration import list_changes, pick_action
+from hashrange.engine.control.definition import DEFAULT_CLASS, MOST_GLOBAL, compose_global_index, sort_definitions
+from hashrange.engine.control.describe import (
     ACTIVE,
     describe_billing,
     describe_class,
@@ -27,10 +27,10 @@ from hashrange.engine.describe import (
     make_phase,
     running_phase,
 )
-from hashrange.engine.encryption import change_encryption, describe_encryption
-from hashrange.engine.keyschema import check_projected_total, names_of
+from hashrange.engine.control.encryption import change_encryption, describe_encryption
+from hashrange.engine.control.keyschema import check_projected_total, names_of
+from hashrange.engine.control.throughput import NEITHER_UNIT, NO_UNITS, ON_DEMAND, PROVISIONED, TABLE, Owner
 from hashrange.engine.table import Index, Table
-from hashrange.engine.throughput import NEITHER_UNIT, NO_UNITS, ON_DEMAND, PROVISIONED, TABLE, Owner
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Settings

@@ -17,8 +17,8 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import P1
-from hashrange.engine import streams
-from hashrange.engine.streams import Stream
+from hashrange.engine.stream import streams
+from hashrange.engine.stream.streams import Stream
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

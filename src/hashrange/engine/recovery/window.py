@@ -17,7 +17,7 @@ from hashrange.core.errors import (
     TableNotFoundException,
     ValidationException,
 )
-from hashrange.engine.streams import DAY
+from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -1,7 +1,7 @@
 """Streams and the change log behind them: which there are, how they are described, how long they are kept.
 
 A stream is a span of its table's change log (`start` to `end`); the log keeps both images, the view type is applied
-when records are read (`engine.records`). The same log serves point-in-time recovery, so it is kept as long as either
+when records are read (`records`). The same log serves point-in-time recovery, so it is kept as long as either
 needs it; a stream shows the last day of it. `meta` remembers the newest change that was trimmed from each log.
 """
 
