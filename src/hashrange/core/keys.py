@@ -69,12 +69,14 @@ class Attribute:
 class KeyCodec:
     """How one key (a table's or an index's) becomes bytes."""
 
-    __slots__ = ("attributes", "encode", "hashes", "ranges")
+    __slots__ = ("attributes", "encode", "hash_types", "hashes", "range_types", "ranges")
 
     def __init__(self, hashes: tuple[Attribute, ...], ranges: tuple[Attribute, ...]) -> None:
         self.hashes = hashes
         self.ranges = ranges
         self.attributes = hashes + ranges
+        self.hash_types = [(attribute.name, attribute.tag) for attribute in hashes]
+        self.range_types = [(attribute.name, attribute.tag) for attribute in ranges]
         # The key of an item; None when it lacks an attribute, or has one of a wrong type or length.
         self.encode: Encode = _make_encoder(
             _make_joiner(hashes, HASH_LIMIT), _make_joiner(ranges, RANGE_LIMIT) if ranges else None
@@ -82,8 +84,11 @@ class KeyCodec:
 
     def partition(self, parts: Sequence[str]) -> bytes:
         """Return the prefix shared by all keys of a partition, from the hash values' wire contents."""
-        encoded = [ENCODERS[attribute.tag](part) for attribute, part in zip(self.hashes, parts, strict=True)]
-        head = _concatenate(self.hashes, encoded)
+        if len(parts) == 1:
+            head = ENCODERS[self.hashes[0].tag](parts[0])
+        else:
+            encoded = [ENCODERS[attribute.tag](part) for attribute, part in zip(self.hashes, parts, strict=True)]
+            head = _concatenate(self.hashes, encoded)
         return pack_head(crc32(head), len(head)) + head
 
     def range_part(self, position: int, content: str) -> bytes:

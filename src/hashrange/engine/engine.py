@@ -71,6 +71,7 @@ class Engine:
         self.operations = operations
         self.clock: Clock = clock or SystemClock()
         self.settings = settle_region(store, settings or Settings())
+        self.endpoint: str | None = None  # host and port, once it is served
         self.written = 0  # rows written since opening; tells whether a failed operation left something behind
         self.dirty = False  # there is an open transaction
         self._lock = threading.Lock()

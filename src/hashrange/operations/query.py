@@ -30,7 +30,7 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     index = find_index(table, request)
     codec = index.codec if index else table.codec
     assert expressions.key_condition is not None  # without one, the expressions were refused
-    hashes, clauses = check_key_condition(expressions.key_condition, _pairs(codec.hashes), _pairs(codec.ranges))
+    hashes, clauses = check_key_condition(expressions.key_condition, codec.hash_types, codec.range_types)
     source = Source(table, index, forward=request.get("ScanIndexForward", True))
     source.low, source.high = key_range(codec, hashes, clauses)
     if start is not None:
@@ -38,10 +38,6 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     check_filter(codec, expressions, request)
     shape_source(source, request, expressions)
     return answer_page(read_page(engine, source), source, request)
-
-
-def _pairs(attributes: Any) -> list[tuple[str, str]]:
-    return [(attribute.name, attribute.tag) for attribute in attributes]
 
 
 def check_filter(codec: KeyCodec, expressions: Expressions, request: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from hashrange.server.settings import Settings
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
+
+log = logging.getLogger(__name__)
 
 SETTLED = 1.0  # seconds after which start-up is over
 OTHER_FILES = TURNED_AWAY + 64  # that the process may have open beside its connections
@@ -51,6 +54,7 @@ async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
     await asked.wait()
     settling.cancel()
     await server.stop()
+    log.info("stopped")
 
 
 def _settle() -> None:

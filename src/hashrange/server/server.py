@@ -25,6 +25,7 @@ BACKLOG = 1024
 TURNED_AWAY = 256  # connections over the limit that are told so at the same time; more are cut off
 SLEEPY = 0.5  # the engine is asked at least so often: a request may have given it work since it last looked
 AFTER_FAILURE = 5.0
+BETWEEN_IMPORTS = 0.005
 
 
 class Server:
@@ -53,6 +54,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._listener: asyncio.Server | None = None
         self._timers: dict[str, asyncio.Handle] = {}
+        self._cold = iter(engine.operations)
 
     async def start(self) -> None:
         """Listen; raises OSError when the address cannot be had."""
@@ -70,8 +72,10 @@ class Server:
         self._listener = await loop.create_server(
             lambda: Connection(self), settings.host, settings.port, backlog=BACKLOG
         )
+        self._engine.endpoint = self.url.removeprefix("http://")
         self._sweep()
         self._maintain()
+        self._warm_up()
 
     @property
     def url(self) -> str:
@@ -143,6 +147,13 @@ class Server:
         for connection in list(self._connections):
             connection.check_time(self.now)
         self._timers["sweep"] = self._loop.call_later(self.settings.sweep, self._sweep)
+
+    def _warm_up(self) -> None:
+        """Import the operations one by one while nobody asks, so that no first request waits for its own."""
+        name = next(self._cold, None)
+        if name is not None:
+            self._engine.operations[name]
+            self._timers["warm up"] = self._loop.call_later(BETWEEN_IMPORTS, self._warm_up)
 
     def _maintain(self) -> None:
         """Give the engine a slice of time for its own work, between the requests."""
