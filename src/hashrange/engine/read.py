@@ -138,7 +138,7 @@ def glimpse_at(names: frozenset[str]) -> Callable[[bytes], Item]:
     """Return what decodes only these attributes of a stored item: a third of the time of decoding all of it."""
     fields = {f"f{number}": name for number, name in enumerate(sorted(names))}
     columns = [(field, Any, None) for field in fields]
-    decode = Decoder(defstruct("Glimpse", columns, rename=fields, gc=False)).decode
+    decode: Callable[[bytes], Any] = Decoder(defstruct("Glimpse", columns, rename=fields, gc=False)).decode
 
     def glimpse(body: bytes) -> Item:
         seen = decode(body)

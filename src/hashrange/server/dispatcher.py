@@ -54,13 +54,13 @@ class Dispatcher:
         self._held: list[Exchange] = []
         self._outgoing: list[Connection] = []  # with answers to write when the tick is over
         self._armed = False  # a turn is scheduled
-        self._last = 0.0  # when the last request came
+        self._last = 0.0  # when the last answers went out
         self._brought = 0  # requests since the last turn
         self.open = False  # between engine.begin() and engine.end()
 
     def handle(self, connection: Connection, request: Request) -> None:
         """Answer a request: now, or when the group it falls into has been committed."""
-        self._last = started = perf_counter()
+        started = perf_counter()
         self._brought += 1
         self._arm()
         headers = request.headers
@@ -121,14 +121,17 @@ class Dispatcher:
 
         That helps who waits for each answer. Where several ask at once it would only split their groups.
         """
-        alone, self._brought = self._brought <= 1, 0
+        brought, self._brought = self._brought, 0
         if self.open:
             self.commit()
         if self._outgoing:
             ready, self._outgoing = self._outgoing, []
             for connection in ready:
                 connection.flush()
-        if self.open or (alone and perf_counter() - self._last < self._spin):  # open again: room for waiting requests
+        now = perf_counter()
+        if brought:
+            self._last = now  # only now has the client what it waits for; measured earlier, a slow write left no time
+        if self.open or (brought <= 1 and now - self._last < self._spin):  # open again: room for waiting requests
             self._loop.call_soon(self._turn)
         else:
             self._armed = False
