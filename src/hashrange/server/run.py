@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SETTLED = 1.0  # seconds after which start-up is over
+SETTLED = 2.0  # seconds after which start-up is over
 OTHER_FILES = TURNED_AWAY + 64  # that the process may have open beside its connections
 
 

@@ -25,6 +25,7 @@ BACKLOG = 1024
 TURNED_AWAY = 256  # connections over the limit that are told so at the same time; more are cut off
 SLEEPY = 0.5  # the engine is asked at least so often: a request may have given it work since it last looked
 AFTER_FAILURE = 5.0
+WARM_UP_AFTER = 0.5  # whoever started us may be waiting for a first answer
 BETWEEN_IMPORTS = 0.005
 
 
@@ -75,7 +76,7 @@ class Server:
         self._engine.endpoint = self.url.removeprefix("http://")
         self._sweep()
         self._maintain()
-        self._warm_up()
+        self._timers["warm up"] = loop.call_later(WARM_UP_AFTER, self._warm_up)
 
     @property
     def url(self) -> str:
