@@ -195,6 +195,17 @@ def test_somebody_elses_database_is_refused(tmp_path):
         open_at(tmp_path)
 
 
+def test_a_damaged_definition_is_refused(tmp_path):
+    engine = open_at(tmp_path)
+    engine.call("CreateTable", dict(SCHEMA))
+    engine.close()
+    connection = apsw.Connection(str(tmp_path / "hashrange.db"))
+    connection.execute("UPDATE catalog SET definition = x'7b22'")
+    connection.close()
+    with pytest.raises(CorruptFile, match=r"definition in .* is damaged"):
+        open_at(tmp_path)
+
+
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises((ReadOnlyDirectory, Exception), match="cannot be used as a data directory"):

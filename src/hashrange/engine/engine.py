@@ -14,8 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orjson
+
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
+    CorruptFile,
     InternalServerError,
     RequestInvalid,
     StorageError,
@@ -304,4 +307,7 @@ def open_engine(
         store.close()
         if isinstance(failure, SqliteFailure):
             raise store.translate(failure) from failure
+        if isinstance(failure, orjson.JSONDecodeError):
+            message = f"A definition in {store.directory} is damaged ({failure}); restore the directory from a copy."
+            raise CorruptFile(message) from failure
         raise

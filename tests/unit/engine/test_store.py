@@ -75,7 +75,7 @@ def test_a_catalog_that_cannot_be_read_leaves_the_directory_free(tmp_path):
     local.engine.store.execute("UPDATE catalog SET definition = 'not json'")
     local.close()
     for _ in range(2):
-        with pytest.raises(ValueError, match="invalid literal"):
+        with pytest.raises(CorruptFile, match="is damaged"):
             open_engine(tmp_path, OPERATIONS)
     connection = apsw.Connection(str(tmp_path / MAIN_FILE))
     connection.execute("DELETE FROM catalog")
