@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 from hashrange.core.errors import CorruptFile, DirectoryInUse, InternalServerError, NewerFormat, ReadOnlyDirectory
 from hashrange.engine.engine import Engine, open_engine
 from hashrange.operations import OPERATIONS
+from tests.e2e.served import Served
 
 SCHEMA = {
     "TableName": "things",
@@ -35,32 +35,14 @@ def open_at(directory) -> Engine:
     return open_engine(Path(directory), OPERATIONS)
 
 
-class Server:
-    """A `hashrange serve` process on a port of its own."""
+class Server(Served):
+    """A `hashrange serve` process on a directory."""
 
     def __init__(self, directory, *options):
-        command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--data", str(directory), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.port = self._read_port()
-
-    def _read_port(self):
-        shown = ""
-        for line in self.process.stdout:
-            shown += line
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                threading.Thread(target=self.process.stdout.read, daemon=True).start()
-                return int(found[1])
-        raise AssertionError(f"the server did not start:\n{shown}")
+        super().__init__("--data", str(directory), *options, errors=Path(directory) / "errors.log")
 
     def connect(self):
         return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
-
-    def stop(self, sign=signal.SIGTERM):
-        if self.process.poll() is None:
-            os.kill(self.process.pid, sign)
-        self.process.wait(20)
-        self.process.stdout.close()
 
 
 def send(connection, operation, request):

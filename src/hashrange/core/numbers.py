@@ -126,11 +126,6 @@ def _store_result(result: Decimal) -> str:
         raise
 
 
-def to_order(text: str) -> Decimal:
-    """Return a canonical number as a value that compares exactly."""
-    return Decimal(text)
-
-
 def size(text: str) -> int:
     """Return the bytes that a canonical number counts for."""
     if text == "0":

@@ -48,7 +48,6 @@ class Action:
 class Draft:
     """A request checked on its own; `resolve` needs the tables."""
 
-    request: Wire
     expressions: Expressions
     resolve: Callable[[Engine], Action]
 
@@ -76,7 +75,7 @@ def draft_put(request: Wire, spec: Spec) -> Draft:
         _check_scalar_keys(table, expressions)
         return Action(table, key, lambda _row: image, expressions, _wants_item(request))
 
-    return Draft(request, expressions, resolve)
+    return Draft(expressions, resolve)
 
 
 def draft_delete(request: Wire, spec: Spec) -> Draft:
@@ -101,7 +100,7 @@ def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
         _check_scalar_keys(table, expressions)
         return Action(table, key, outcome, expressions, _wants_item(request))
 
-    return Draft(request, expressions, resolve)
+    return Draft(expressions, resolve)
 
 
 def draft_update(request: Wire, spec: Spec) -> Draft:
@@ -120,7 +119,7 @@ def draft_update(request: Wire, spec: Spec) -> Draft:
             raise ValidationException(write.UPDATE_TOO_LARGE)  # UpdateItem alone weighs the statement, too
         return Action(table, key, make_updater(table, key_item, expressions), expressions, _wants_item(request))
 
-    return Draft(request, expressions, resolve)
+    return Draft(expressions, resolve)
 
 
 def make_updater(table: Table, key_item: Item, expressions: Expressions) -> Outcome:

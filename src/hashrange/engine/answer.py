@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from hashrange.engine.write import Change
 
 
+def answer_replacement(request: dict[str, Any], change: Change) -> bytes:
+    """Return the response of a put or a delete, which can show nothing but the item that was there."""
+    shown = change.old if request.get("ReturnValues") == "ALL_OLD" else None
+    return answer_write(request, change, None if shown is None else shown.body)
+
+
 def answer_write(request: dict[str, Any], change: Change, attributes: bytes | None) -> bytes:
     """Return the response; most writes ask for nothing and get `{}`."""
     mode = request.get("ReturnConsumedCapacity", "NONE")

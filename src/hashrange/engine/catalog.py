@@ -152,8 +152,6 @@ class Catalog:
     def save(self, table: Table) -> None:
         """Keep a table's changed definition and take it into use."""
         table.load(table.definition)
-        if table.logged:
-            self._engine.store.execute(sql.create_log(table.n))
         self._store(table, table.name if self.tables.get(table.name) is table else None)
 
     def _store(self, table: Table, name: str | None) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Wire = dict[str, Any]
 LIMIT = 25
-REQUEST_LIMIT = 16 * 1024 * 1024
 
 
 class Member:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
-from hashrange.engine.answer import answer_write
+from hashrange.engine.answer import answer_replacement
 from hashrange.engine.operation import operation
 from hashrange.expr.request import DELETE
 
@@ -18,6 +18,4 @@ def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
     draft = action.draft_delete(request, DELETE)
     change = action.run(engine, draft.resolve(engine))
-    return answer_write(
-        request, change, change.old.body if change.old and request.get("ReturnValues") == "ALL_OLD" else None
-    )
+    return answer_replacement(request, change)

@@ -92,7 +92,7 @@ def _write(engine: Engine, request: Wire, members: list[Prepared], digest: bytes
 
 
 def _draft(action: Action) -> Draft:
-    return Draft({}, action.expressions, lambda _engine: action)
+    return Draft(action.expressions, lambda _engine: action)
 
 
 def _make_actions(members: list[Prepared]) -> list[Action]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
-from hashrange.engine.answer import answer_write
+from hashrange.engine.answer import answer_replacement
 from hashrange.engine.operation import operation
 from hashrange.expr.request import PUT
 
@@ -18,6 +18,4 @@ def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
     draft = action.draft_put(request, PUT)
     change = action.run(engine, draft.resolve(engine))
-    return answer_write(
-        request, change, change.old.body if change.old and request.get("ReturnValues") == "ALL_OLD" else None
-    )
+    return answer_replacement(request, change)

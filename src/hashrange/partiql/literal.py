@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from hashrange.core import numbers
@@ -184,7 +185,7 @@ def _bag(node: Bag, path: str) -> Value:
         written = [element.text for element in node.elements if isinstance(element, Number)]
         members = [_number(text, path) for text in written]
         _check_distinct(members, written, f"! under {path}")
-        return {"NS": sorted(members, key=numbers.to_order)}
+        return {"NS": sorted(members, key=Decimal)}
     raise ValidationException("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import orjson
 
-LEVELS = ("debug", "info", "warning", "error")
-
 
 def configure(level: str, *, as_json: bool = False) -> None:
     """Send the log lines of hashrange to standard error, from that level on."""
