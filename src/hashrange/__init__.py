@@ -1,10 +1,17 @@
-"""hashrange: DynamoDB in Python, embedded or over the wire.
+"""hashrange: DynamoDB systems in Python: a design, declared once, that runs embedded, over the wire and on AWS.
 
+    from typing import Protocol
     import hashrange
+    from hashrange import Get, Item, Patterns, Table
 
-    with hashrange.open("data/") as db:             # or hashrange.open() for one in memory
-        db.create_table(TableName="t", ...)         # the operations, in wire form
-        table = db.resource().Table("t")            # or real boto3 objects that run on it
+    class Shop(Item, table=Table("shops", "pk", "sk"), pk="SHOP#{domain}", sk="META#"):
+        domain: str
+        name: str
+
+    class Shops(Patterns, Protocol):
+        def shop(self, domain: str) -> Get[Shop]: ...
+
+    db = Shops.open(hashrange.open("data/"))        # or hashrange.connect("http://127.0.0.1:8000"), hashrange.connect()
 
 Everything is imported when it is first used, so that `import hashrange` costs nothing.
 """
@@ -15,32 +22,156 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashrange.client.database import Database
+    from hashrange.client.database import Database as Database
     from hashrange.client.database import open_database as open
-    from hashrange.client.patch import patch_boto3
-    from hashrange.core.clock import ManualClock
-    from hashrange.core.errors import HashrangeError, ServiceError, StorageError
+    from hashrange.client.kmskeys import KmsKeys as KmsKeys
+    from hashrange.client.localkeys import LocalKeys as LocalKeys
+    from hashrange.client.patch import patch_boto3 as patch_boto3
+    from hashrange.client.remote import connect as connect
+    from hashrange.core.clock import ManualClock as ManualClock
+    from hashrange.core.errors import Conflict as Conflict
+    from hashrange.core.errors import CursorInvalid as CursorInvalid
+    from hashrange.core.errors import DeclarationError as DeclarationError
+    from hashrange.core.errors import HashrangeError as HashrangeError
+    from hashrange.core.errors import NotFound as NotFound
+    from hashrange.core.errors import SealError as SealError
+    from hashrange.core.errors import ServiceError as ServiceError
+    from hashrange.core.errors import StorageError as StorageError
+    from hashrange.core.errors import Taken as Taken
+    from hashrange.core.errors import TransportError as TransportError
+    from hashrange.core.errors import Unreadable as Unreadable
+    from hashrange.core.errors import ValueInvalid as ValueInvalid
+    from hashrange.provision.create import create_tables as create_tables
+    from hashrange.schema.marker import Add as Add
+    from hashrange.schema.marker import Append as Append
+    from hashrange.schema.marker import BeginsWith as BeginsWith
+    from hashrange.schema.marker import Between as Between
+    from hashrange.schema.marker import Commas as Commas
+    from hashrange.schema.marker import Contains as Contains
+    from hashrange.schema.marker import Discard as Discard
+    from hashrange.schema.marker import Eq as Eq
+    from hashrange.schema.marker import Formerly as Formerly
+    from hashrange.schema.marker import Ge as Ge
+    from hashrange.schema.marker import Gt as Gt
+    from hashrange.schema.marker import IsoMicros as IsoMicros
+    from hashrange.schema.marker import IsoMillis as IsoMillis
+    from hashrange.schema.marker import JsonPipes as JsonPipes
+    from hashrange.schema.marker import Key as Key
+    from hashrange.schema.marker import Le as Le
+    from hashrange.schema.marker import Lt as Lt
+    from hashrange.schema.marker import Millis as Millis
+    from hashrange.schema.marker import Ne as Ne
+    from hashrange.schema.marker import Once as Once
+    from hashrange.schema.marker import Pipes as Pipes
+    from hashrange.schema.marker import Prefixed as Prefixed
+    from hashrange.schema.marker import Seconds as Seconds
+    from hashrange.schema.marker import Secret as Secret
+    from hashrange.schema.marker import Stored as Stored
+    from hashrange.schema.marker import Touched as Touched
+    from hashrange.schema.marker import Ttl as Ttl
+    from hashrange.schema.marker import Version as Version
+    from hashrange.schema.shape import Item as Item
+    from hashrange.schema.shape import View as View
+    from hashrange.schema.shape import after as after
+    from hashrange.schema.shape import initially as initially
+    from hashrange.schema.signature import via as via
+    from hashrange.schema.signature import where as where
+    from hashrange.schema.table import ALL as ALL
+    from hashrange.schema.table import KEYS_ONLY as KEYS_ONLY
+    from hashrange.schema.table import Gsi as Gsi
+    from hashrange.schema.table import Lsi as Lsi
+    from hashrange.schema.table import Provisioned as Provisioned
+    from hashrange.schema.table import Table as Table
+    from hashrange.schema.table import camel as camel
+    from hashrange.session.patterns import Patterns as Patterns
+    from hashrange.session.reads import Get as Get
+    from hashrange.session.reads import Latest as Latest
+    from hashrange.session.reads import Page as Page
+    from hashrange.session.reads import Query as Query
+    from hashrange.session.reads import Scan as Scan
+    from hashrange.session.session import Event as Event
+    from hashrange.session.writes import Delete as Delete
+    from hashrange.session.writes import Ensure as Ensure
+    from hashrange.session.writes import Update as Update
+    from hashrange.session.writes import Upsert as Upsert
+    from hashrange.session.writes import Write as Write
 
-__version__ = "0.1.0"
-__all__ = ["Database", "HashrangeError", "ManualClock", "ServiceError", "StorageError", "open", "patch_boto3"]
+__version__ = "0.2.0"
 
 _HOMES = {
-    "Database": ("client.database", "Database"),
-    "HashrangeError": ("core.errors", "HashrangeError"),
-    "ManualClock": ("core.clock", "ManualClock"),
-    "ServiceError": ("core.errors", "ServiceError"),
-    "StorageError": ("core.errors", "StorageError"),
-    "open": ("client.database", "open_database"),
-    "patch_boto3": ("client.patch", "patch_boto3"),
+    "client.database": ("Database", "open"),
+    "client.kmskeys": ("KmsKeys",),
+    "client.localkeys": ("LocalKeys",),
+    "client.patch": ("patch_boto3",),
+    "client.remote": ("connect",),
+    "core.clock": ("ManualClock",),
+    "core.errors": (
+        "Conflict",
+        "CursorInvalid",
+        "DeclarationError",
+        "HashrangeError",
+        "NotFound",
+        "SealError",
+        "ServiceError",
+        "StorageError",
+        "Taken",
+        "TransportError",
+        "Unreadable",
+        "ValueInvalid",
+    ),
+    "provision.create": ("create_tables",),
+    "schema.marker": (
+        "Add",
+        "Append",
+        "BeginsWith",
+        "Between",
+        "Commas",
+        "Contains",
+        "Discard",
+        "Eq",
+        "Formerly",
+        "Ge",
+        "Gt",
+        "IsoMicros",
+        "IsoMillis",
+        "JsonPipes",
+        "Key",
+        "Le",
+        "Lt",
+        "Millis",
+        "Ne",
+        "Once",
+        "Pipes",
+        "Prefixed",
+        "Seconds",
+        "Secret",
+        "Stored",
+        "Touched",
+        "Ttl",
+        "Version",
+    ),
+    "schema.shape": ("Item", "View", "after", "initially"),
+    "schema.signature": ("via", "where"),
+    "schema.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
+    "session.patterns": ("Patterns",),
+    "session.reads": ("Get", "Latest", "Page", "Query", "Scan"),
+    "session.session": ("Event",),
+    "session.writes": ("Delete", "Ensure", "Update", "Upsert", "Write"),
 }
+_ALIASES = {"open": "open_database"}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module 'hashrange' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
     if module == "client.patch":
         from hashrange.client import extra
 
         return extra.load("patch").patch_boto3
-    return getattr(import_module(f"hashrange.{module}"), attribute)
+    return getattr(import_module(f"hashrange.{module}"), _ALIASES.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

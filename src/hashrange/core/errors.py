@@ -1,7 +1,12 @@
 """Every error of hashrange, and how DynamoDB's own are put on the wire.
 
 HashrangeError
-├── DeclarationError            the developer's mistake, raised when declared
+├── DeclarationError            the developer's mistake, raised when declared; its code has a page in the docs
+├── ValueInvalid                a value that cannot be stored as it is declared
+├── Unreadable                  a stored item that does not fit its declaration
+├── Conflict                    what is stored is not what the operation starts from; carries what is there now
+│   ├── NotFound                nothing is there
+│   └── Taken                   something is there already
 ├── ServiceError                what DynamoDB would answer: wire type, status, retryable
 │   ├── ValidationException     (RequestInvalid: the families that single-item writes wrap in an envelope)
 │   ├── SerializationException, UnknownOperationException, authentication errors ...
@@ -9,6 +14,9 @@ HashrangeError
 ├── TransportError              no answer could be had
 ├── StorageError                the data directory or its file
 │   ├── DirectoryInUse, NewerFormat, ReadOnlyDirectory, DiskFull, CorruptFile
+├── SealError                   a secret field that cannot be sealed or opened
+│   ├── UnknownKey, Tampered, UnsafeKeyFile, KeyRefused
+├── CursorInvalid               a page cursor that does not continue this list
 └── PlanError                   a change to live tables that may not be applied
 
 Errors are named by cause. Operations raise them; `body()` is the only place that knows the wire form.
@@ -31,8 +39,36 @@ class HashrangeError(Exception):
     """The root of every error that hashrange raises on purpose."""
 
 
-class DeclarationError(HashrangeError):
-    """A declaration that cannot work."""
+class DeclarationError(HashrangeError, TypeError):
+    """A declaration that cannot work: where it stands, what is wrong, and how to mend it."""
+
+    def __init__(self, code: str, place: str, fault: str, remedy: str) -> None:
+        super().__init__(f"{code} {place}: {fault}; {remedy}")
+        self.code, self.place, self.fault, self.remedy = code, place, fault, remedy
+
+
+class ValueInvalid(HashrangeError, ValueError):
+    """A value that cannot be stored as it is declared."""
+
+
+class Unreadable(HashrangeError):
+    """A stored item that has the key of its declaration and not its attributes."""
+
+
+class Conflict(HashrangeError):
+    """What is stored is not in the state that the operation starts from."""
+
+    def __init__(self, message: str, current: Any = None) -> None:
+        super().__init__(message)
+        self.current = current
+
+
+class NotFound(Conflict):
+    """Nothing is stored under the key."""
+
+
+class Taken(Conflict):
+    """Something is stored under the key already."""
 
 
 class TransportError(HashrangeError):
@@ -65,6 +101,30 @@ class DiskFull(StorageError):
 
 class CorruptFile(StorageError):
     """The file is not a database, or is damaged."""
+
+
+class SealError(HashrangeError):
+    """A secret field cannot be sealed or opened."""
+
+
+class UnknownKey(SealError):
+    """The value was sealed with a key that the keyring does not have."""
+
+
+class Tampered(SealError):
+    """The sealed value was changed, or moved to another item, attribute or table."""
+
+
+class UnsafeKeyFile(SealError):
+    """The key file is open to others, is damaged, or cannot be used."""
+
+
+class KeyRefused(SealError):
+    """The key service does not let the key be used."""
+
+
+class CursorInvalid(HashrangeError):
+    """A page cursor that does not continue this list; the text says why."""
 
 
 class ServiceError(HashrangeError):

@@ -141,7 +141,8 @@ class Section:
     actions: tuple[Action, ...]
 
 
-Operand: TypeAlias = Path | Placeholder | Literal | Call
+Leaf: TypeAlias = Path | Placeholder | Literal
+Operand: TypeAlias = Leaf | Call
 Assigned: TypeAlias = Operand | Arithmetic
 Clause: TypeAlias = Comparison | Between | Membership | Call
 Condition: TypeAlias = Clause | Not | And | Or
@@ -194,15 +195,20 @@ def walk_inner_first(node: Node) -> Iterator[Node]:
     return reversed(order)
 
 
-def replace_paths(node: Node, replace: Callable[[Path], Path]) -> Any:
-    """Return a tree of the same form with each of its paths replaced."""
+def replace_leaves(node: Node, replace: Callable[[Leaf], Operand]) -> Any:
+    """Return a tree of the same form with each path, placeholder and literal replaced."""
     done: list[Any] = []
     for current in walk_inner_first(node):
         count = len(children_of(current))
         parts = done[len(done) - count :]
         del done[len(done) - count :]
-        done.append(replace(current) if isinstance(current, Path) else _rebuild(current, parts))
+        done.append(replace(current) if isinstance(current, Path | Placeholder | Literal) else _rebuild(current, parts))
     return done[0]
+
+
+def replace_paths(node: Node, replace: Callable[[Path], Path]) -> Any:
+    """Return a tree of the same form with each of its paths replaced."""
+    return replace_leaves(node, lambda leaf: replace(leaf) if isinstance(leaf, Path) else leaf)
 
 
 def _rebuild(node: Node, parts: list[Any]) -> Node:

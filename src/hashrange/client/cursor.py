@@ -1,0 +1,88 @@
+"""Page cursors: where a list goes on, as a text that only its maker can write and that fits only its own list.
+
+In base64url: version (1 byte) | marks of the secret, the list and its parameters (4 each) | HMAC-SHA256 (16) | the
+position as JSON. The marks only say what is wrong with a cursor that the HMAC refuses. It is signed, not encrypted.
+"""
+
+from __future__ import annotations
+
+import hmac
+
+import orjson
+
+from hashrange.client import base64url
+from hashrange.core.errors import CursorInvalid, Wire
+
+VERSION = 1
+LONGEST = 32_768  # a table's key and an index's take up to 6 KB, and more as JSON
+SHORTEST_SECRET = 16
+MARK_SIZE = 4
+TAG_SIZE = 16
+HEAD_SIZE = 1 + 3 * MARK_SIZE
+BETWEEN = b"\0"
+
+DAMAGED = "The cursor is damaged: it must be passed back exactly as it was given out."
+NEWER = "The cursor was made by a newer version of the program: begin again from the first page."
+OTHER_SECRET = "The cursor was made with another secret: begin again from the first page."  # noqa: S105 - no secret
+OTHER_LIST = "The cursor is not from this list: pass it to the list that gave it out."
+OTHER_PARAMETERS = "The cursor is from this list with other parameters: pass the same ones, or begin again."
+TOO_LONG = f"The cursor is longer than {LONGEST} characters, which none is that was given out."
+
+
+def scope_of(pattern: str, parameters: Wire) -> bytes:
+    """Return what a cursor is bound to: the list's name and all that narrows it, in JSON's types."""
+    return pattern.encode() + BETWEEN + orjson.dumps(parameters, option=orjson.OPT_SORT_KEYS)
+
+
+def seal_cursor(secret: bytes, scope: bytes, position: Wire) -> str:
+    """Return the text that continues the list of that scope after that position."""
+    head, body = _make_head(secret, scope), orjson.dumps(position)
+    text = base64url.encode(head + _sign(secret, head, scope, body) + body)
+    if len(text) > LONGEST:
+        raise CursorInvalid(f"The keys at the end of this page are too long for a cursor of {LONGEST} characters.")
+    return text
+
+
+def open_cursor(secret: bytes, scope: bytes, text: str) -> Wire:
+    """Return the position in a cursor that was made with this secret for this scope, or raise CursorInvalid."""
+    if len(text) > LONGEST:
+        raise CursorInvalid(TOO_LONG)
+    data = base64url.decode(text)
+    if not data or data[0] == 0:
+        raise CursorInvalid(DAMAGED)
+    if data[0] > VERSION:
+        raise CursorInvalid(NEWER)
+    head, tag, body = data[:HEAD_SIZE], data[HEAD_SIZE : HEAD_SIZE + TAG_SIZE], data[HEAD_SIZE + TAG_SIZE :]
+    if not hmac.compare_digest(tag, _sign(secret, head, scope, body)):
+        raise CursorInvalid(_find_fault(secret, scope, head))
+    position: Wire = orjson.loads(body)
+    return position
+
+
+def _make_head(secret: bytes, scope: bytes) -> bytes:
+    pattern = scope.partition(BETWEEN)[0]
+    marks = _digest(secret, b"secret"), _digest(secret, b"list", pattern), _digest(secret, b"scope", scope)
+    return bytes([VERSION]) + b"".join(mark[:MARK_SIZE] for mark in marks)
+
+
+def _sign(secret: bytes, head: bytes, scope: bytes, body: bytes) -> bytes:
+    return _digest(secret, b"cursor", head, scope, body)[:TAG_SIZE]
+
+
+def _digest(secret: bytes, *parts: bytes) -> bytes:
+    """Return the HMAC of the parts, which cannot be mistaken for other parts of the same bytes."""
+    if len(secret) < SHORTEST_SECRET:
+        raise ValueError(f"The secret of cursors needs at least {SHORTEST_SECRET} bytes.")
+    return hmac.digest(secret, b"".join(len(part).to_bytes(8) + part for part in parts), "sha256")
+
+
+def _find_fault(secret: bytes, scope: bytes, head: bytes) -> str:
+    """Say which mark differs from those this secret and scope would give."""
+    own = _make_head(secret, scope)
+    if len(head) < HEAD_SIZE:
+        return DAMAGED
+    for at, fault in enumerate((OTHER_SECRET, OTHER_LIST, OTHER_PARAMETERS)):
+        start = 1 + at * MARK_SIZE
+        if not hmac.compare_digest(head[start : start + MARK_SIZE], own[start : start + MARK_SIZE]):
+            return fault
+    return DAMAGED

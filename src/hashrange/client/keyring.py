@@ -1,0 +1,113 @@
+"""Field encryption: what a keyring promises, the text that a sealed value is stored as, and what it is bound to.
+
+The text is `hr1:`, then in base64url: kind of keyring (1 byte) | length of the key's name (2) | name | nonce (12) |
+AES-256-GCM ciphertext and tag (16). Keeping the keys is left to `client.localkeys` and `client.kmskeys`.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from hashrange.client import base64url
+from hashrange.core import numbers
+from hashrange.core.errors import Tampered
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+PREFIX = "hr1:"
+LOCAL, KMS = b"L", b"K"  # kinds of keyring
+KEY_SIZE = 32
+NONCE_SIZE = 12
+TAG_SIZE = 16
+LONGEST_NAME = 0xFFFF
+ANY_VERSION = re.compile(r"hr[1-9][0-9]*:")
+
+
+class Keyring(Protocol):
+    """Who seals and opens the values of secret fields."""
+
+    def seal(self, plain: bytes, context: bytes) -> str:
+        """Return the text to store; it opens in the same context only."""
+        ...
+
+    def unseal(self, sealed: str, context: bytes) -> bytes:
+        """Return what was sealed, or raise SealError."""
+        ...
+
+
+def is_sealed(text: str) -> bool:
+    """Tell whether a stored text claims to be sealed; what an older system wrote in plain text does not."""
+    return ANY_VERSION.match(text) is not None
+
+
+def context_of(table: str, key: dict[str, dict[str, str]], attribute: str) -> bytes:
+    """Return what a value is bound to: different places give different bytes, equal keys equal ones."""
+    parts = [table, attribute]
+    for name, value in sorted(key.items()):
+        ((tag, content),) = value.items()
+        parts += (name, tag, numbers.normalize(content) if tag == "N" else content)
+    return _delimit(part.encode() for part in parts)
+
+
+def _delimit(parts: Iterable[bytes]) -> bytes:
+    return b"".join(len(part).to_bytes(4) + part for part in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A sealed value taken apart: which key opens it, and what there is to open."""
+
+    kind: bytes
+    name: bytes
+    nonce: bytes
+    ciphertext: bytes
+
+    @property
+    def header(self) -> bytes:
+        """The part that says which key it was; authenticated like the rest."""
+        return self.kind + len(self.name).to_bytes(2) + self.name
+
+
+def parse(text: str) -> Sealed:
+    """Take the text of a sealed value apart, or raise Tampered."""
+    data = base64url.decode(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else None
+    if data is None:
+        raise Tampered("The value is damaged, or was sealed by a newer hashrange.")
+    kind, name_size, rest = data[:1], int.from_bytes(data[1:3]), data[3:]
+    if kind not in {LOCAL, KMS} or not name_size or len(rest) < name_size + NONCE_SIZE + TAG_SIZE:
+        raise Tampered("The value is damaged: its parts are not those of a sealed value.")
+    name, nonce, ciphertext = rest[:name_size], rest[name_size:][:NONCE_SIZE], rest[name_size + NONCE_SIZE :]
+    return Sealed(kind=kind, name=name, nonce=nonce, ciphertext=ciphertext)
+
+
+def make_cipher(key: bytes) -> AESGCM:
+    """Return the cipher of a key; needs the encryption extra."""
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ModuleNotFoundError as missing:
+        raise ImportError("cryptography is not installed: pip install 'hashrange[encryption]'") from missing
+    return AESGCM(key)
+
+
+def seal_with(cipher: AESGCM, kind: bytes, name: bytes, plain: bytes, context: bytes) -> str:
+    """Seal with the key of that name, under a nonce that is used once."""
+    assert 0 < len(name) <= LONGEST_NAME
+    nonce = secrets.token_bytes(NONCE_SIZE)
+    header = Sealed(kind=kind, name=name, nonce=nonce, ciphertext=b"").header
+    return PREFIX + base64url.encode(header + nonce + cipher.encrypt(nonce, plain, header + context))
+
+
+def open_with(cipher: AESGCM, sealed: Sealed, context: bytes) -> bytes:
+    """Open with the key it was sealed with, or raise Tampered."""
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        return cipher.decrypt(sealed.nonce, sealed.ciphertext, sealed.header + context)
+    except InvalidTag:
+        pass
+    raise Tampered("The value does not open: it was changed, or belongs to another item, attribute or table.")

@@ -1,0 +1,305 @@
+"""What the classes of a schema declare, worked out from their fields: attributes, lifecycles, variants, key templates.
+
+Everything here is a fact about classes, found once and remembered until the next class is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from hashrange.core.errors import DeclarationError
+from hashrange.schema import hint as hints
+from hashrange.schema.codec import Codec, make_codec
+from hashrange.schema.marker import Counted, Encrypted, KeyOnly, Marker, Stored, Touch
+from hashrange.schema.shape import Item, Shape, View
+from hashrange.schema.table import Table
+from hashrange.schema.template import FORMAT, Template
+
+T = TypeVar("T")
+M = TypeVar("M", bound=Marker)
+Kind = type[Shape]
+
+NOTHING: Any = object()
+REMEMBERED: list[dict[Any, Any]] = []
+
+
+def remembered(function: Callable[[Kind], T]) -> Callable[[Any], T]:
+    """Keep the answer for each class, as `functools.cache` does, until `forget` is called."""
+    known: dict[Any, T] = {}
+    REMEMBERED.append(known)
+
+    @wraps(function)
+    def ask(cls: Kind) -> T:
+        if cls not in known:
+            known[cls] = function(cls)
+        return known[cls]
+
+    return ask
+
+
+def forget() -> None:
+    """Forget every answer: a class was declared since."""
+    for known in REMEMBERED:
+        known.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One field of a class, as it is stored."""
+
+    name: str
+    stored: str
+    hint: Any
+    markers: tuple[Marker, ...]
+    codec: Codec
+    fixed: Any = NOTHING  # the one value that the class allows, None for "never there"
+    optional: bool = False
+    required: bool = True
+
+    def marker(self, kind: type[M]) -> M | None:
+        """Return its marker of a kind."""
+        return hints.find(self.markers, kind)
+
+    @property
+    def key_only(self) -> bool:
+        """Whether it lives inside keys only."""
+        return self.marker(KeyOnly) is not None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it is stored encrypted."""
+        return self.marker(Encrypted) is not None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the class allows one value only, and not just its absence."""
+        return self.fixed is not NOTHING and self.fixed is not None
+
+
+def is_shape(kind: Any) -> bool:
+    """Whether something is an item class or a view class."""
+    return isinstance(kind, type) and issubclass(kind, Shape)
+
+
+@remembered
+def item_of(cls: Kind) -> type[Item]:
+    """Return the item that a shape belongs to: itself, or the one that its View names."""
+    if issubclass(cls, Item):
+        return cls
+    for base in cls.__mro__:
+        generic = getattr(base, "__pydantic_generic_metadata__", {})
+        if generic.get("origin") is View:
+            argument = generic["args"][0]
+            found = _find_item(argument, cls) if not isinstance(argument, type) else argument
+            if found is not None and issubclass(found, Item):
+                return found
+    raise DeclarationError("HR112", cls.__name__, "does not say of which item it is a view", "write View[TheItem]")
+
+
+def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
+    """Find the item that a view names in quotes: declared in the same place, the last one of that name."""
+    name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
+    place = cls.__qualname__.rpartition(".")[0]
+    wanted = f"{place}.{name}" if place else name
+    found = [item for item in descend(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
+    return cast("type[Item]", found[-1]) if found else None
+
+
+def descend(cls: Kind) -> Iterator[Kind]:
+    """Yield the subclasses of a class, theirs included, in the order declared."""
+    for child in cls.__subclasses__():
+        yield child
+        yield from descend(child)
+
+
+def family(cls: Kind) -> list[Kind]:
+    """Return a class and its variants, most specific last."""
+    return [cls, *descend(cls)]
+
+
+@remembered
+def root(cls: Kind) -> Kind:
+    """Return where the variants of a class start: the class just below Item or View[...]."""
+    line = [base for base in cls.__mro__ if is_shape(base) and base not in {Item, View, Shape}]
+    return [base for base in line if not getattr(base, "__pydantic_generic_metadata__", {}).get("origin")][-1]
+
+
+@remembered
+def table_of(cls: Kind) -> Table:
+    """Return the table that a shape is stored in."""
+    table = item_of(cls).own_table
+    if table is None:
+        raise DeclarationError("HR113", item_of(cls).__name__, "has no table", "write class ...(Item, table=...)")
+    return table
+
+
+@remembered
+def hints_of(cls: Kind) -> dict[str, Any]:
+    """Return the types of a class's fields, markers and all."""
+    if not cls.__pydantic_fields_complete__:
+        cls.model_rebuild(raise_errors=False)
+    return {name: info.annotation for name, info in cls.model_fields.items()}
+
+
+@remembered
+def parts(cls: Kind) -> dict[str, list[Kind]]:
+    """Return the fields that hold a lifecycle: a union of views of this very item, by field."""
+    found = {name: hints.members(hint) for name, hint in hints_of(cls).items()}
+    states = {name: kinds for name, kinds in found.items() if all(is_shape(k) and issubclass(k, View) for k in kinds)}
+    for name, kinds in states.items():
+        for kind in kinds:
+            if root(item_of(kind)) is not root(item_of(cls)):
+                raise DeclarationError(
+                    "HR114",
+                    f"{cls.__name__}.{name}",
+                    f"holds {kind.__name__}, a view of {item_of(kind).__name__}",
+                    f"a lifecycle is made of views of its own item: View[{cls.__name__}]",
+                )
+    return states
+
+
+@remembered
+def attributes(cls: Kind) -> dict[str, Attribute]:
+    """Return the stored fields of one class by name; those of its lifecycles are theirs."""
+    lifecycles = parts(cls)
+    return {name: _attribute(cls, name, hint) for name, hint in hints_of(cls).items() if name not in lifecycles}
+
+
+def _attribute(cls: Kind, name: str, hint: Any) -> Attribute:
+    info = cls.model_fields[name]
+    markers = (*(marker for marker in info.metadata if isinstance(marker, Marker)), *hints.markers_of(hint))
+    renamed = hints.find(markers, Stored)
+    values = hints.literals(hint)
+    kinds = hints.members(hint)
+    only = values[0] if len(values) == 1 else NOTHING
+    return Attribute(
+        name=name,
+        stored=renamed.name if renamed else table_of(cls).naming(name),
+        hint=hints.without_none(hint),
+        markers=markers,
+        codec=make_codec(hint, markers),
+        fixed=None if kinds == [type(None)] else only,
+        optional=type(None) in kinds,
+        required=info.is_required(),
+    )
+
+
+@remembered
+def known(cls: Kind) -> dict[str, Attribute]:
+    """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
+    top = root(item_of(cls))
+    states = [
+        state
+        for item in family(top)
+        for kinds in parts(item).values()
+        for kind in kinds
+        for state in family(root(kind))
+    ]
+    found: dict[str, Attribute] = {}
+    for shape in [*family(top), *dict.fromkeys(states)]:
+        for name, attribute in attributes(shape).items():
+            if name not in found or found[name].fixed is None:  # "never there" says nothing of how it is stored
+                found[name] = replace(attribute, fixed=NOTHING)
+            elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
+                _check_same(shape, found[name], attribute)
+    return found
+
+
+def _check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
+    if other.fixed is None:
+        return
+    raise DeclarationError(
+        "HR115",
+        f"{cls.__name__}.{other.name}",
+        f"is stored as {other.stored} ({other.codec.tag}) here and as {first.stored} ({first.codec.tag}) by a relative",
+        "give both the same type and name",
+    )
+
+
+@remembered
+def keys(cls: Kind) -> dict[str, Template]:
+    """Return the templates of the key attributes that a class may carry: its own, its item's, or plain fields."""
+    table, found = table_of(cls), dict[str, Template]()
+    for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
+        for attr, text in base.__dict__.get("own_keys", {}).items():
+            _check_key(cast("Kind", base), table, attr, text)
+            found[attr] = Template(text)
+    by_stored = {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
+    for attr in sorted(table.key_names - set(found)):
+        if attr in by_stored:
+            found[attr] = Template(f"{{{by_stored[attr]}}}")
+    for attr, template in found.items():
+        _check_fields(cls, attr, template)
+    return found
+
+
+def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
+    if attr not in table.key_names:
+        options = ", ".join(sorted(table.key_names))
+        raise DeclarationError(
+            "HR120", base.__name__, f"{table.name} has no key attribute {attr!r}", f"it has {options}"
+        )
+    if not text:
+        raise DeclarationError(
+            "HR121", f"{base.__name__}.{attr}", f"is {text!r}", 'give a template such as "SHOP#{domain}"'
+        )
+
+
+def _check_fields(cls: Kind, attr: str, template: Template) -> None:
+    fields = known(cls)
+    for piece in template.pieces:
+        if piece.field and piece.field not in fields:
+            near = ", ".join(sorted(fields))
+            raise DeclarationError(
+                "HR122",
+                f"{cls.__name__}.{attr}",
+                f"{template.text!r} names no field {piece.field!r}",
+                f"there are {near}",
+            )
+        if piece.format and not FORMAT.fullmatch(piece.format):
+            raise DeclarationError(
+                "HR123",
+                f"{cls.__name__}.{attr}",
+                f"{template.text!r} has an unknown format {piece.format!r}",
+                "there are fit, sha, shard8 (any number), 012d (any width)",
+            )
+
+
+@remembered
+def variants(cls: Kind) -> dict[str, Template]:
+    """Return the key templates that set a class apart from its relatives."""
+    top = root(cls)
+    if cls is top:
+        return {}
+    own = {
+        attr for base in cls.__mro__ if is_shape(base) and base is not top for attr in base.__dict__.get("own_keys", {})
+    }
+    shared = item_of(top).__dict__.get("own_keys", {})
+    return {attr: keys(cls)[attr] for attr in sorted(own) if attr not in shared}
+
+
+@remembered
+def state_keys(cls: Kind) -> dict[str, Template]:
+    """Return the key templates that tell a state, where no fixed field tells it already."""
+    return {} if fixed_values(cls, own=True) else variants(cls)
+
+
+def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:
+    """Return the fields that have one value in this state; those of its item, unless it has some of its own."""
+    found = {name: attribute.fixed for name, attribute in attributes(cls).items() if attribute.is_fixed}
+    return found if found or own or issubclass(cls, Item) else fixed_values(item_of(cls))
+
+
+@remembered
+def version_of(cls: Kind) -> Attribute | None:
+    """Return the attribute that counts an item's writes."""
+    return next((found for found in known(cls).values() if found.marker(Counted)), None)
+
+
+@remembered
+def touched(cls: Kind) -> list[Attribute]:
+    """Return the attributes that hold the time of the last write."""
+    return [found for found in known(cls).values() if found.marker(Touch)]

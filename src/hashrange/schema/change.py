@@ -1,0 +1,178 @@
+"""Write plans: what a pattern changes and tests, and the request that a call of it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hashrange.core.errors import Wire
+from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value
+from hashrange.expr.nodes import Condition
+from hashrange.schema import anatomy
+from hashrange.schema.anatomy import Kind
+from hashrange.schema.plan import Aliases, Lint, show, values_of
+from hashrange.schema.shape import Shape
+from hashrange.schema.signature import Signature
+from hashrange.schema.slot import NOW, Arguments, Slot
+from hashrange.schema.table import Table
+
+SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One attribute that a write changes."""
+
+    stored: str
+    action: str
+    slot: Slot
+    depends: frozenset[str] = frozenset()  # it is left alone unless one of these arguments is given
+    unset: Value | None = None  # what stands for "no value"
+    sealed: bool = False
+
+    def applies(self, arguments: Arguments) -> bool:
+        """Whether a call changes it."""
+        return not self.depends or any(name in arguments for name in self.depends)
+
+    def clause(self, name: str, value: str) -> str:
+        """Return its part of an update expression."""
+        match self.action:
+            case "SET":
+                return f"{name} = {value}"
+            case "ONCE":
+                return f"{name} = if_not_exists({name}, {value})"
+            case "APPEND":
+                return f"{name} = list_append(if_not_exists({name}, :none), {value})"
+            case _:
+                return f"{name} {value}"
+
+    @property
+    def section(self) -> str:
+        """The keyword it stands under."""
+        return self.action if self.action in SECTIONS else "SET"
+
+
+@dataclass(frozen=True, slots=True)
+class WritePlan:
+    """An Update, Upsert, Delete or Ensure."""
+
+    label: str
+    name: str
+    verb: str
+    target: Kind
+    table: Table
+    key: Mapping[str, Slot]
+    subject: str | None
+    changes: tuple[Change, ...]
+    removes: tuple[str, ...]
+    condition: Condition | None
+    slots: Mapping[str, Slot]
+    costs: tuple[tuple[str, int], ...]
+    edges: tuple[tuple[str, str], ...]
+    exact: bool
+    signature: Signature
+    checked: Mapping[str, Any]  # the types of the values that it sets
+    lints: tuple[Lint, ...] = ()
+    texts: dict[tuple[int, ...], tuple[Wire, dict[str, str]]] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in order."""
+        return tuple(self.signature.parameters)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The parameters that cannot be left out."""
+        given = self.signature.parameters.values()
+        return frozenset(parameter.name for parameter in given if not parameter.may_be_left_out)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The state entered."""
+        return (self.target,)
+
+    def key_of(self, arguments: Arguments) -> Raw:
+        """Return the primary key of the item that is written."""
+        found = {attr: slot.value(arguments) for attr, slot in self.key.items()}
+        return {attr: value for attr, value in found.items() if value is not None}
+
+    def build(self, arguments: Arguments) -> tuple[Wire, dict[str, str]]:
+        """Return the request of a call, and the placeholders whose values are to be sealed, by attribute."""
+        outcomes: list[int] = []
+        values: dict[str, Value] = {}
+        for at, change in enumerate(self.changes):
+            if not change.applies(arguments):
+                outcomes.append(0)
+                continue
+            value = change.slot.value(arguments) or change.unset
+            outcomes.append(1 if value is not None else 2)
+            if value is not None:
+                values[f":s{at}"] = value
+        if tuple(outcomes) not in self.texts:
+            self.texts[tuple(outcomes)] = self._texts(outcomes)
+        fixed, sealed = self.texts[tuple(outcomes)]
+        values.update(values_of(self.slots, arguments))
+        request = {"Key": self.key_of(arguments), **fixed}
+        constants = fixed.get("ExpressionAttributeValues", {})
+        if values or constants:
+            request["ExpressionAttributeValues"] = {**constants, **values}
+        return request, sealed
+
+    def _texts(self, outcomes: list[int]) -> tuple[Wire, dict[str, str]]:
+        """Put the expressions together; an outcome is 0 for left alone, 1 for changed, 2 for removed."""
+        aliases = Aliases()
+        sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
+        sealed: dict[str, str] = {}
+        for at, (change, outcome) in enumerate(zip(self.changes, outcomes, strict=True)):
+            if outcome == 1:
+                sections[change.section].append(change.clause(aliases.name(change.stored), f":s{at}"))
+                if change.sealed:
+                    sealed[f":s{at}"] = change.stored
+            elif outcome == 2:
+                sections["REMOVE"].append(aliases.name(change.stored))
+        sections["REMOVE"] += [aliases.name(stored) for stored in self.removes]
+        request: Wire = {}
+        update = " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)
+        if update and self.verb in {"Update", "Upsert"}:
+            request["UpdateExpression"] = update
+        if self.condition is not None:
+            request["ConditionExpression"] = aliases.render(self.condition)
+        if aliases.names:
+            request["ExpressionAttributeNames"] = aliases.names
+        constants = dict(aliases.constants)
+        if any(change.action == "APPEND" for change in self.changes):
+            constants[":none"] = {"L": []}
+        if constants:
+            request["ExpressionAttributeValues"] = constants
+        return request, sealed
+
+    def outcome(self, arguments: Arguments) -> Shape:
+        """Return the state entered, where it follows from the arguments alone (`exact`)."""
+        assert self.subject is not None
+        subject: Shape = arguments[self.subject]
+        fields = anatomy.attributes(self.target)
+        values: dict[str, Any] = {name: getattr(subject, name) for name in fields if name in type(subject).model_fields}
+        values |= {name: arguments[name] for name in fields if name in arguments}
+        values |= {found.name: arguments[NOW] for found in anatomy.touched(self.target) if found.name not in arguments}
+        version = anatomy.version_of(self.target)
+        if version is not None:
+            values[version.name] += 1
+        fixed = {name: found.fixed for name, found in fields.items() if found.fixed is not anatomy.NOTHING}
+        return self.target.model_validate(values | fixed)
+
+    def explain(self) -> str:
+        """Return the plan as text."""
+        lines = [f"{self.name:<18} {self.verb} {self.target.__name__}  <- table"]
+        lines.append(f"    key     {' AND '.join(f'{attr} = {slot.text}' for attr, slot in self.key.items())}")
+        sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
+        for change in self.changes:
+            sections[change.section].append(change.clause(change.stored, change.slot.text))
+        sections["REMOVE"] += self.removes
+        if self.verb in {"Update", "Upsert"}:
+            lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]
+        if self.condition is not None:
+            lines.append(f"    if      {show(self.condition, self.slots)}")
+        lines.append(f"    cost    {' + '.join(f'{place} {units}' for place, units in self.costs)}")
+        return "\n".join(lines)

@@ -1,0 +1,208 @@
+"""What must hold for a whole table: keys in order, shapes told apart, TTL in seconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from hashrange.core.errors import DeclarationError
+from hashrange.schema import anatomy
+from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.layout import makers, pattern_of
+from hashrange.schema.marker import Epoch
+from hashrange.schema.shape import Item
+from hashrange.schema.table import Table
+from hashrange.schema.template import Template
+
+SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", "x" * 40)
+NUMBERS = ("N",)
+
+
+def check_table(table: Table) -> None:
+    """Refuse a table whose items cannot be stored, ordered or told apart as they are declared."""
+    for item in table.items:
+        _check_identity(item, table)
+        for kind in anatomy.family(item):
+            for attr, template in anatomy.keys(kind).items():
+                _check_template(kind, attr, template)
+        for attribute in anatomy.known(item).values():
+            _check_ttl(item, attribute, table)
+            _check_secret(item, attribute)
+        _check_defaults(item)
+        for kinds in anatomy.parts(item).values():
+            _check_states(anatomy.root(kinds[0]))
+    for attr in sorted(table.key_names):
+        key_type(table, attr)
+    roots = list(dict.fromkeys(anatomy.root(item) for item in table.items))
+    for one, other in combinations(roots, 2):
+        _check_apart(one, other, table)
+
+
+def _check_identity(item: type[Item], table: Table) -> None:
+    ours, fields = anatomy.keys(item), anatomy.known(item)
+    for attr in table.keys:
+        if attr not in ours:
+            raise DeclarationError(
+                "HR130",
+                item.__name__,
+                f"has no {attr}, a key of {table.name}",
+                f'declare it: {attr}="..." or a field stored as {attr}',
+            )
+        for name in ours[attr].fields:
+            if fields[name].optional:
+                raise DeclarationError(
+                    "HR131",
+                    f"{item.__name__}.{name}",
+                    f"is part of the primary key {attr} and may be None",
+                    "drop the None",
+                )
+
+
+def _check_template(kind: Kind, attr: str, template: Template) -> None:
+    fields, place = anatomy.known(kind), f"{kind.__name__}.{attr}"
+    for before, after in zip(template.pieces, template.pieces[1:], strict=False):
+        if after.field and not after.literal and (not before.format or before.format == "fit"):
+            raise DeclarationError(
+                "HR132",
+                place,
+                f"{template.text!r} does not say where {before.field} ends",
+                f"put a delimiter after {{{before.field}}}",
+            )
+    for at, piece in enumerate(template.pieces):
+        if not piece.field or template.alone:
+            continue
+        tag = fields[piece.field].codec.tag
+        if tag in NUMBERS and not piece.format:
+            raise DeclarationError(
+                "HR133",
+                place,
+                f"{template.text!r} would sort {piece.field} as text",
+                f"give it a width: {{{piece.field}:012d}}",
+            )
+        if tag not in {"S", "N"}:
+            raise DeclarationError(
+                "HR134",
+                place,
+                f"{piece.field} is {tag or 'of no fixed type'} and cannot stand in a key",
+                "use text, a number or a time",
+            )
+        if piece.format == "fit" and at != len(template.fields) - 1:
+            raise DeclarationError(
+                "HR135", place, f"{{{piece.field}:fit}} is followed by more", "only the last field can be fitted"
+            )
+
+
+def _check_ttl(item: type[Item], attribute: Attribute, table: Table) -> None:
+    epoch = attribute.marker(Epoch)
+    if attribute.stored == table.ttl and not (epoch and epoch.ttl):
+        raise DeclarationError(
+            "HR136",
+            f"{item.__name__}.{attribute.name}",
+            f"is the TTL of {table.name}, which counts seconds",
+            "declare it as Ttl",
+        )
+
+
+def _check_secret(item: type[Item], attribute: Attribute) -> None:
+    if not attribute.sealed:
+        return
+    if attribute.codec.tag != "S":
+        raise DeclarationError(
+            "HR137", f"{item.__name__}.{attribute.name}", "is Secret and no text", "declare it as Secret[str]"
+        )
+    for attr, template in anatomy.keys(item).items():
+        if attribute.name in template.fields:
+            raise DeclarationError(
+                "HR138",
+                f"{item.__name__}.{attribute.name}",
+                f"is Secret and part of the key {attr}",
+                "keys cannot be encrypted",
+            )
+
+
+def _check_defaults(item: type[Item]) -> None:
+    for kind in anatomy.family(item):
+        for name, default in kind.special.items():
+            other = getattr(default, "other", None)
+            if other is not None and other not in kind.model_fields:
+                raise DeclarationError(
+                    "HR139",
+                    f"{kind.__name__}.{name}",
+                    f"is after {other!r}, which is no field",
+                    "name a field of this class",
+                )
+
+
+def _check_states(top: Kind) -> None:
+    """Refuse states of a lifecycle that their keys do not tell apart."""
+    states = [kind for kind in top.__subclasses__() if anatomy.state_keys(kind)]
+    for one, other in combinations(states, 2):
+        shared = set(anatomy.state_keys(one)) & set(anatomy.state_keys(other))
+        told = any(_are_apart(anatomy.keys(one)[attr], anatomy.keys(other)[attr]) for attr in shared)
+        if shared and not told:
+            attr = min(shared)
+            raise _clash(one, other, anatomy.keys(one)[attr], anatomy.keys(other)[attr], "HR140")
+
+
+def _check_apart(one: Kind, other: Kind, table: Table) -> None:
+    for attr in table.keys:
+        first, second = anatomy.keys(one)[attr], anatomy.keys(other)[attr]
+        if _are_apart(first, second) or _is_excluded(one, attr, second) or _is_excluded(other, attr, first):
+            return
+    attr = table.keys[-1]
+    raise _clash(one, other, anatomy.keys(one)[attr], anatomy.keys(other)[attr], "HR141")
+
+
+def _are_apart(one: Template, other: Template) -> bool:
+    """Whether no key can be of both templates."""
+    first, second = one.prefix, other.prefix
+    if not one.fields and not other.fields:
+        return first != second
+    if not one.fields:
+        return not other.pattern.fullmatch(first)
+    if not other.fields:
+        return not one.pattern.fullmatch(second)
+    return not (first.startswith(second) or second.startswith(first))
+
+
+def _is_excluded(kind: Kind, attr: str, other: Template) -> bool:
+    """Whether a plain field's pattern proves that it is never a key of the other template."""
+    maker = makers(kind)[attr]
+    pattern = pattern_of(kind, maker.alone.name) if maker.alone is not None else None
+    if pattern is None or not other.prefix:
+        return False
+    return not any(re.search(pattern, other.prefix + sample) for sample in ("", *SAMPLES))
+
+
+def _clash(one: Kind, other: Kind, first: Template, second: Template, code: str) -> DeclarationError:
+    return DeclarationError(
+        code,
+        f"{one.__name__} and {other.__name__}",
+        f"cannot be told apart by their keys {first.text!r} and {second.text!r}",
+        "give each a prefix of its own, or a plain field a pattern: Annotated[str, Field(pattern=...)]",
+    )
+
+
+def key_type(table: Table, attr: str) -> str:
+    """Return the type of a key attribute, which all items of a table must agree on."""
+    found = dict(_types(table, attr))
+    if len(set(found.values())) > 1:
+        told = ", ".join(f"{tag} in {name}" for name, tag in found.items())
+        raise DeclarationError("HR142", f"{table.name}.{attr}", f"is a key of several types: {told}", "agree on one")
+    tag = next(iter(found.values()), "S")
+    if tag not in {"S", "N", "B"}:
+        raise DeclarationError(
+            "HR143", f"{table.name}.{attr}", f"is a key of type {tag or 'unknown'}", "a key is text, a number or bytes"
+        )
+    return tag
+
+
+def _types(table: Table, attr: str) -> Iterator[tuple[str, str]]:
+    for item in table.items:
+        states = [state for kinds in anatomy.parts(item).values() for state in kinds]
+        for kind in (*anatomy.family(item), *states):
+            template = anatomy.keys(kind).get(attr)
+            if template is not None:
+                alone = anatomy.known(kind)[template.alone] if template.alone else None
+                yield kind.__name__, alone.codec.tag if alone is not None else "S"

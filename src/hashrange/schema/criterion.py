@@ -1,0 +1,185 @@
+"""Conditions over stored attributes: from `@where` texts, from fixed fields, from parameters that compare.
+
+All become syntax trees of the expression language, whose placeholders stand for slots.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hashrange.core.errors import DeclarationError
+from hashrange.core.values import Value
+from hashrange.expr.fault import Fault
+from hashrange.expr.nodes import (
+    Between,
+    Call,
+    Comparison,
+    Condition,
+    Leaf,
+    Literal,
+    Node,
+    Operand,
+    Or,
+    Path,
+    Placeholder,
+    children_of,
+    clauses_of,
+    path_of,
+    paths_of,
+    replace_leaves,
+)
+from hashrange.expr.parser import parse_condition
+from hashrange.schema import anatomy
+from hashrange.schema import hint as hints
+from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.codec import encode, make_codec
+from hashrange.schema.signature import Parameter, Signature
+from hashrange.schema.slot import EndOf, FieldSlot, FixedSlot, Given, Slot, Slots
+
+PARAMETER = re.compile(r"\{(\w+)\}")
+TEXT = re.compile(r"'([^']*)'")
+NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
+FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"}
+FINER = {">=", "<"}  # comparisons that need a time rounded upwards to what is stored
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A condition, and the stored attributes that it reads."""
+
+    condition: Condition
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes, each once."""
+        return list(dict.fromkeys(str(path.elements[0]) for path in paths_of(self.condition)))
+
+
+def placeholders(expressions: tuple[str, ...]) -> set[str]:
+    """Return the parameters that texts name."""
+    return {name for expression in expressions for name in PARAMETER.findall(expression)}
+
+
+def compare(attribute: Attribute, parameter: Parameter, slots: Slots) -> Criterion:
+    """Return the test of a field against a parameter."""
+    path, operator = path_of(attribute.stored), parameter.operator
+    if operator == "BETWEEN":
+        low = FieldSlot(EndOf(parameter.name, 0), attribute.codec, up=True)
+        high = FieldSlot(EndOf(parameter.name, 1), attribute.codec)
+        return Criterion(Between(path, _place(low, slots), _place(high, slots)))
+    if operator in {"contains", "begins_with"}:
+        codec = make_codec(parameter.hint, ())
+        return Criterion(Call(operator, (path, _place(FieldSlot(Given(parameter.name), codec), slots))))
+    slot = FieldSlot(Given(parameter.name), attribute.codec, up=operator in FINER)
+    return Criterion(Comparison(operator, path, _place(slot, slots)))
+
+
+def _place(slot: Slot, slots: Slots) -> Placeholder:
+    return Placeholder(slots.add(slot))
+
+
+def equal(stored: str, slot: Slot, slots: Slots) -> Criterion:
+    """Return the test of an attribute for being what a slot gives."""
+    return Criterion(Comparison("=", path_of(stored), _place(slot, slots)))
+
+
+def never_there(stored: str) -> Criterion:
+    """Return the test for an attribute that is absent or null."""
+    path = path_of(stored)
+    null = Call("attribute_type", (path, Literal({"S": "NULL"})))
+    return Criterion(Or((Call("attribute_not_exists", (path,)), null)))
+
+
+def exists(stored: str) -> Criterion:
+    """Return the test for an attribute that is there."""
+    return Criterion(Call("attribute_exists", (path_of(stored),)))
+
+
+def starts(stored: str, slot: Slot, slots: Slots) -> Criterion:
+    """Return the test for an attribute that starts with what a slot gives."""
+    return Criterion(Call("begins_with", (path_of(stored), _place(slot, slots))))
+
+
+# ── @where ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def read_where(signature: Signature, kind: Kind, expression: str, slots: Slots) -> Criterion:
+    """Return a `@where` text as a condition over stored attributes; refuse what it names and nobody has."""
+    constants: dict[str, Value] = {}
+
+    def keep(value: object) -> str:
+        constants[f":_{len(constants)}"] = encode(value)
+        return f":_{len(constants) - 1}"
+
+    text = TEXT.sub(lambda match: keep(match[1]), expression)
+    text = NUMBER.sub(lambda match: keep(float(match[0]) if "." in match[0] else int(match[0])), text)
+    try:
+        tree = parse_condition(PARAMETER.sub(r":\1", text))
+    except Fault as fault:
+        raise DeclarationError(
+            "HR220",
+            signature.label,
+            f"@where({expression!r}) does not parse: {fault}",
+            "write a DynamoDB condition over fields",
+        ) from fault
+    _check_functions(signature, expression, tree)
+    chosen = _choose_slots(signature, kind, tree, constants, slots)
+
+    def physical(leaf: Leaf) -> Operand:
+        if isinstance(leaf, Placeholder):
+            return Placeholder(chosen[leaf.name])
+        if isinstance(leaf, Literal):
+            return leaf
+        found = signature.attribute(kind, str(leaf.elements[0]), f"@where({expression!r})")
+        return Path((found.stored, *leaf.elements[1:]))
+
+    return Criterion(replace_leaves(tree, physical))
+
+
+def _check_functions(signature: Signature, expression: str, tree: Condition) -> None:
+    for clause in clauses_of(tree):
+        for call in (clause, *children_of(clause)):
+            if isinstance(call, Call) and call.function not in FUNCTIONS:
+                raise DeclarationError(
+                    "HR221",
+                    signature.label,
+                    f"@where({expression!r}) calls {call.function}",
+                    f"there are {', '.join(sorted(FUNCTIONS))}",
+                )
+
+
+def _choose_slots(
+    signature: Signature, kind: Kind, tree: Condition, constants: dict[str, Value], slots: Slots
+) -> dict[str, str]:
+    """Give each placeholder its slot, in the form of the field that it is compared with."""
+    chosen: dict[str, str] = {}
+    for clause in clauses_of(tree):
+        for node in (clause, *children_of(clause)):
+            if isinstance(node, Placeholder) and node.name not in chosen:
+                chosen[node.name] = slots.add(_slot(signature, kind, node.name, clause, constants))
+    return chosen
+
+
+def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: dict[str, Value]) -> Slot:
+    if name in constants:
+        return FixedSlot(constants[name])
+    bare = name[1:]
+    if bare not in signature.parameters:
+        raise DeclarationError(
+            "HR222",
+            signature.label,
+            f"@where names no parameter {{{bare}}}",
+            f"it takes {', '.join(signature.parameters)}",
+        )
+    fields = anatomy.known(kind)
+    beside = [str(path.elements[0]) for path in paths_of(clause)]
+    if bare in fields:
+        return FieldSlot(Given(bare), fields[bare].codec)
+    if len(beside) == 1 and beside[0] in fields and not isinstance(clause, Call):
+        return FieldSlot(Given(bare), fields[beside[0]].codec)
+    hint = signature.parameters[bare].hint
+    return FieldSlot(Given(bare), make_codec(hint, hints.markers_of(hint)))
+
+
+def operand_of(slot: Slot, slots: Slots) -> Placeholder:
+    """Return a slot as an operand."""
+    return _place(slot, slots)

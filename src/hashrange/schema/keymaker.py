@@ -1,0 +1,139 @@
+"""Puts values into key templates and takes them out again, through the codecs of the fields.
+
+What is put in is checked, so that a key always comes apart into what it was made of: no empty field, no delimiter
+inside one, no key longer than DynamoDB takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.core.errors import ValueInvalid
+from hashrange.core.values import Value, utf8_length
+from hashrange.schema.anatomy import Attribute
+from hashrange.schema.table import Table
+from hashrange.schema.template import Template, put_in
+
+LONGEST_PARTITION_KEY = 2048
+LONGEST_SORT_KEY = 1024
+
+Getter = Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One field of a template: the text before it, its codec and format, and the text that may not occur in it."""
+
+    literal: str
+    field: str
+    attribute: Attribute
+    format: str
+    delimiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMaker:
+    """One key attribute of one class, ready to be made and taken apart."""
+
+    attr: str
+    template: Template
+    alone: Attribute | None
+    steps: tuple[Step, ...]
+    tail: str
+    longest: int
+
+    def make(self, get: Getter) -> Value | None:
+        """Return the key's value, or None when one of its fields has none."""
+        if self.alone is not None:
+            value = get(self.alone.name)
+            return None if value is None else self._check(self.alone.codec.encode(value))
+        text = self.fill(get)
+        return None if text is None else self._check({"S": text})
+
+    def fill(self, get: Getter) -> str | None:
+        """Return the text of the whole key, or None when one of its fields has no value."""
+        text = ""
+        for step in self.steps:
+            value = get(step.field)
+            if value is None:
+                return None
+            text += step.literal
+            text += self.put(step, value, len(text.encode()))
+        return text + self.tail
+
+    def put(self, step: Step, value: Any, taken: int) -> str:
+        """Return one field's text as it stands in the key, after so many bytes."""
+        text = step.attribute.codec.text(value)
+        if not text:
+            raise ValueInvalid(f"{step.field} is empty, and part of the key {self.attr}")
+        if not step.format and step.delimiter and step.delimiter in text:
+            raise ValueInvalid(
+                f"{step.field} {text!r} contains {step.delimiter!r}, which ends it in {self.template.text!r}"
+            )
+        return put_in(text, step.format, self.longest - taken - len(self.tail))
+
+    def _check(self, value: Value) -> Value:
+        text = value.get("S")
+        if text is not None:
+            if not text:
+                raise ValueInvalid(f"{self.attr} is a key and cannot be empty")
+            if len(text) > 256 and utf8_length(text) > self.longest:
+                raise ValueInvalid(
+                    f"the key {self.attr} takes {self.longest} bytes, not {utf8_length(text)}: "
+                    f"shorten it, or declare {{{self.template.fields[-1]}:fit}}"
+                )
+        return value
+
+    def parse(self, value: Value) -> dict[str, Any] | None:
+        """Return the fields inside a key, decoded; None when it has another form."""
+        if self.alone is not None:
+            return {self.alone.name: self.alone.codec.decode(value)}
+        text = value.get("S")
+        if text is None:
+            return None
+        if len(self.steps) < 2:
+            return self._parse_simple(text)
+        found = self.template.parse(text)
+        if found is None:
+            return None
+        return {step.field: _take(step, found[step.field]) for step in self.steps if step.field in found}
+
+    def _parse_simple(self, text: str) -> dict[str, Any] | None:
+        """Take a key with one field apart, or none: most are such, and need no regular expression."""
+        if not self.steps:
+            return {} if text == self.tail else None
+        step = self.steps[0]
+        if len(text) <= len(step.literal) + len(self.tail):
+            return None
+        if not text.startswith(step.literal) or not text.endswith(self.tail):
+            return None
+        if step.field not in self.template.recoverable:
+            return {}
+        return {step.field: _take(step, text[len(step.literal) : len(text) - len(self.tail)])}
+
+
+def _take(step: Step, text: str) -> Any:
+    if step.attribute.codec.tag == "N":
+        return step.attribute.codec.decode({"N": text.lstrip("0") or "0"})
+    return step.attribute.codec.decode({"S": text})
+
+
+def make_keymaker(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyMaker:
+    """Return the maker of a key attribute of a table."""
+    pieces = template.pieces
+    steps = tuple(
+        Step(piece.literal, piece.field, fields[piece.field], piece.format, pieces[at + 1].literal)
+        for at, piece in enumerate(pieces)
+        if piece.field
+    )
+    sorts = {path.sk for path in table.paths}
+    return KeyMaker(
+        attr=attr,
+        template=template,
+        alone=fields[template.alone] if template.alone else None,
+        steps=steps,
+        tail=pieces[-1].literal,
+        longest=LONGEST_SORT_KEY if attr in sorts else LONGEST_PARTITION_KEY,
+    )

@@ -1,0 +1,128 @@
+"""What may stand beside a type in a declaration: how a field is stored, how a parameter compares or changes.
+
+Every marker is a frozen value inside `Annotated`, so that type checkers see the plain type. What they mean is said
+where they are read: `codec` for storage, `signature` for parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+class Marker:
+    """The root of all markers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Marker):
+    """The attribute's name, where the table's naming rule does not give it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOnly(Marker):
+    """Lives inside a key, and is no attribute of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixed(Marker):
+    """Stored with a constant prefix, given and returned bare."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formerly(Marker):
+    """Read also with one of these prefixes, as an older system stored it; written without."""
+
+    prefixes: tuple[str, ...]
+
+    def __init__(self, *prefixes: str) -> None:
+        object.__setattr__(self, "prefixes", prefixes)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch(Marker):
+    """A time stored as a Number since 1970; the TTL of a table is always in seconds."""
+
+    per_second: int
+    ttl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Iso(Marker):
+    """A time stored as text with so many digits after the second."""
+
+    digits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Marker):
+    """A list stored as one string."""
+
+    by: str
+    json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Encrypted(Marker):
+    """Stored encrypted under the session's keys, bound to its item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Marker):
+    """The version of an item: every write checks it and counts it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch(Marker):
+    """The time of the last write, set by every update from the session's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Marker):
+    """A parameter that is compared with its field."""
+
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Marker):
+    """A parameter that changes its field otherwise than by setting it."""
+
+    action: str
+
+
+Key: TypeAlias = Annotated[T, KeyOnly()]
+Secret: TypeAlias = Annotated[T, Encrypted()]
+Touched: TypeAlias = Annotated[T, Touch()]
+Version: TypeAlias = Annotated[int, Counted()]
+Millis: TypeAlias = Annotated[datetime, Epoch(1000)]
+Seconds: TypeAlias = Annotated[datetime, Epoch(1)]
+Ttl: TypeAlias = Annotated[datetime, Epoch(1, ttl=True)]
+IsoMillis: TypeAlias = Annotated[datetime, Iso(3)]
+IsoMicros: TypeAlias = Annotated[datetime, Iso(6)]
+Commas: TypeAlias = Annotated[list[T], Joined(",")]
+Pipes: TypeAlias = Annotated[list[T], Joined("|")]
+JsonPipes: TypeAlias = Annotated[list[T], Joined("|", json=True)]
+
+Eq: TypeAlias = Annotated[T, Compare("=")]
+Ne: TypeAlias = Annotated[T, Compare("<>")]
+Lt: TypeAlias = Annotated[T, Compare("<")]
+Le: TypeAlias = Annotated[T, Compare("<=")]
+Gt: TypeAlias = Annotated[T, Compare(">")]
+Ge: TypeAlias = Annotated[T, Compare(">=")]
+Between: TypeAlias = Annotated[tuple[T, T], Compare("BETWEEN")]
+Contains: TypeAlias = Annotated[T, Compare("contains")]
+BeginsWith: TypeAlias = Annotated[T, Compare("begins_with")]
+
+Add: TypeAlias = Annotated[T, Change("ADD")]
+Discard: TypeAlias = Annotated[AbstractSet[T], Change("DELETE")]
+Append: TypeAlias = Annotated[list[T], Change("APPEND")]
+Once: TypeAlias = Annotated[T, Change("ONCE")]

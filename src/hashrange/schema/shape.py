@@ -1,0 +1,161 @@
+"""The classes that users derive from: shapes of items, and of parts of items, recognised by keys and fixed fields.
+
+A shape is a frozen pydantic class. What a class declares is worked out in `anatomy`; here is only what must be there
+while Python makes the class, or an object of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic._internal._model_construction import ModelMetaclass  # the public name for it does not exist
+from typing_extensions import TypeVar, dataclass_transform
+
+from hashrange.core.errors import DeclarationError
+from hashrange.core.values import Value
+from hashrange.schema.codec import precision_of
+from hashrange.schema.table import Table
+
+T = TypeVar("T")
+SEEN = "_seen"  # where a loaded shape keeps the keys it was stored under
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """The default of a lifecycle: its first state."""
+
+    kind: type[View[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The default of a time: so long after another field."""
+
+    other: str
+    delta: timedelta
+
+
+def initially(kind: type[T]) -> T:
+    """Declare the state in which a lifecycle starts; it takes its identity from the item around it."""
+    return cast("T", Initial(cast("Any", kind)))
+
+
+def after(other: str, *, days: float = 0, hours: float = 0, minutes: float = 0) -> datetime:
+    """Declare a default: so long after another field."""
+    return cast("datetime", After(other, timedelta(days=days, hours=hours, minutes=minutes)))
+
+
+COMPILED: set[type] = set()
+
+
+def _check_not_late(cls: type) -> None:
+    """Refuse a variant that patterns which are compiled already do not know of."""
+    for base in cls.__mro__[1:]:
+        if base in COMPILED:
+            raise DeclarationError(
+                "HR111",
+                cls.__name__,
+                f"is declared after patterns that read {base.__name__}, which would not know it",
+                "declare every variant above the Patterns class",
+            )
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
+class ShapeType(ModelMetaclass):
+    """Empty: tells the type checkers that shapes are frozen, which pydantic's own transform cannot say."""
+
+
+class Shape(BaseModel, metaclass=ShapeType):
+    """What items and views have in common: frozen values, with key templates given as class keywords."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    own_table: ClassVar[Table | None] = None
+    own_keys: ClassVar[Mapping[str, str]] = {}
+    special: ClassVar[Mapping[str, Any]] = {}  # fields whose default depends on the others
+    times: ClassVar[Mapping[str, timedelta]] = {}  # fields that are times, and the precision they are stored with
+
+    if TYPE_CHECKING:  # pydantic adds it to frozen models; pyright believes that BaseModel.__eq__ removed it
+
+        def __hash__(self) -> int: ...
+
+    def __init_subclass__(
+        cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str
+    ) -> None:
+        super().__init_subclass__()
+        cls.own_keys = {**(keys or {}), **more}
+        _check_not_late(cls)
+        if table is None:
+            return
+        if not isinstance(table, Table):
+            raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
+        cls.own_table = table
+        table.items.append(cast("type[Item]", cls))
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_more: Any) -> None:
+        fields = cls.__pydantic_fields__
+        defaults = {name: info.default for name, info in fields.items()}
+        cls.special = {name: default for name, default in defaults.items() if isinstance(default, Initial | After)}
+        steps = {name: precision_of(info.annotation, info.metadata) for name, info in fields.items()}
+        cls.times = {name: step for name, step in steps.items() if step is not None}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        """Work out the defaults that depend on other fields, and give times the precision they are stored with."""
+        if not isinstance(data, dict):
+            return data
+        for name, default in cls.special.items():
+            if name not in data:
+                data[name] = _default_of(default, data)
+        for name, step in cls.times.items():
+            moment = data.get(name)
+            if type(moment) is datetime and (moment.microsecond or moment.tzinfo is not UTC):
+                data[name] = truncate(moment, step)
+        return data
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; a changed one is no longer the item that was stored."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update:
+            copy.__dict__.pop(SEEN, None)
+        return copy
+
+    def seen(self) -> dict[str, Value]:
+        """Return the keys under which this was stored when it was loaded; none if it was made here."""
+        found: dict[str, Value] = self.__dict__.get(SEEN, {})
+        return found
+
+
+def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:
+    if isinstance(default, Initial):
+        return default.kind(**{name: data[name] for name in default.kind.model_fields if name in data})
+    other = data.get(default.other)
+    if not isinstance(other, datetime):
+        return None  # the other field's own error says what is wrong
+    return other + default.delta
+
+
+def truncate(moment: datetime, step: timedelta) -> datetime:
+    """Return a time in UTC, cut to a precision; one without a zone is left for pydantic and the codec to judge."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment!r} has no time zone: give one, such as datetime.now(UTC)")
+    moment = moment.astimezone(UTC)
+    kept = step // timedelta(microseconds=1)
+    return moment.replace(microsecond=moment.microsecond - moment.microsecond % kept)
+
+
+class Item(Shape):
+    """A kind of item in a table: `class Shop(Item, table=table, pk="SHOP#{domain}", sk="META#")`."""
+
+
+I_co = TypeVar("I_co", bound=Item, covariant=True)
+
+
+class View(Shape, Generic[I_co]):
+    """Part of an item: what a narrow index holds, or one state of a lifecycle."""

@@ -1,0 +1,192 @@
+"""A pattern's signature, read: the verb and shapes it returns, its parameters, and what stands above it.
+
+A parameter is named after a field. Its type says what happens to the field: a comparison, a change, an item in the
+state that is left. Nothing here decides how it is served; `reading` and `writing` do.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from hashrange.core.errors import DeclarationError
+from hashrange.schema import anatomy
+from hashrange.schema import hint as hints
+from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.marker import Change, Compare
+
+F = TypeVar("F", bound=Callable[..., object])
+
+READS = ("Get", "Query", "Latest", "Scan")
+WRITES = ("Update", "Upsert", "Delete", "Ensure")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a pattern."""
+
+    name: str
+    hint: Any
+    compare: str  # the operator of a comparison, or nothing
+    change: str  # ADD, DELETE, APPEND, ONCE, or nothing
+    may_be_left_out: bool
+
+    @property
+    def shapes(self) -> list[Kind]:
+        """The states that an item passed in may be in; nothing for a plain value."""
+        found = hints.members(self.hint)
+        return found if all(map(anatomy.is_shape, found)) else []
+
+    @property
+    def operator(self) -> str:
+        """How a read compares it."""
+        return self.compare or "="
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it only says that the field goes away."""
+        return hints.members(self.hint) == [type(None)]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One pattern, as declared."""
+
+    label: str
+    name: str
+    verb: str
+    kinds: tuple[Kind, ...]
+    parameters: Mapping[str, Parameter]
+    wheres: tuple[str, ...]
+    via: str | None
+    tenant: str | None
+
+    @property
+    def values(self) -> dict[str, Parameter]:
+        """The parameters that are plain values, not items."""
+        return {name: found for name, found in self.parameters.items() if not found.shapes}
+
+    def attribute(self, kind: Kind, name: str, place: str) -> Attribute:
+        """Return the field of an item that something names, or refuse what names none."""
+        fields = anatomy.known(kind)
+        if name not in fields:
+            item = anatomy.item_of(kind).__name__
+            raise DeclarationError(
+                "HR210", self.label, f"{place} names no field of {item}", f"its fields are {', '.join(sorted(fields))}"
+            )
+        return fields[name]
+
+
+def where(expression: str) -> Callable[[F], F]:
+    """Add a filter to a read, or a condition to a write: DynamoDB's grammar over fields, `{name}` is a parameter."""
+
+    def mark(function: F) -> F:
+        found: tuple[str, ...] = getattr(function, "__where__", ())
+        function.__where__ = (expression, *found)  # type: ignore[attr-defined]  # a function takes any attribute
+        return function
+
+    return mark
+
+
+def via(index: str) -> Callable[[F], F]:
+    """Choose the index where two serve a pattern alike; the empty name is the table itself."""
+
+    def mark(function: F) -> F:
+        function.__via__ = index  # type: ignore[attr-defined]  # same
+        return function
+
+    return mark
+
+
+def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping[str, Any]) -> Signature:
+    """Return what a method of a Patterns class declares."""
+    name = function.__name__
+    label = f"{owner}.{name}"
+    found = _hints_of(label, function, scope)
+    verb, kinds = _returned(label, found.pop("return", None))
+    parameters = {
+        parameter: _parameter(label, parameter, found)
+        for parameter in list(inspect.signature(function).parameters.values())[1:]
+    }
+    signature = Signature(
+        label=label,
+        name=name,
+        verb=verb,
+        kinds=tuple(kinds),
+        parameters={parameter.name: parameter for parameter in parameters.values()},
+        wheres=getattr(function, "__where__", ()),
+        via=getattr(function, "__via__", None),
+        tenant=tenant,
+    )
+    _check(signature)
+    return signature
+
+
+def _hints_of(label: str, function: Any, scope: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, localns=dict(scope), include_extras=True)
+    except NameError as unknown:
+        raise DeclarationError(
+            "HR201", label, f"{unknown}", "declare or import it above the Patterns class"
+        ) from unknown
+
+
+def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
+    verb = getattr(get_origin(returned), "verb", "")
+    if verb not in {*READS, *WRITES}:
+        verbs = ", ".join((*READS, *WRITES))
+        raise DeclarationError("HR202", label, f"returns {returned!r}", f"return one of {verbs}, of a shape")
+    kinds = hints.members(get_args(returned)[0])
+    for kind in kinds:
+        if not anatomy.is_shape(kind):
+            raise DeclarationError("HR203", label, f"returns {kind!r}", "what is read or written is an Item or a View")
+    tables = {anatomy.table_of(kind).name for kind in kinds}
+    if len(tables) > 1:
+        raise DeclarationError("HR204", label, f"returns items of {sorted(tables)}", "write a pattern for each table")
+    return verb, kinds
+
+
+def _parameter(label: str, parameter: inspect.Parameter, found: Mapping[str, Any]) -> Parameter:
+    if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} or parameter.name not in found:
+        raise DeclarationError(
+            "HR205", label, f"parameter {parameter.name!r} has no type", "name each parameter and its type"
+        )
+    markers = hints.markers_of(found[parameter.name])
+    compare, change = hints.find(markers, Compare), hints.find(markers, Change)
+    return Parameter(
+        name=parameter.name,
+        hint=hints.unwrap(found[parameter.name])[0],
+        compare=compare.operator if compare else "",
+        change=change.action if change else "",
+        may_be_left_out=parameter.default is not parameter.empty,
+    )
+
+
+def _check(signature: Signature) -> None:
+    label, reads = signature.label, signature.verb in READS
+    for parameter in signature.parameters.values():
+        if reads and (parameter.shapes or parameter.change):
+            raise DeclarationError(
+                "HR206",
+                label,
+                f"{parameter.name!r} would change something, and {signature.verb} reads",
+                "compare or drop it",
+            )
+        if parameter.may_be_left_out and (reads or parameter.shapes or parameter.compare):
+            raise DeclarationError(
+                "HR207",
+                label,
+                f"{parameter.name!r} has a default",
+                "only what an update sets may be left out: write two patterns",
+            )
+    if len(signature.kinds) > 1 and not reads:
+        raise DeclarationError("HR208", label, "enters one of several states", "write a pattern for each")
+    if signature.tenant and signature.tenant not in signature.parameters:
+        raise DeclarationError(
+            "HR209",
+            label,
+            f"does not take {signature.tenant}",
+            f"every pattern of this class is given its {signature.tenant}",
+        )

@@ -1,0 +1,291 @@
+"""What the values of a request are made from, known when a pattern is compiled: its arguments, and keys built of them.
+
+A source gives a Python value out of the arguments of a call; a slot gives the attribute value that is sent. Both can
+say what they stand for, which is what `explain()` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from hashrange.core.values import Value
+from hashrange.schema.codec import Codec, encode, plain
+from hashrange.schema.keymaker import KeyMaker
+
+Arguments = Mapping[str, Any]
+
+
+class Source(Protocol):
+    """Where a Python value comes from."""
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the value in a call; None when there is none."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An argument itself."""
+
+    name: str
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the argument."""
+        return arguments.get(self.name)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return f"{{{self.name}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOf:
+    """A field of an item that is passed in."""
+
+    parameter: str
+    name: str
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the field; a state that lacks it has none."""
+        return getattr(arguments[self.parameter], self.name, None)
+
+    @property
+    def text(self) -> str:
+        """The path to it."""
+        return f"{{{self.parameter}.{self.name}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndOf:
+    """One end of a range that is passed in."""
+
+    parameter: str
+    index: int
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the end."""
+        return arguments[self.parameter][self.index]
+
+    @property
+    def text(self) -> str:
+        """The path to it."""
+        return f"{{{self.parameter}.{self.index}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that the declaration fixes."""
+
+    value: Any
+
+    def get(self, _arguments: Arguments) -> Any:
+        """Return it."""
+        return self.value
+
+    @property
+    def text(self) -> str:
+        """The value."""
+        return str(self.value)
+
+
+class Slot(Protocol):
+    """What a placeholder of a request stands for."""
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the attribute value in a call; None when there is none."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSlot:
+    """A value in a field's own form; `up` rounds a time that is finer than what is stored upwards."""
+
+    source: Source
+    codec: Codec
+    up: bool = False
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the encoded value."""
+        found = self.source.get(arguments)
+        if found is None:
+            return None
+        return self.codec.encode(self.codec.round_up(found) if self.up else found)
+
+    @property
+    def text(self) -> str:
+        """The source, or the constant in quotes."""
+        return repr(self.source.text) if isinstance(self.source, Constant) else self.source.text
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSlot:
+    """A constant attribute value."""
+
+    constant: Value
+
+    def value(self, _arguments: Arguments) -> Value | None:
+        """Return it."""
+        return self.constant
+
+    @property
+    def text(self) -> str:
+        """The value in quotes."""
+        return repr(plain(self.constant))
+
+
+@dataclass(frozen=True, slots=True)
+class KeySlot:
+    """A key, or the start of one: the first `count` fields of a template, then fixed text."""
+
+    maker: KeyMaker
+    sources: Mapping[str, Source]
+    count: int
+    tail: str
+    up: bool = False  # round the last field upwards
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key's text; None when a field of it has no value."""
+        if self.whole:
+            return self.maker.make(lambda name: self.sources[name].get(arguments))
+        text = ""
+        for at, step in enumerate(self.maker.steps[: self.count]):
+            found = self.sources[step.field].get(arguments)
+            if found is None:
+                return None
+            if self.up and at == self.count - 1:
+                found = step.attribute.codec.round_up(found)
+            text += step.literal
+            text += self.maker.put(step, found, len(text.encode()))
+        return {"S": text + self.tail}
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is the whole key."""
+        return self.count == len(self.maker.steps) and self.tail == self.maker.tail and not self.up
+
+    @property
+    def text(self) -> str:
+        """The template with its sources."""
+        if self.maker.alone is not None and self.whole:
+            source = self.sources[self.maker.alone.name]
+            return repr(source.text) if isinstance(source, Constant) else source.text
+        shown = "".join(
+            f"{step.literal}{_show(step.field, step.format, self.sources)}" for step in self.maker.steps[: self.count]
+        )
+        return repr(shown + self.tail.replace("\U0010ffff", "~"))
+
+
+def _show(name: str, form: str, sources: Mapping[str, Source]) -> str:
+    text = sources[name].text
+    return f"{text[:-1]}:{form}}}" if form and text.endswith("}") else text
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSlot:
+    """A key as the item that is passed in was stored under it, or as it would be if it was made here."""
+
+    parameter: str
+    attr: str
+    otherwise: Slot
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key that was seen, else the one that is rendered."""
+        found: Value | None = arguments[self.parameter].seen().get(self.attr)
+        return self.otherwise.value(arguments) if found is None else found
+
+    @property
+    def text(self) -> str:
+        """What is rendered."""
+        return self.otherwise.text
+
+
+def constant_slot(value: Any) -> FixedSlot:
+    """Return the slot of a constant Python value."""
+    return FixedSlot(encode(value))
+
+
+@dataclass(slots=True)
+class Slots:
+    """The slots of one request, each under the placeholder it got."""
+
+    by_name: dict[str, Slot] = field(default_factory=dict)
+
+    def add(self, slot: Slot) -> str:
+        """Return the placeholder of a slot, a new one unless it has one."""
+        for name, known in self.by_name.items():
+            if known == slot:
+                return name
+        name = f":v{len(self.by_name)}"
+        self.by_name[name] = slot
+        return name
+
+    def values(self, arguments: Arguments) -> dict[str, Value]:
+        """Return the values of a call; those that have none are left out."""
+        found = {name: slot.value(arguments) for name, slot in self.by_name.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+NOW = "(now)"  # the argument that the session adds: its clock's time
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The session's time."""
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the time of the call."""
+        return arguments[NOW]
+
+    @property
+    def text(self) -> str:
+        """The word for it."""
+        return "{now}"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOr:
+    """An argument that may be left out, and what stands in for it then."""
+
+    name: str
+    otherwise: Source | None
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the argument, if it was given, else what stands in for it."""
+        if self.name in arguments:
+            return arguments[self.name]
+        return None if self.otherwise is None else self.otherwise.get(arguments)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return f"{{{self.name}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A counter's next value."""
+
+    source: Source
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return one more."""
+        found = self.source.get(arguments)
+        return None if found is None else found + 1
+
+    @property
+    def text(self) -> str:
+        """The source and one."""
+        return f"{self.source.text} + 1"

@@ -1,0 +1,196 @@
+"""Tables and indexes as declared: what CreateTable needs, and the rule that names attributes.
+
+Names here are the physical ones. Which items live in a table is told by the items themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from hashrange.core.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from hashrange.schema.shape import Item
+
+ALL: Literal["ALL"] = "ALL"
+KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
+
+Projection: TypeAlias = Literal["ALL", "KEYS_ONLY"] | Sequence[str]
+StreamView: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
+
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+MOST_INDEXES = 20
+MOST_LOCAL_INDEXES = 5
+MOST_PROJECTED = 100
+
+
+def camel(name: str) -> str:
+    """Return a snake_case name as camelCase, for `naming=camel`."""
+    head, *tail = name.split("_")
+    return head + "".join(word[:1].upper() + word[1:] for word in tail)
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioned:
+    """Read and write capacity units that are paid for by the hour, instead of by the request."""
+
+    read: int
+    write: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gsi:
+    """A global secondary index: its name, its key attributes, and what it holds besides."""
+
+    name: str
+    pk: str
+    sk: str | None = None
+    project: Projection = ALL
+
+    def __post_init__(self) -> None:
+        if self.name and not LEGAL_NAME.fullmatch(self.name):
+            legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", self.name)
+            raise DeclarationError(
+                "HR102",
+                f"index {self.name!r}",
+                "is no legal name",
+                f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
+            )
+        if not isinstance(self.project, str) and len(self.project) > MOST_PROJECTED:
+            raise DeclarationError(
+                "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
+            )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key attributes, partition key first."""
+        return (self.pk,) if self.sk is None else (self.pk, self.sk)
+
+    @property
+    def projects_all(self) -> bool:
+        """Whether the index holds whole items."""
+        return isinstance(self.project, str) and self.project == ALL
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are projected by name."""
+        return () if isinstance(self.project, str) else tuple(self.project)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it shares the table's partitions."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Lsi(Gsi):
+    """A local secondary index: the table's partition key, and another sort key; can be read consistently."""
+
+    @property
+    def is_local(self) -> bool:
+        """It does."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes, and how it is kept."""
+
+    name: str
+    pk: str
+    sk: str | None = None
+    indexes: Sequence[Gsi] = field(default=(), kw_only=True)
+    ttl: str | None = field(default=None, kw_only=True)
+    naming: Callable[[str], str] = field(default=str, kw_only=True)
+    unset: str | None = field(default=None, kw_only=True)
+    billing: Literal["PAY_PER_REQUEST"] | Provisioned = field(default="PAY_PER_REQUEST", kw_only=True)
+    pitr: bool = field(default=False, kw_only=True)
+    encryption: str = field(default="AWS_OWNED", kw_only=True)
+    deletion_protection: bool = field(default=True, kw_only=True)
+    stream: StreamView | None = field(default=None, kw_only=True)
+    tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    items: list[type[Item]] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._check_name()
+        self._check_indexes()
+
+    def _check_name(self) -> None:
+        sample = VARIABLE.sub(lambda match: match[2] or "xxx", self.name)
+        if not LEGAL_NAME.fullmatch(sample):
+            raise DeclarationError(
+                "HR101",
+                f"table {self.name!r}",
+                "is no legal name",
+                "use 3 to 255 of a-z A-Z 0-9 _ . - and ${VAR:-default}",
+            )
+
+    def _check_indexes(self) -> None:
+        names = [index.name for index in self.indexes]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise DeclarationError("HR104", f"table {self.name}", f"has two indexes named {min(twice)!r}", "rename one")
+        local = [index for index in self.indexes if index.is_local]
+        if len(local) > MOST_LOCAL_INDEXES or len(self.indexes) - len(local) > MOST_INDEXES:
+            raise DeclarationError(
+                "HR105",
+                f"table {self.name}",
+                "has more than 20 global or 5 local indexes",
+                "drop what no pattern reads",
+            )
+        for index in local:
+            if index.pk != self.pk or index.sk is None or self.sk is None:
+                raise DeclarationError(
+                    "HR106",
+                    f"local index {index.name}",
+                    f"must have the table's partition key {self.pk!r} and a sort key of its own, in a table with one",
+                    "declare a Gsi instead",
+                )
+
+    @property
+    def physical_name(self) -> str:
+        """The name with the environment's values put in."""
+        return VARIABLE.sub(self._expand, self.name)
+
+    def _expand(self, match: re.Match[str]) -> str:
+        value = os.environ.get(match[1]) or match[2]
+        if value is None:
+            raise DeclarationError(
+                "HR107",
+                f"table {self.name}",
+                f"needs {match[1]}",
+                f"set it, or declare a default: ${{{match[1]}:-name}}",
+            )
+        return value
+
+    @property
+    def paths(self) -> list[Gsi]:
+        """The ways to read it: the table itself, under no name, and its indexes."""
+        return [self.primary, *self.indexes]
+
+    @property
+    def primary(self) -> Gsi:
+        """The table's own keys, as a nameless index that holds everything."""
+        return Gsi("", self.pk, self.sk)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its own key attributes."""
+        return self.primary.keys
+
+    @property
+    def key_names(self) -> set[str]:
+        """Every attribute that is a key of the table or of an index."""
+        return set(self._keys_of_paths())
+
+    def _keys_of_paths(self) -> Iterator[str]:
+        for path in self.paths:
+            yield from path.keys
+
+    def find_index(self, name: str) -> Gsi | None:
+        """Return the index of that name."""
+        return next((index for index in self.indexes if index.name == name), None)

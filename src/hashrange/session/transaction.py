@@ -1,0 +1,86 @@
+"""Transactions: several writes, all or none, with what each of them left."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from hashrange.core.errors import Conflict, TransactionCanceledException, ValueInvalid, Wire
+from hashrange.core.values import Item as Raw
+from hashrange.session.batch import pauses
+from hashrange.session.session import Session
+from hashrange.session.work import Call, Work
+from hashrange.session.writes import Write
+
+MOST_WRITES = 100
+BUSY = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+
+class Transaction(Write[Any]):
+    """All of several writes or none: what `db.transact(...)` gives."""
+
+    def __init__(self, session: Session, writes: Sequence[Write[Any]]) -> None:
+        self.session, self.writes = session, writes
+        if not 0 < len(writes) <= MOST_WRITES:
+            raise ValueInvalid(f"a transaction has 1 to {MOST_WRITES} writes, not {len(writes)}")
+        for write in writes:
+            write.used = True
+        self.label = " + ".join(write.label for write in writes)
+
+    def work(self) -> Work[tuple[Any, ...]]:
+        """Return the steps: one TransactWriteItems, tried again while others are busy with the same items."""
+        self.used = True
+        request = {
+            "TransactItems": [self._part(write) for write in self.writes],
+            "ClientRequestToken": secrets.token_hex(16),
+        }
+        waits = pauses()
+        while True:
+            try:
+                yield Call("TransactWriteItems", request, self.label)
+                break
+            except TransactionCanceledException as refusal:
+                conflict = self._find_conflict(refusal)
+                pause = next(waits, None)
+                if conflict is not None or pause is None or not _is_busy(refusal):
+                    raise (conflict or refusal) from refusal
+                yield pause
+                request["ClientRequestToken"] = secrets.token_hex(16)
+        outcomes = yield from self._outcomes()
+        return outcomes
+
+    @staticmethod
+    def _part(write: Write[Any]) -> Wire:
+        kind, members = write.part()
+        if "ConditionExpression" in members:
+            members["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return {kind: members}
+
+    def _find_conflict(self, refusal: TransactionCanceledException) -> Conflict | None:
+        for write, reason in zip(self.writes, refusal.members.get("CancellationReasons", ()), strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                return write.refuse(reason.get("Item"))
+        return None
+
+    def _outcomes(self) -> Work[tuple[Any, ...]]:
+        """Read what the transaction left, where it does not follow from what was written."""
+        keys = [write.key() for write in self.writes]
+        wanted = [
+            {"Get": {"TableName": self.session.name_of(write.table), "Key": key}}
+            for write, key in zip(self.writes, keys, strict=True)
+            if key is not None
+        ]
+        found: list[Raw | None] = []
+        if wanted:
+            answer = yield Call("TransactGetItems", {"TransactItems": wanted}, self.label)
+            found = [response.get("Item") for response in answer["Responses"]]
+        raws = iter(found)
+        return tuple(
+            write.settle(None if key is None else next(raws)) for write, key in zip(self.writes, keys, strict=True)
+        )
+
+
+def _is_busy(refusal: TransactionCanceledException) -> bool:
+    codes = {reason.get("Code") for reason in refusal.members.get("CancellationReasons", ())}
+    return bool(codes & BUSY)

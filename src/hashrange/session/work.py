@@ -1,0 +1,34 @@
+"""Work as a value: generators that ask for calls and pauses, and never make one themselves.
+
+A session drives the same work with or without blocking, so that nothing is written twice for sync and async.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from hashrange.core.errors import Wire
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation to be run; the answer is sent back into the work."""
+
+    operation: str
+    request: Wire
+    pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Some time to be let pass."""
+
+    seconds: float
+
+
+Step: TypeAlias = Call | Pause
+Work: TypeAlias = Generator[Step, Wire, T]
