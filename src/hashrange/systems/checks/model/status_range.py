@@ -1,0 +1,37 @@
+"""Accepted HTTP statuses as people write them: `200-299,301`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+PART = re.compile(r"\s*([1-5]\d\d)(?:\s*-\s*([1-5]\d\d))?\s*", re.ASCII)
+LONGEST_TEXT = 200
+
+
+class NotStatusRanges(ValueError):
+    """The text is not a list of statuses and ranges of statuses."""
+
+
+@lru_cache(maxsize=256)
+def parse_ranges(text: str) -> tuple[range, ...]:
+    """Return the ranges that the text names, each with both ends included."""
+    if len(text) > LONGEST_TEXT:
+        raise NotStatusRanges(f"must be at most {LONGEST_TEXT} characters")
+    return tuple(parse_part(part) for part in text.split(","))
+
+
+def parse_part(part: str) -> range:
+    """Return the range of one part, `301` or `200-299`."""
+    match = PART.fullmatch(part)
+    if not match:
+        raise NotStatusRanges(f"must list statuses from 100 to 599 such as 200-299,301; {part.strip()[:20]!r} is none")
+    low, high = int(match[1]), int(match[2] or match[1])
+    if high < low:
+        raise NotStatusRanges(f"must have the lower status first; {part.strip()} has not")
+    return range(low, high + 1)
+
+
+def accepts(text: str, status: int) -> bool:
+    """Whether the text's ranges hold that status."""
+    return any(status in accepted for accepted in parse_ranges(text))
