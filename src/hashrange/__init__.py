@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hashrange.client.database import Database as Database
-    from hashrange.client.database import open_database as open
+    from hashrange.client.database import open_database
     from hashrange.client.kmskeys import KmsKeys as KmsKeys
     from hashrange.client.localkeys import LocalKeys as LocalKeys
     from hashrange.client.patch import patch_boto3 as patch_boto3
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from hashrange.schema.table import Provisioned as Provisioned
     from hashrange.schema.table import Table as Table
     from hashrange.schema.table import camel as camel
+    from hashrange.session.changes import Change as Change
     from hashrange.session.patterns import Patterns as Patterns
     from hashrange.session.reads import Get as Get
     from hashrange.session.reads import Latest as Latest
@@ -90,11 +91,14 @@ if TYPE_CHECKING:
     from hashrange.session.reads import Query as Query
     from hashrange.session.reads import Scan as Scan
     from hashrange.session.session import Event as Event
+    from hashrange.session.telemetry import trace_calls as trace_calls
     from hashrange.session.writes import Delete as Delete
     from hashrange.session.writes import Ensure as Ensure
     from hashrange.session.writes import Update as Update
     from hashrange.session.writes import Upsert as Upsert
     from hashrange.session.writes import Write as Write
+
+    open = open_database  # `import ... as open` would not be exported
 
 __version__ = "0.2.0"
 
@@ -153,9 +157,11 @@ _HOMES = {
     "schema.shape": ("Item", "View", "after", "initially"),
     "schema.signature": ("via", "where"),
     "schema.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
+    "session.changes": ("Change",),
     "session.patterns": ("Patterns",),
     "session.reads": ("Get", "Latest", "Page", "Query", "Scan"),
     "session.session": ("Event",),
+    "session.telemetry": ("trace_calls",),
     "session.writes": ("Delete", "Ensure", "Update", "Upsert", "Write"),
 }
 _ALIASES = {"open": "open_database"}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import time
+from typing import Protocol
 
 from hashrange.client.transport import Transport
 from hashrange.core.errors import PlanError, ResourceInUseException, ResourceNotFoundException, Wire
 from hashrange.provision.request import create_request, later_requests
 from hashrange.schema.table import Table
-from hashrange.session.patterns import Patterns
 
 LONGEST_WAIT = 300.0
 
 
-def create_tables(database: Transport, *declared: type[Patterns] | Table) -> list[str]:
+class Declared(Protocol):
+    """A class of patterns; said by what it can do, because a Protocol class is no `type[...]` to the type checkers."""
+
+    def tables(self) -> list[Table]:
+        """Return the tables that it touches."""
+        ...
+
+
+def create_tables(database: Transport, *declared: Declared | Table) -> list[str]:
     """Create the tables of these patterns that the database does not have; return the names of those created."""
     tables = [table for one in declared for table in ([one] if isinstance(one, Table) else one.tables())]
     return [table.physical_name for table in dict.fromkeys(tables) if _create(database, table)]

@@ -96,7 +96,12 @@ def item_of(cls: Kind) -> type[Item]:
             found = _find_item(argument, cls) if not isinstance(argument, type) else argument
             if found is not None and issubclass(found, Item):
                 return found
-    raise DeclarationError("HR112", cls.__name__, "does not say of which item it is a view", "write View[TheItem]")
+    raise DeclarationError(
+        "HR112",
+        cls.__name__,
+        "does not say of which item it is a view",
+        "write View[TheItem], an Item of the same module where it stands in quotes",
+    )
 
 
 def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
@@ -130,9 +135,10 @@ def root(cls: Kind) -> Kind:
 @remembered
 def table_of(cls: Kind) -> Table:
     """Return the table that a shape is stored in."""
-    table = item_of(cls).own_table
+    table = item_of(cls).__own_table__
     if table is None:
-        raise DeclarationError("HR113", item_of(cls).__name__, "has no table", "write class ...(Item, table=...)")
+        name = item_of(cls).__name__
+        raise DeclarationError("HR113", name, "has no table", f"write class {name}(Item, table=...)")
     return table
 
 
@@ -188,8 +194,8 @@ def _attribute(cls: Kind, name: str, hint: Any) -> Attribute:
 
 
 @remembered
-def known(cls: Kind) -> dict[str, Attribute]:
-    """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
+def relatives(cls: Kind) -> list[Kind]:
+    """Return an item, its variants, and every state of their lifecycles."""
     top = root(item_of(cls))
     states = [
         state
@@ -198,17 +204,24 @@ def known(cls: Kind) -> dict[str, Attribute]:
         for kind in kinds
         for state in family(root(kind))
     ]
+    return [*family(top), *dict.fromkeys(states)]
+
+
+@remembered
+def known(cls: Kind) -> dict[str, Attribute]:
+    """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
     found: dict[str, Attribute] = {}
-    for shape in [*family(top), *dict.fromkeys(states)]:
+    for shape in relatives(cls):
         for name, attribute in attributes(shape).items():
             if name not in found or found[name].fixed is None:  # "never there" says nothing of how it is stored
-                found[name] = replace(attribute, fixed=NOTHING)
+                found[name] = attribute
             elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
-                _check_same(shape, found[name], attribute)
-    return found
+                check_same(shape, found[name], attribute)
+    return {name: replace(attribute, fixed=NOTHING) for name, attribute in found.items()}
 
 
-def _check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
+def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
+    """Refuse a field that relatives store in different ways."""
     if other.fixed is None:
         return
     raise DeclarationError(
@@ -224,7 +237,7 @@ def keys(cls: Kind) -> dict[str, Template]:
     """Return the templates of the key attributes that a class may carry: its own, its item's, or plain fields."""
     table, found = table_of(cls), dict[str, Template]()
     for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
-        for attr, text in base.__dict__.get("own_keys", {}).items():
+        for attr, text in base.__dict__.get("__own_keys__", {}).items():
             _check_key(cast("Kind", base), table, attr, text)
             found[attr] = Template(text)
     by_stored = {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
@@ -244,7 +257,10 @@ def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
         )
     if not text:
         raise DeclarationError(
-            "HR121", f"{base.__name__}.{attr}", f"is {text!r}", 'give a template such as "SHOP#{domain}"'
+            "HR121",
+            f"{base.__name__}.{attr}",
+            f"is {text!r}, which is no key",
+            'give a template such as "SHOP#{domain}"',
         )
 
 
@@ -275,9 +291,12 @@ def variants(cls: Kind) -> dict[str, Template]:
     if cls is top:
         return {}
     own = {
-        attr for base in cls.__mro__ if is_shape(base) and base is not top for attr in base.__dict__.get("own_keys", {})
+        attr
+        for base in cls.__mro__
+        if is_shape(base) and base is not top
+        for attr in base.__dict__.get("__own_keys__", {})
     }
-    shared = item_of(top).__dict__.get("own_keys", {})
+    shared = item_of(top).__dict__.get("__own_keys__", {})
     return {attr: keys(cls)[attr] for attr in sorted(own) if attr not in shared}
 
 
@@ -285,6 +304,18 @@ def variants(cls: Kind) -> dict[str, Template]:
 def state_keys(cls: Kind) -> dict[str, Template]:
     """Return the key templates that tell a state, where no fixed field tells it already."""
     return {} if fixed_values(cls, own=True) else variants(cls)
+
+
+def values_of(cls: Kind, name: str) -> tuple[Any, ...]:
+    """Return the values that a field's Literals allow, over an item's relatives; nothing where any will do."""
+    found: dict[Any, None] = {}
+    for shape in relatives(cls):
+        if name in shape.model_fields:
+            values = hints.literals(hints.without_none(shape.model_fields[name].annotation))
+            if not values and hints.members(shape.model_fields[name].annotation) != [type(None)]:
+                return ()
+            found |= dict.fromkeys(values)
+    return tuple(found)
 
 
 def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
 from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
-from hashrange.expr.nodes import Condition
+from hashrange.expr.nodes import And, Condition
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
+from hashrange.schema.codec import counts_millis
+from hashrange.schema.criterion import exists, placeholders_in, settle
 from hashrange.schema.plan import Aliases, Lint, show, values_of
-from hashrange.schema.shape import Shape
+from hashrange.schema.shape import Shape, seen_keys
 from hashrange.schema.signature import Signature
 from hashrange.schema.slot import NOW, Arguments, Slot
 from hashrange.schema.table import Table
 
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
+
+
+# What becomes of an attribute in a call.
+LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The fixed part of a request, for calls in which the same values are there."""
+
+    request: Wire
+    constants: dict[str, Value]
+    sealed: dict[str, str]
+    tested: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +48,23 @@ class Change:
     depends: frozenset[str] = frozenset()  # it is left alone unless one of these arguments is given
     unset: Value | None = None  # what stands for "no value"
     sealed: bool = False
+    repairs: str = ""  # the item whose TTL is written anew where it was in milliseconds
 
     def applies(self, arguments: Arguments) -> bool:
         """Whether a call changes it."""
+        if self.repairs:
+            return counts_millis(seen_keys(arguments[self.repairs]).get(self.stored))
         return not self.depends or any(name in arguments for name in self.depends)
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return its new value in a call, or the word for none."""
+        return (self.slot.value(arguments) or self.unset) if self.applies(arguments) else None
+
+    def outcome(self, arguments: Arguments, value: Value | None) -> int:
+        """Say what becomes of it in a call: only a plain SET of nothing removes it."""
+        if value is not None:
+            return CHANGED
+        return REMOVED if self.action == "SET" and self.applies(arguments) else LEFT_ALONE
 
     def clause(self, name: str, value: str) -> str:
         """Return its part of an update expression."""
@@ -75,7 +105,7 @@ class WritePlan:
     signature: Signature
     checked: Mapping[str, Any]  # the types of the values that it sets
     lints: tuple[Lint, ...] = ()
-    texts: dict[tuple[int, ...], tuple[Wire, dict[str, str]]] = field(default_factory=dict)
+    texts: dict[tuple[tuple[int, ...], frozenset[str]], _Text] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -103,50 +133,50 @@ class WritePlan:
         outcomes: list[int] = []
         values: dict[str, Value] = {}
         for at, change in enumerate(self.changes):
-            if not change.applies(arguments):
-                outcomes.append(0)
-                continue
-            value = change.slot.value(arguments) or change.unset
-            outcomes.append(1 if value is not None else 2)
-            if value is not None:
+            value = change.value(arguments)
+            outcomes.append(change.outcome(arguments, value))
+            if value is not None and outcomes[-1] == CHANGED:
                 values[f":s{at}"] = value
-        if tuple(outcomes) not in self.texts:
-            self.texts[tuple(outcomes)] = self._texts(outcomes)
-        fixed, sealed = self.texts[tuple(outcomes)]
-        values.update(values_of(self.slots, arguments))
-        request = {"Key": self.key_of(arguments), **fixed}
-        constants = fixed.get("ExpressionAttributeValues", {})
-        if values or constants:
-            request["ExpressionAttributeValues"] = {**constants, **values}
-        return request, sealed
+        tested = values_of(self.slots, arguments)
+        case = (tuple(outcomes), frozenset(tested))
+        if case not in self.texts:
+            self.texts[case] = self._texts(outcomes, self._settle(tested.keys()))
+        text = self.texts[case]
+        values.update((name, tested[name]) for name in text.tested)
+        request = {"Key": self.key_of(arguments), **text.request}
+        if values or text.constants:
+            request["ExpressionAttributeValues"] = {**text.constants, **values}
+        return request, text.sealed
 
-    def _texts(self, outcomes: list[int]) -> tuple[Wire, dict[str, str]]:
-        """Put the expressions together; an outcome is 0 for left alone, 1 for changed, 2 for removed."""
+    def _settle(self, present: AbstractSet[str]) -> Condition | None:
+        """Return the condition of a call in which some values are not there: their attributes must not be either."""
+        if self.condition is None or present >= self.slots.keys():
+            return self.condition
+        settled = settle(self.condition, present, self.label)
+        return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
+
+    def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
+        """Put the expressions of a call together."""
         aliases = Aliases()
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
-        sealed: dict[str, str] = {}
-        for at, (change, outcome) in enumerate(zip(self.changes, outcomes, strict=True)):
-            if outcome == 1:
-                sections[change.section].append(change.clause(aliases.name(change.stored), f":s{at}"))
-                if change.sealed:
-                    sealed[f":s{at}"] = change.stored
-            elif outcome == 2:
-                sections["REMOVE"].append(aliases.name(change.stored))
-        sections["REMOVE"] += [aliases.name(stored) for stored in self.removes]
+        applied = [(f":s{at}", change) for at, change in enumerate(self.changes) if outcomes[at] == CHANGED]
+        for placeholder, change in applied:
+            sections[change.section].append(change.clause(aliases.name(change.stored), placeholder))
+        removed = [change.stored for change, outcome in zip(self.changes, outcomes, strict=True) if outcome == REMOVED]
+        sections["REMOVE"] = [aliases.name(stored) for stored in (*removed, *self.removes)]
         request: Wire = {}
         update = " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)
         if update and self.verb in {"Update", "Upsert"}:
             request["UpdateExpression"] = update
-        if self.condition is not None:
-            request["ConditionExpression"] = aliases.render(self.condition)
+        if condition is not None:
+            request["ConditionExpression"] = aliases.render(condition)
         if aliases.names:
             request["ExpressionAttributeNames"] = aliases.names
         constants = dict(aliases.constants)
-        if any(change.action == "APPEND" for change in self.changes):
+        if any(change.action == "APPEND" for _, change in applied):
             constants[":none"] = {"L": []}
-        if constants:
-            request["ExpressionAttributeValues"] = constants
-        return request, sealed
+        sealed = {placeholder: change.stored for placeholder, change in applied if change.sealed}
+        return _Text(request, constants, sealed, tuple(placeholders_in(condition)))
 
     def outcome(self, arguments: Arguments) -> Shape:
         """Return the state entered, where it follows from the arguments alone (`exact`)."""
@@ -168,7 +198,8 @@ class WritePlan:
         lines.append(f"    key     {' AND '.join(f'{attr} = {slot.text}' for attr, slot in self.key.items())}")
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
         for change in self.changes:
-            sections[change.section].append(change.clause(change.stored, change.slot.text))
+            if not change.repairs:
+                sections[change.section].append(change.clause(change.stored, change.slot.text))
         sections["REMOVE"] += self.removes
         if self.verb in {"Update", "Upsert"}:
             lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]

@@ -8,7 +8,9 @@ from itertools import combinations
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import anatomy
+from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.field import check_fields
 from hashrange.schema.layout import makers, pattern_of
 from hashrange.schema.marker import Epoch
 from hashrange.schema.shape import Item
@@ -23,15 +25,17 @@ def check_table(table: Table) -> None:
     """Refuse a table whose items cannot be stored, ordered or told apart as they are declared."""
     for item in table.items:
         _check_identity(item, table)
-        for kind in anatomy.family(item):
+        for kind in anatomy.relatives(item):
             for attr, template in anatomy.keys(kind).items():
                 _check_template(kind, attr, template)
+        check_fields(item)
         for attribute in anatomy.known(item).values():
             _check_ttl(item, attribute, table)
             _check_secret(item, attribute)
-        _check_defaults(item)
-        for kinds in anatomy.parts(item).values():
+        for name, kinds in anatomy.parts(item).items():
+            _check_told(item, name, kinds)
             _check_states(anatomy.root(kinds[0]))
+    _check_names(table)
     for attr in sorted(table.key_names):
         key_type(table, attr)
     roots = list(dict.fromkeys(anatomy.root(item) for item in table.items))
@@ -61,6 +65,7 @@ def _check_identity(item: type[Item], table: Table) -> None:
 
 def _check_template(kind: Kind, attr: str, template: Template) -> None:
     fields, place = anatomy.known(kind), f"{kind.__name__}.{attr}"
+    _check_text(place, template)
     for before, after in zip(template.pieces, template.pieces[1:], strict=False):
         if after.field and not after.literal and (not before.format or before.format == "fit"):
             raise DeclarationError(
@@ -80,6 +85,13 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
                 f"{template.text!r} would sort {piece.field} as text",
                 f"give it a width: {{{piece.field}:012d}}",
             )
+        if piece.format.startswith("0") and hints.without_none(fields[piece.field].hint) is not int:
+            raise DeclarationError(
+                "HR127",
+                place,
+                f"{template.text!r} gives {piece.field} a width, and it is no int",
+                "only whole numbers are padded: keep it as an int, or as text without a width",
+            )
         if tag not in {"S", "N"}:
             raise DeclarationError(
                 "HR134",
@@ -93,6 +105,27 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
             )
 
 
+def _check_text(place: str, template: Template) -> None:
+    stray = next((c for piece in template.pieces for c in "{}" if c in piece.literal), "")
+    if any(piece.field and piece.literal.endswith("$") for piece in template.pieces):
+        stray = "$"
+    if stray:
+        raise DeclarationError(
+            "HR124",
+            place,
+            f"{template.text!r} has a {stray!r} that is no part of a field",
+            "write {field} or {field:format}",
+        )
+    twice = next((name for name in template.fields if template.fields.count(name) > 1), "")
+    if twice:
+        raise DeclarationError(
+            "HR126",
+            place,
+            f"{template.text!r} holds {twice} twice",
+            f"put {{{twice}}} in once: it can be read back then",
+        )
+
+
 def _check_ttl(item: type[Item], attribute: Attribute, table: Table) -> None:
     epoch = attribute.marker(Epoch)
     if attribute.stored == table.ttl and not (epoch and epoch.ttl):
@@ -101,6 +134,13 @@ def _check_ttl(item: type[Item], attribute: Attribute, table: Table) -> None:
             f"{item.__name__}.{attribute.name}",
             f"is the TTL of {table.name}, which counts seconds",
             "declare it as Ttl",
+        )
+    if epoch and epoch.ttl and attribute.stored != table.ttl:
+        raise DeclarationError(
+            "HR149",
+            f"{item.__name__}.{attribute.name}",
+            f"is a Ttl, and {table.name} expires items by {table.ttl or 'nothing'}",
+            f"declare Table(..., ttl={attribute.stored!r}), or the field as Seconds",
         )
 
 
@@ -121,17 +161,37 @@ def _check_secret(item: type[Item], attribute: Attribute) -> None:
             )
 
 
-def _check_defaults(item: type[Item]) -> None:
-    for kind in anatomy.family(item):
-        for name, default in kind.special.items():
-            other = getattr(default, "other", None)
-            if other is not None and other not in kind.model_fields:
-                raise DeclarationError(
-                    "HR139",
-                    f"{kind.__name__}.{name}",
-                    f"is after {other!r}, which is no field",
-                    "name a field of this class",
-                )
+def _check_told(item: type[Item], name: str, kinds: list[Kind]) -> None:
+    """Refuse a state that nothing stored tells from the others."""
+    for kind in kinds if len(kinds) > 1 else ():
+        if not anatomy.state_keys(kind) and not anatomy.fixed_values(kind, own=True):
+            raise DeclarationError(
+                "HR144",
+                f"{item.__name__}.{name}",
+                f"{kind.__name__} has neither a key template nor a fixed field that tells it from other states",
+                'give each state a key, such as gsi1_sk="DONE#{done_at}", or a field: Literal["done"]',
+            )
+
+
+def _check_names(table: Table) -> None:
+    """Refuse a TTL or a projection of attributes that no item has."""
+    stored = {found.stored for item in table.items for found in anatomy.known(item).values() if not found.key_only}
+    if table.ttl is not None and table.ttl not in stored:
+        raise DeclarationError(
+            "HR148",
+            f"table {table.name}",
+            f"expires items by {table.ttl}, which no item has",
+            f"name the attribute of a Ttl field: {', '.join(sorted(stored))}",
+        )
+    for index in table.indexes:
+        unknown = [name for name in index.attributes if name not in stored | table.key_names]
+        if unknown:
+            raise DeclarationError(
+                "HR150",
+                f"index {index.name}",
+                f"projects {unknown[0]}, which no item has",
+                f"use the names as stored: {', '.join(sorted(stored))}",
+            )
 
 
 def _check_states(top: Kind) -> None:

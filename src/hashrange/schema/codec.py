@@ -65,9 +65,9 @@ def make_codec(hint: Any, markers: tuple[Marker, ...]) -> Codec:
     kind = hints.without_none(hint)
     codec = _by_marker(kind, markers) or _by_type(kind)
     if formerly := hints.find(markers, Formerly):
-        codec = _tolerate(codec, formerly.prefixes)
+        codec = _tolerate(codec, formerly)
     if prefixed := hints.find(markers, Prefixed):
-        codec = _prefix(codec, prefixed.prefix)
+        codec = _prefix(codec, prefixed)
     return codec
 
 
@@ -165,6 +165,12 @@ def _epoch(epoch: Epoch) -> Codec:
     return Codec("N", write, read, unit)
 
 
+def counts_millis(value: Value | None) -> bool:
+    """Whether a TTL was written in milliseconds, by a system that did not know better."""
+    text = (value or {}).get("N", "")
+    return DIGITS.fullmatch(text) is not None and int(text) > MILLIS_FROM
+
+
 def _joined(joined: Joined) -> Codec:
     def write(value: Any) -> Value:
         return {"S": joined.by.join(_join_part(part, joined) for part in value)}
@@ -187,21 +193,24 @@ def _join_part(part: Any, joined: Joined) -> str:
     return str(part)
 
 
-def _prefix(codec: Codec, prefix: str) -> Codec:
+def _prefix(codec: Codec, prefixed: Prefixed) -> Codec:
     def write(value: Any) -> Value:
-        return {"S": prefix + str(codec.encode(value)["S"])}
+        text = str(codec.encode(value)["S"])
+        return {"S": prefixed.prefix + (text.upper() if prefixed.upper else text)}
 
     def read(value: Value) -> Any:
         text = value.get("S")
-        return plain(value) if text is None else codec.decode({"S": text.removeprefix(prefix)})
+        return plain(value) if text is None else codec.decode({"S": text.removeprefix(prefixed.prefix)})
 
     return Codec("S", write, read, codec.step)
 
 
-def _tolerate(codec: Codec, prefixes: tuple[str, ...]) -> Codec:
+def _tolerate(codec: Codec, formerly: Formerly) -> Codec:
     def read(value: Value) -> Any:
         text = value.get("S", "")
-        found = next((prefix for prefix in prefixes if text.startswith(prefix)), None)
+        if formerly.nothing and text.startswith(formerly.nothing):
+            return None
+        found = next((prefix for prefix in formerly.prefixes if text.startswith(prefix)), None)
         if found is None:
             return codec.decode(value)
         return codec.decode({"S": text.removeprefix(found)}) if text != found else None
@@ -253,7 +262,10 @@ def _decode_set(value: Value) -> Any:
 
 
 def _number(text: str) -> int | Decimal:
-    return int(text) if DIGITS.fullmatch(text) else _whole(Decimal(text))
+    try:
+        return int(text)
+    except ValueError:
+        return _whole(Decimal(text))
 
 
 def _whole(number: Decimal) -> int | Decimal:

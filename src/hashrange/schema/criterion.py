@@ -6,12 +6,14 @@ All become syntax trees of the expression language, whose placeholders stand for
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from hashrange.core.errors import DeclarationError
+from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
 from hashrange.expr.fault import Fault
 from hashrange.expr.nodes import (
+    And,
     Between,
     Call,
     Comparison,
@@ -23,17 +25,20 @@ from hashrange.expr.nodes import (
     Or,
     Path,
     Placeholder,
+    calls_of,
     children_of,
     clauses_of,
     path_of,
     paths_of,
     replace_leaves,
+    walk,
 )
 from hashrange.expr.parser import parse_condition
+from hashrange.expr.render import join_any
 from hashrange.schema import anatomy
 from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Attribute, Kind
-from hashrange.schema.codec import encode, make_codec
+from hashrange.schema.codec import encode, make_codec, plain
 from hashrange.schema.signature import Parameter, Signature
 from hashrange.schema.slot import EndOf, FieldSlot, FixedSlot, Given, Slot, Slots
 
@@ -161,6 +166,7 @@ def _choose_slots(
 
 def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: dict[str, Value]) -> Slot:
     if name in constants:
+        _check_constant(signature, kind, clause, constants[name])
         return FixedSlot(constants[name])
     bare = name[1:]
     if bare not in signature.parameters:
@@ -168,7 +174,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
             "HR222",
             signature.label,
             f"@where names no parameter {{{bare}}}",
-            f"it takes {', '.join(signature.parameters)}",
+            f"it takes {', '.join(signature.parameters) or 'none'}",
         )
     fields = anatomy.known(kind)
     beside = [str(path.elements[0]) for path in paths_of(clause)]
@@ -180,6 +186,51 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
     return FieldSlot(Given(bare), make_codec(hint, hints.markers_of(hint)))
 
 
+def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Value) -> None:
+    """Refuse to compare a field with what it never is: text with a number, or a word that its Literal lacks."""
+    paths = list(paths_of(clause))
+    if isinstance(clause, Call) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
+        return
+    found = anatomy.known(kind).get(str(paths[0].elements[0]))
+    if found is None:
+        return
+    allowed, value = anatomy.values_of(kind, found.name), plain(constant)
+    if found.codec.tag not in {"", *constant} or (allowed and value not in allowed):
+        options = ", ".join(map(repr, allowed)) or f"values of type {found.codec.tag}"
+        raise DeclarationError(
+            "HR223",
+            signature.label,
+            f"@where compares {found.name} with {value!r}, which it never is",
+            f"it has {options}",
+        )
+
+
 def operand_of(slot: Slot, slots: Slots) -> Placeholder:
     """Return a slot as an operand."""
     return _place(slot, slots)
+
+
+# ── values that are not there ────────────────────────────────────────────────────────────────────────────────────────
+def placeholders_in(tree: Condition | None) -> list[str]:
+    """Return the placeholders of a condition, each once."""
+    nodes = walk(tree) if tree is not None else ()
+    return list(dict.fromkeys(node.name for node in nodes if isinstance(node, Placeholder)))
+
+
+def settle(tree: Condition, present: AbstractSet[str], place: str) -> Condition:
+    """Return a condition for a call in which some values are not there.
+
+    An attribute that should equal such a value must be absent; of several alternatives those that need it do not hold.
+    """
+    if present >= set(placeholders_in(tree)):
+        return tree
+    match tree:
+        case And():
+            return And(tuple(settle(part, present, place) for part in tree.operands))
+        case Or():
+            held = [part for part in tree.operands if present >= set(placeholders_in(part))]
+            if held:
+                return join_any(held)
+        case Comparison(operator="=", left=Path()):
+            return Call("attribute_not_exists", (tree.left,))
+    raise ValueInvalid(f"{place}: a value that it is compared with is None")

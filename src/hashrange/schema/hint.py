@@ -19,6 +19,16 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Marker, ...]]:
     return hint, tuple(markers)
 
 
+def constraints_of(hint: Any) -> tuple[Any, ...]:
+    """Return what stands beside a type in `Annotated` and is no marker: what pydantic is to check."""
+    return tuple(fact for fact in getattr(hint, "__metadata__", ()) if not isinstance(fact, Marker))
+
+
+def constrain(hint: Any, constraints: tuple[Any, ...]) -> Any:
+    """Return a type with constraints beside it, if there are any."""
+    return Annotated[(hint, *constraints)] if constraints else hint
+
+
 def members(hint: Any) -> list[Any]:
     """Return what a union is made of, aliases and nested unions opened; a list of one for any other type."""
     hint, _ = unwrap(hint)
@@ -53,10 +63,14 @@ def is_optional(hint: Any) -> bool:
     return type(None) in members(hint)
 
 
+def drop_none(hint: Any) -> Any:
+    """Return a hint without its None, markers and all, when one other member is left; else the hint as it is."""
+    if get_origin(hint) not in {Union, types.UnionType}:
+        return hint
+    rest = [argument for argument in get_args(hint) if argument is not type(None)]
+    return rest[0] if len(rest) == 1 else hint
+
+
 def without_none(hint: Any) -> Any:
-    """Return a hint without its None: the one member that is left, or the hint as it is when there are several."""
-    inner, _ = unwrap(hint)
-    if get_origin(inner) not in {Union, types.UnionType}:
-        return inner
-    rest = [argument for argument in get_args(inner) if argument is not type(None)]
-    return unwrap(rest[0])[0] if len(rest) == 1 else inner
+    """Return the bare type of a hint: without markers, and without its None."""
+    return unwrap(drop_none(unwrap(hint)[0]))[0]

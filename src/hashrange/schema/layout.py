@@ -131,7 +131,7 @@ def load(kinds: Sequence[Kind], raw: Raw) -> Any:
                 return found
             misfit = found
     if misfit is not None:
-        raise Unreadable(f"{_show_key(kinds[0], raw)} in {anatomy.table_of(kinds[0]).name}: {misfit.reason}")
+        raise Unreadable(f"{_show_key(kinds[0], raw)} in {anatomy.table_of(kinds[0]).physical_name}: {misfit.reason}")
     return None
 
 
@@ -160,6 +160,8 @@ class Reader:
     sets: tuple[str, ...]
     lifecycles: tuple[tuple[str, tuple[Kind, ...]], ...]
     key_names: tuple[str, ...]
+    in_keys: frozenset[str]  # the fields that a key can tell
+    strangers: frozenset[str]  # what the keys tell and this class does not have
 
     def read(self, raw: Raw, as_what: str) -> Shape | Misfit | None:
         """Return the object; None for another shape; Misfit for this shape without what it needs."""
@@ -215,19 +217,19 @@ class Reader:
 
     def _fill_up(self, raw: Raw, values: dict[str, Any]) -> None:
         """Take from the keys what is not stored on its own, and leave out what this class does not have."""
-        for maker in self.spare:
-            if maker.attr in raw and not maker.template.recoverable <= values.keys():
-                found = maker.parse(raw[maker.attr]) or {}
-                for name, value in found.items():
+        if not self.in_keys <= values.keys():
+            for maker in self.spare:
+                found = maker.parse(raw[maker.attr]) if maker.attr in raw else None
+                for name, value in (found or {}).items():
                     values.setdefault(name, value)
+        for name in self.strangers:
+            values.pop(name, None)
         for name in self.sets:
             values.setdefault(name, set())
-        for name in values.keys() - self.cls.model_fields.keys():
-            del values[name]
 
     def _build(self, raw: Raw, values: dict[str, Any]) -> Shape | Misfit:
         try:
-            built = self.cls.model_validate(values)
+            built: Shape = self.cls.__pydantic_validator__.validate_python(values)
         except ValidationError as fault:
             first = fault.errors()[0]
             place = ".".join(map(str, first["loc"]))
@@ -243,7 +245,7 @@ def _load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
         found = reader.read(raw, STATE)
         if isinstance(found, Shape):
             return found
-    for reader in sorted(readers, key=lambda reader: -len(reader.required)):
+    for reader in sorted(readers, key=lambda reader: len(reader.required))[::-1]:  # of equals, the furthest state
         if all(maker.attr not in raw for maker in reader.states):
             found = reader.read(raw, GUESSED)
             if isinstance(found, Shape):
@@ -255,6 +257,7 @@ def make_reader(cls: Kind) -> Reader:
     """Work out how a class is recognised and read."""
     table, fields, all_makers = anatomy.table_of(cls), anatomy.attributes(cls), makers(cls)
     told = anatomy.variants(cls)
+    inside = frozenset(name for maker in all_makers.values() for name in maker.template.recoverable)
     identity = tuple(all_makers[attr] for attr in table.keys if attr in all_makers and all_makers[attr].alone is None)
     return Reader(
         cls=cls,
@@ -274,7 +277,9 @@ def make_reader(cls: Kind) -> Reader:
         ),
         sets=tuple(name for name, found in fields.items() if _is_set(found) and found.required),
         lifecycles=tuple((name, tuple(kinds)) for name, kinds in anatomy.parts(cls).items()),
-        key_names=tuple(sorted(table.key_names)),
+        key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
+        in_keys=inside & fields.keys(),
+        strangers=inside - fields.keys(),
     )
 
 

@@ -32,19 +32,25 @@ class KeyOnly(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Prefixed(Marker):
-    """Stored with a constant prefix, given and returned bare."""
+    """Stored with a constant prefix, given and returned bare; `upper` for codes that are written in capitals."""
 
     prefix: str
+    upper: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Formerly(Marker):
-    """Read also with one of these prefixes, as an older system stored it; written without."""
+    """Read also with one of these prefixes, as an older system stored it; written without.
+
+    What starts with one of `nothing` stands for no value at all.
+    """
 
     prefixes: tuple[str, ...]
+    nothing: tuple[str, ...]
 
-    def __init__(self, *prefixes: str) -> None:
+    def __init__(self, *prefixes: str, nothing: tuple[str, ...] = ()) -> None:
         object.__setattr__(self, "prefixes", prefixes)
+        object.__setattr__(self, "nothing", nothing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,11 @@ class ReadPlan:
         return frozenset(self.signature.parameters)
 
     @property
+    def checked(self) -> Mapping[str, Any]:
+        """The types of the values that are checked before it reads."""
+        return self.signature.checked
+
+    @property
     def forward(self) -> bool:
         """Whether items come in ascending order."""
         return self.verb != "Latest"

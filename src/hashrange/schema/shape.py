@@ -49,19 +49,21 @@ def after(other: str, *, days: float = 0, hours: float = 0, minutes: float = 0) 
     return cast("datetime", After(other, timedelta(days=days, hours=hours, minutes=minutes)))
 
 
-COMPILED: set[type] = set()
+COMPILED: set[type | Table] = set()  # the classes and tables that patterns know, and may not be added to
 
 
-def _check_not_late(cls: type) -> None:
-    """Refuse a variant that patterns which are compiled already do not know of."""
-    for base in cls.__mro__[1:]:
-        if base in COMPILED:
-            raise DeclarationError(
-                "HR111",
-                cls.__name__,
-                f"is declared after patterns that read {base.__name__}, which would not know it",
-                "declare every variant above the Patterns class",
-            )
+def _check_not_late(cls: type, table: Table | None) -> None:
+    """Refuse a variant, or an item of a table, that patterns which are compiled already do not know of."""
+    known = [base.__name__ for base in cls.__mro__[1:] if base in COMPILED]
+    if table in COMPILED:
+        known.append(f"table {table.name}")
+    if known:
+        raise DeclarationError(
+            "HR111",
+            cls.__name__,
+            f"is declared after patterns that read {known[0]}, which would not know it",
+            "declare every item and variant above the Patterns class",
+        )
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
@@ -74,10 +76,10 @@ class Shape(BaseModel, metaclass=ShapeType):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    own_table: ClassVar[Table | None] = None
-    own_keys: ClassVar[Mapping[str, str]] = {}
-    special: ClassVar[Mapping[str, Any]] = {}  # fields whose default depends on the others
-    times: ClassVar[Mapping[str, timedelta]] = {}  # fields that are times, and the precision they are stored with
+    __own_table__: ClassVar[Table | None] = None
+    __own_keys__: ClassVar[Mapping[str, str]] = {}
+    __special__: ClassVar[Mapping[str, Any]] = {}  # fields whose default depends on the others
+    __times__: ClassVar[Mapping[str, timedelta]] = {}  # fields that are times, and the precision they are stored with
 
     if TYPE_CHECKING:  # pydantic adds it to frozen models; pyright believes that BaseModel.__eq__ removed it
 
@@ -87,22 +89,21 @@ class Shape(BaseModel, metaclass=ShapeType):
         cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str
     ) -> None:
         super().__init_subclass__()
-        cls.own_keys = {**(keys or {}), **more}
-        _check_not_late(cls)
-        if table is None:
-            return
-        if not isinstance(table, Table):
+        cls.__own_keys__ = {**(keys or {}), **more}
+        if table is not None and not isinstance(table, Table):
             raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
-        cls.own_table = table
-        table.items.append(cast("type[Item]", cls))
+        _check_not_late(cls, table)
+        if table is not None:
+            cls.__own_table__ = table
+            table.items.append(cast("type[Item]", cls))
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_more: Any) -> None:
         fields = cls.__pydantic_fields__
         defaults = {name: info.default for name, info in fields.items()}
-        cls.special = {name: default for name, default in defaults.items() if isinstance(default, Initial | After)}
+        cls.__special__ = {name: default for name, default in defaults.items() if isinstance(default, Initial | After)}
         steps = {name: precision_of(info.annotation, info.metadata) for name, info in fields.items()}
-        cls.times = {name: step for name, step in steps.items() if step is not None}
+        cls.__times__ = {name: step for name, step in steps.items() if step is not None}
 
     @model_validator(mode="before")
     @classmethod
@@ -110,10 +111,10 @@ class Shape(BaseModel, metaclass=ShapeType):
         """Work out the defaults that depend on other fields, and give times the precision they are stored with."""
         if not isinstance(data, dict):
             return data
-        for name, default in cls.special.items():
+        for name, default in cls.__special__.items():
             if name not in data:
                 data[name] = _default_of(default, data)
-        for name, step in cls.times.items():
+        for name, step in cls.__times__.items():
             moment = data.get(name)
             if type(moment) is datetime and (moment.microsecond or moment.tzinfo is not UTC):
                 data[name] = truncate(moment, step)
@@ -126,10 +127,11 @@ class Shape(BaseModel, metaclass=ShapeType):
             copy.__dict__.pop(SEEN, None)
         return copy
 
-    def seen(self) -> dict[str, Value]:
-        """Return the keys under which this was stored when it was loaded; none if it was made here."""
-        found: dict[str, Value] = self.__dict__.get(SEEN, {})
-        return found
+
+def seen_keys(shape: Shape) -> dict[str, Value]:
+    """Return the keys under which a shape was stored when it was loaded; none if it was made here."""
+    found: dict[str, Value] = shape.__dict__.get(SEEN, {})
+    return found
 
 
 def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:

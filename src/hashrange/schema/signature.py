@@ -7,6 +7,7 @@ state that is left. Nothing here decides how it is served; `reading` and `writin
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -32,6 +33,7 @@ class Parameter:
     compare: str  # the operator of a comparison, or nothing
     change: str  # ADD, DELETE, APPEND, ONCE, or nothing
     may_be_left_out: bool
+    constraints: tuple[Any, ...] = ()  # what pydantic is to check of a value
 
     @property
     def shapes(self) -> list[Kind]:
@@ -67,6 +69,12 @@ class Signature:
     def values(self) -> dict[str, Parameter]:
         """The parameters that are plain values, not items."""
         return {name: found for name, found in self.parameters.items() if not found.shapes}
+
+    @property
+    def checked(self) -> dict[str, Any]:
+        """The types of the values that the signature itself constrains."""
+        given = self.values.items()
+        return {name: hints.constrain(found.hint, found.constraints) for name, found in given if found.constraints}
 
     def attribute(self, kind: Kind, name: str, place: str) -> Attribute:
         """Return the field of an item that something names, or refuse what names none."""
@@ -104,24 +112,30 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     """Return what a method of a Patterns class declares."""
     name = function.__name__
     label = f"{owner}.{name}"
+    declared = list(inspect.signature(function).parameters.values())
+    _check_method(label, function, declared)
     found = _hints_of(label, function, scope)
     verb, kinds = _returned(label, found.pop("return", None))
-    parameters = {
-        parameter: _parameter(label, parameter, found)
-        for parameter in list(inspect.signature(function).parameters.values())[1:]
-    }
+    parameters = [_parameter(label, parameter, found) for parameter in declared[1:]]
     signature = Signature(
         label=label,
         name=name,
         verb=verb,
         kinds=tuple(kinds),
-        parameters={parameter.name: parameter for parameter in parameters.values()},
+        parameters={parameter.name: parameter for parameter in parameters},
         wheres=getattr(function, "__where__", ()),
         via=getattr(function, "__via__", None),
         tenant=tenant,
     )
     _check(signature)
     return signature
+
+
+def _check_method(label: str, function: Any, declared: list[inspect.Parameter]) -> None:
+    if not declared or declared[0].name != "self":
+        raise DeclarationError("HR197", label, "does not take self", "a pattern is a method: write self first")
+    if inspect.iscoroutinefunction(function):
+        raise DeclarationError("HR198", label, "is async", "write def: what it returns can be awaited as well as run")
 
 
 def _hints_of(label: str, function: Any, scope: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,15 +151,28 @@ def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
     verb = getattr(get_origin(returned), "verb", "")
     if verb not in {*READS, *WRITES}:
         verbs = ", ".join((*READS, *WRITES))
-        raise DeclarationError("HR202", label, f"returns {returned!r}", f"return one of {verbs}, of a shape")
+        shown = "nothing" if returned is None else show_type(returned)
+        raise DeclarationError("HR202", label, f"returns {shown}", f"return one of {verbs}, of a shape: Get[Shop]")
     kinds = hints.members(get_args(returned)[0])
     for kind in kinds:
         if not anatomy.is_shape(kind):
-            raise DeclarationError("HR203", label, f"returns {kind!r}", "what is read or written is an Item or a View")
+            raise DeclarationError(
+                "HR203",
+                label,
+                f"returns {verb} of {show_type(kind)}",
+                "give an Item, a View or a union of them: a Get may find nothing and a Query finds many as it is",
+            )
     tables = {anatomy.table_of(kind).name for kind in kinds}
     if len(tables) > 1:
         raise DeclarationError("HR204", label, f"returns items of {sorted(tables)}", "write a pattern for each table")
     return verb, kinds
+
+
+def show_type(hint: Any) -> str:
+    """Return a type as a declaration writes it."""
+    if isinstance(hint, type) and get_origin(hint) is None:
+        return "None" if hint is type(None) else hint.__name__
+    return re.sub(r"[\w.]+\.(?=\w)", "", str(hint))
 
 
 def _parameter(label: str, parameter: inspect.Parameter, found: Mapping[str, Any]) -> Parameter:
@@ -161,6 +188,7 @@ def _parameter(label: str, parameter: inspect.Parameter, found: Mapping[str, Any
         compare=compare.operator if compare else "",
         change=change.action if change else "",
         may_be_left_out=parameter.default is not parameter.empty,
+        constraints=hints.constraints_of(found[parameter.name]),
     )
 
 

@@ -13,8 +13,11 @@ from typing import Any, Protocol
 from hashrange.core.values import Value
 from hashrange.schema.codec import Codec, encode, plain
 from hashrange.schema.keymaker import KeyMaker
+from hashrange.schema.shape import seen_keys
 
 Arguments = Mapping[str, Any]
+
+EMPTY: frozenset[Any] = frozenset()
 
 
 class Source(Protocol):
@@ -120,7 +123,7 @@ class FieldSlot:
     def value(self, arguments: Arguments) -> Value | None:
         """Return the encoded value."""
         found = self.source.get(arguments)
-        if found is None:
+        if found is None or found == EMPTY:  # DynamoDB has no empty sets
             return None
         return self.codec.encode(self.codec.round_up(found) if self.up else found)
 
@@ -203,7 +206,7 @@ class SeenSlot:
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the key that was seen, else the one that is rendered."""
-        found: Value | None = arguments[self.parameter].seen().get(self.attr)
+        found: Value | None = seen_keys(arguments[self.parameter]).get(self.attr)
         return self.otherwise.value(arguments) if found is None else found
 
     @property

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from hashrange.core.errors import DeclarationError
 
 if TYPE_CHECKING:
+    from hashrange.schema.change import WritePlan
+    from hashrange.schema.plan import ReadPlan
     from hashrange.schema.shape import Item
 
 ALL: Literal["ALL"] = "ALL"
 KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
 
-Projection: TypeAlias = Literal["ALL", "KEYS_ONLY"] | Sequence[str]
+Projection: TypeAlias = Literal["ALL", "KEYS_ONLY"] | list[str] | tuple[str, ...]
 StreamView: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
 
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
@@ -41,6 +43,13 @@ class Provisioned:
 
     read: int
     write: int
+
+
+def _check_keys(place: str, pk: str, sk: str | None) -> None:
+    if not pk or sk in {"", pk}:
+        raise DeclarationError(
+            "HR109", place, f"has the keys {pk!r} and {sk!r}", "name two attributes, or leave the sort key out"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,14 @@ class Gsi:
             raise DeclarationError(
                 "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
             )
+        if isinstance(self.project, str) and self.project not in {ALL, KEYS_ONLY}:
+            raise DeclarationError(
+                "HR108",
+                f"index {self.name}",
+                f"projects {self.project!r}",
+                f"give ALL, KEYS_ONLY or a list of attributes: [{self.project!r}]",
+            )
+        _check_keys(f"index {self.name}", self.pk, self.sk)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -115,9 +132,11 @@ class Table:
     stream: StreamView | None = field(default=None, kw_only=True)
     tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     items: list[type[Item]] = field(default_factory=list, init=False, repr=False)
+    plans: list[ReadPlan | WritePlan] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check_name()
+        _check_keys(f"table {self.name}", self.pk, self.sk)
         self._check_indexes()
 
     def _check_name(self) -> None:

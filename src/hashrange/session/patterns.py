@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,19 +24,19 @@ from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.schema import anatomy
-from hashrange.schema.change import WritePlan
 from hashrange.schema.compiler import Plan, compile_patterns
 from hashrange.schema.layout import key_of, store
 from hashrange.schema.plan import Lint
 from hashrange.schema.shape import Item, Shape
 from hashrange.schema.table import Table
 from hashrange.session.batch import fetch_raw, write_raw
+from hashrange.session.changes import Change, read_changes
 from hashrange.session.operation import Runnable, Task
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.session import Hook, Session, make_secret
 from hashrange.session.transaction import Transaction
 from hashrange.session.work import Work
-from hashrange.session.writes import Delete, Ensure, Put, Update, Upsert, Write
+from hashrange.session.writes import Delete, Ensure, Put, Update, Upsert, Write, find_owner
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -48,23 +48,6 @@ S = TypeVar("S", bound=Shape)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
 VERBS: dict[str, Any] = {verb.verb: verb for verb in (Get, Query, Latest, Scan, Update, Upsert, Delete, Ensure)}
-TAKEN = frozenset(
-    {
-        "open",
-        "plan",
-        "plans",
-        "tables",
-        "lint",
-        "session",
-        "tenant",
-        "create",
-        "put",
-        "batch",
-        "fetch",
-        "transact",
-        "transact_all",
-    }
-)
 
 
 class Patterns(Protocol):
@@ -84,7 +67,7 @@ class Patterns(Protocol):
             )
         inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
         cls.tenant = tenant
-        cls.plans = {**inherited, **compile_patterns(cls, tenant, TAKEN, sys._getframe(1).f_locals)}  # noqa: SLF001
+        cls.plans = {**inherited, **compile_patterns(cls, tenant, _taken(), sys._getframe(1).f_locals)}  # noqa: SLF001
 
     @classmethod
     def open(
@@ -120,15 +103,15 @@ class Patterns(Protocol):
         """Return what works and should be known."""
         from hashrange.schema.lint import lint_patterns
 
-        return lint_patterns(cls.__name__, cls.plans)
+        return lint_patterns(cls.plans)
 
     def create(self, item: I) -> Put[I]:
         """Put an item whose key is not taken; a taken one raises Taken."""
-        return Put(self.session, _check_tenant(self, item), fresh=True)
+        return Put(self.session, _check_tenant(self, item), fresh=True, tenant=self.tenant)
 
     def put(self, item: I) -> Put[I]:
         """Put an item, in place of one that may be there; one with a version only if nobody changed it since."""
-        return Put(self.session, _check_tenant(self, item), fresh=False)
+        return Put(self.session, _check_tenant(self, item), fresh=False, tenant=self.tenant)
 
     def batch(self, items: Iterable[Item] = (), *, delete: Iterable[Item] = ()) -> Runnable[int]:
         """Put and delete many items, without conditions; what is left unprocessed is tried again."""
@@ -137,6 +120,10 @@ class Patterns(Protocol):
     def fetch(self, gets: Iterable[Get[S]]) -> Runnable[list[S | None]]:
         """Run many Gets as BatchGetItem; the answers come in their order."""
         return Task(self.session, _fetch_batch(self.session, list(gets)))
+
+    def changes(self, event: Mapping[str, Any], table: Table | None = None) -> Iterator[Change]:
+        """Read the stream records of a Lambda event, or of an answer of GetRecords, as typed items."""
+        return read_changes(self.session, self.tables(), event, table)
 
     @overload
     def transact(self, a: Write[A], /) -> Runnable[tuple[A]]: ...
@@ -159,6 +146,11 @@ class Patterns(Protocol):
         return Transaction(self.session, list(writes))
 
 
+def _taken() -> frozenset[str]:
+    """Return the names that every Patterns class has already."""
+    return frozenset(name for name in (*vars(Patterns), *Patterns.__annotations__) if not name.startswith("_"))
+
+
 def _check_tenant(patterns: Patterns, item: I) -> I:
     """Refuse an item that cannot belong to a tenant, where every pattern is a tenant's."""
     tenant = patterns.tenant
@@ -167,12 +159,17 @@ def _check_tenant(patterns: Patterns, item: I) -> I:
     return item
 
 
+def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
+    """Refuse items whose key does not tell their tenant: a batch tests nothing, and might hit another's."""
+    for item in items:
+        if find_owner(type(_check_tenant(patterns, item)), patterns.tenant) is not None:
+            raise ValueInvalid(f"{type(item).__name__} has no {patterns.tenant} in its key: put or delete it alone")
+
+
 def _write_batch(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Work[int]:
     session = patterns.session
-    puts = [
-        (anatomy.table_of(type(item)), session.seal(anatomy.table_of(type(item)), store(_check_tenant(patterns, item))))
-        for item in items
-    ]
+    _check_batch(patterns, (*items, *deleted))
+    puts = [(anatomy.table_of(type(item)), session.seal(anatomy.table_of(type(item)), store(item))) for item in items]
     deletes = [(anatomy.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
     count = yield from write_raw(session, puts, deletes, "batch")
     return count
@@ -196,7 +193,7 @@ def _bind(patterns: Any, session: Session) -> Any:
 
 
 def _method(plan: Plan) -> Callable[..., Any]:
-    verb, check = VERBS[plan.verb], _Checks(plan) if isinstance(plan, WritePlan) else None
+    verb, check = VERBS[plan.verb], _Checks(plan) if plan.checked else None
     names, least = plan.parameters, plan.required
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -229,9 +226,9 @@ def _wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> str:
 
 
 class _Checks:
-    """The values that a write sets, checked as the fields they go into are."""
+    """The values that a write sets, checked as the fields they go into are; and whatever a signature constrains."""
 
-    def __init__(self, plan: WritePlan) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.adapters: dict[str, TypeAdapter[Any]] | None = None
 

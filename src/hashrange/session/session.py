@@ -162,6 +162,10 @@ class Session:
         """Return a stored item as one of these classes; None when it is absent, expired or of another shape."""
         if raw is None or self.is_expired(table, raw):
             return None
+        return self.interpret(table, kinds, raw)
+
+    def interpret(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
+        """Return a stored item as one of these classes, expired or not; None when it is of another shape."""
         return load(kinds, self.unseal(table, raw))
 
     def read_any(self, table: Table, raw: Raw | None) -> Any:
@@ -190,8 +194,8 @@ class Session:
 
     def unseal(self, table: Table, raw: Raw) -> Raw:
         """Return an item with what is encrypted made readable; plain text of older systems stays as it is."""
-        names = self._sealed(table) & raw.keys() if self._sealed(table) else ()
-        sealed = [name for name in names if is_sealed(raw[name].get("S", ""))]
+        secret = self._sealed(table)
+        sealed = [name for name in secret & raw.keys() if is_sealed(raw[name].get("S", ""))] if secret else []
         if not sealed:
             return raw
         key = {attr: raw[attr] for attr in table.keys if attr in raw}

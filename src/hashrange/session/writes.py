@@ -21,7 +21,9 @@ from hashrange.core.errors import (
     Wire,
 )
 from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value
 from hashrange.schema import anatomy
+from hashrange.schema.anatomy import Attribute
 from hashrange.schema.change import WritePlan
 from hashrange.schema.layout import key_of, store
 from hashrange.schema.shape import Initial, Item, Shape
@@ -106,10 +108,23 @@ class Move(Write[T_co]):
         return outcome  # type: ignore[no-any-return]  # the plan's target is T_co
 
     def _read(self, raw: Raw | None) -> Any:
-        found = self.session.read(self.table, self.plan.kinds, raw)
-        if found is None and raw is not None:
+        if raw is None:
+            return None
+        found = self.session.interpret(self.table, self.plan.kinds, raw)
+        if found is None:
             raise Unreadable(f"{self.label}: what was written is no {self.plan.target.__name__}: {raw}")
         return found
+
+    def refuse(self, raw: Raw | None) -> Conflict:
+        """Return the conflict; what belongs to another tenant is not there."""
+        return super().refuse(raw if self._is_ours(raw) else None)
+
+    def _is_ours(self, raw: Raw | None) -> bool:
+        tenant = self.plan.signature.tenant
+        field = anatomy.known(self.plan.target).get(tenant or "")
+        if raw is None or field is None or field.stored not in raw:
+            return True
+        return raw[field.stored] == field.codec.encode(self.arguments[field.name])
 
     def send(self, operation: str, answer_with: str) -> Work[Raw | None]:
         """Run it alone; return the item that the answer holds."""
@@ -193,15 +208,15 @@ class Ensure(Move[S_co]):
 class Put(Write[I]):
     """PutItem of a whole item; one that may not be there yet, or one that replaces."""
 
-    def __init__(self, session: Session, item: I, *, fresh: bool) -> None:
-        self.session, self.item, self.fresh = session, item, fresh
+    def __init__(self, session: Session, item: I, *, fresh: bool, tenant: str | None = None) -> None:
+        self.session, self.item, self.fresh, self.tenant = session, item, fresh, tenant
         self.table = anatomy.table_of(type(item))
         self.label = f"{'create' if fresh else 'put'} {type(item).__name__}"
         self.outcome = self._count() if not fresh else item
 
     def imported(self) -> Self:
         """Create it in whatever state it is: an item that comes from elsewhere."""
-        other = type(self)(self.session, self.item, fresh=self.fresh)
+        other = type(self)(self.session, self.item, fresh=self.fresh, tenant=self.tenant)
         other.checked = True
         self.used = True
         return other
@@ -220,16 +235,24 @@ class Put(Write[I]):
             _check_initial(self.item)
         raw = self.session.seal(self.table, store(self.outcome))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
-        version = anatomy.version_of(type(self.item))
-        if self.fresh:
-            request["ConditionExpression"] = "attribute_not_exists(#pk)"
-            request["ExpressionAttributeNames"] = {"#pk": self.table.pk}
-        elif version is not None:
-            request["ConditionExpression"] = "attribute_not_exists(#pk) OR #version = :version"
-            request["ExpressionAttributeNames"] = {"#pk": self.table.pk, "#version": version.stored}
-            seen = version.codec.encode(getattr(self.item, version.name))
-            request["ExpressionAttributeValues"] = {":version": seen}
+        fences = [] if self.fresh else self._fences()
+        if self.fresh or fences:
+            tests = " AND ".join(f"#f{at} = :f{at}" for at, _ in enumerate(fences))
+            request["ConditionExpression"] = f"attribute_not_exists(#pk){f' OR {tests}' if tests else ''}"
+            names = {f"#f{at}": field.stored for at, field in enumerate(fences)}
+            request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
+        if fences:
+            request["ExpressionAttributeValues"] = {f":f{at}": self._given(field) for at, field in enumerate(fences)}
         return request
+
+    def _fences(self) -> list[Attribute]:
+        """Return what an item that is replaced must have in common: the version, and the tenant that no key tells."""
+        version = anatomy.version_of(type(self.item))
+        owner = find_owner(type(self.item), self.tenant)
+        return [field for field in (version, owner) if field is not None]
+
+    def _given(self, field: Attribute) -> Value:
+        return field.codec.encode(getattr(self.item, field.name))
 
     def work(self) -> Work[I]:
         """Return the steps: one PutItem."""
@@ -253,15 +276,25 @@ class Put(Write[I]):
 
     def refuse(self, raw: Raw | None) -> Conflict:
         """Return the conflict: the key is taken, or the item changed since it was read."""
+        owner = find_owner(type(self.item), self.tenant)
+        if raw is not None and owner is not None and raw.get(owner.stored) != self._given(owner):
+            raw = None  # what belongs to another tenant is not shown
         if not self.fresh:
             return super().refuse(raw)
         key = key_of(type(self.item), dict(self.item.__dict__))
         return Taken(f"{self.label}: {key} is taken", self.session.read_any(self.table, raw))
 
 
+def find_owner(kind: type[Item], tenant: str | None) -> Attribute | None:
+    """Return the attribute that says whose an item is, where its primary key does not say it."""
+    keys, table = anatomy.keys(kind), anatomy.table_of(kind)
+    in_key = {name for attr in table.keys for name in keys[attr].fields}
+    return None if tenant in in_key else anatomy.known(kind).get(tenant or "")
+
+
 def _check_initial(item: Item) -> None:
     """Refuse to create an item in the middle of a lifecycle."""
-    for name, default in type(item).special.items():
+    for name, default in type(item).__special__.items():
         state: Shape = getattr(item, name)
         if isinstance(default, Initial) and not isinstance(state, default.kind):
             raise ValueInvalid(

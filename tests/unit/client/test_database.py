@@ -5,7 +5,10 @@ import socket
 import sys
 import threading
 import time
+from collections import OrderedDict
+from copy import deepcopy
 from decimal import Decimal
+from enum import Enum
 
 import pytest
 from boto3.dynamodb.conditions import Attr, Key
@@ -81,10 +84,96 @@ def test_an_operation_without_an_answer_answers_an_empty_object(db):
     assert db.tag_resource(ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}]) == {}
 
 
-def test_the_callers_request_is_left_as_it_was(db):
-    request = {"TableName": "things", "Item": {"pk": {"S": "a"}, "n": {"N": "1e2"}, "s": {"SS": ["b", "a"]}}}
-    db.call("PutItem", request)
-    assert request == {"TableName": "things", "Item": {"pk": {"S": "a"}, "n": {"N": "1e2"}, "s": {"SS": ["b", "a"]}}}
+ODD = {"N": "01.0"}
+ODD_SET = {"SS": ["b", "a"]}
+ODD_ITEM = {"pk": {"S": "a"}, "n": {"L": [ODD, {"M": {"s": ODD_SET}}]}}
+ODD_VALUES = {":n": ODD, ":s": ODD_SET}
+ON_A = {"TableName": "things", "Key": {"pk": {"S": "a"}}}
+FILTER = {"FilterExpression": "n = :n OR n = :s", "ExpressionAttributeValues": ODD_VALUES}
+PUT = {"TableName": "things", "Item": ODD_ITEM}
+UPDATE = {**ON_A, "UpdateExpression": "SET x = :n, y = :s", "ExpressionAttributeValues": ODD_VALUES}
+REQUESTS = {
+    "PutItem": {**PUT, "Expected": {"x": {"ComparisonOperator": "NE", "AttributeValueList": [ODD]}}},
+    "GetItem": ON_A,
+    "DeleteItem": {**ON_A, "ConditionExpression": "x <> :n AND x <> :s", "ExpressionAttributeValues": ODD_VALUES},
+    "UpdateItem": UPDATE,
+    "Query": {
+        "TableName": "things",
+        "ExclusiveStartKey": None,
+        "KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}},
+        "QueryFilter": {"x": {"ComparisonOperator": "EQ", "AttributeValueList": [ODD]}},
+    },
+    "Scan": {"TableName": "things", **FILTER},
+    "BatchGetItem": {"RequestItems": {"things": {"Keys": [{"pk": {"S": "a"}}]}}},
+    "BatchWriteItem": {"RequestItems": {"things": [{"PutRequest": {"Item": ODD_ITEM}}]}},
+    "TransactGetItems": {"TransactItems": [{"Get": ON_A}]},
+    "TransactWriteItems": {"TransactItems": [{"Update": UPDATE}]},
+    "ExecuteStatement": {"Statement": "SELECT * FROM things WHERE x = ?", "Parameters": [ODD_SET]},
+    "CreateTable": {**TABLE, "TableName": "others"},
+}
+
+
+@pytest.mark.parametrize(("operation", "request_"), REQUESTS.items(), ids=REQUESTS)
+def test_the_callers_request_stays_as_it_is(db, operation, request_):
+    given = deepcopy(request_)
+    db.call(operation, given)
+    assert given == request_
+
+
+def test_every_operation_on_the_callers_own_request_is_among_those():
+    assert {name for name, operation in OPERATIONS.items() if operation.borrows} <= set(REQUESTS)
+
+
+def test_the_request_may_be_used_for_something_else_afterwards(db):
+    request = deepcopy({**TABLE, "TableName": "others"})
+    db.call("CreateTable", request)
+    request["KeySchema"][0]["AttributeName"] = "else"
+    assert db.describe_table(TableName="others")["Table"]["KeySchema"] == TABLE["KeySchema"]
+    item = deepcopy(ODD_ITEM)
+    db.put_item(TableName="things", Item=item)
+    item["n"]["L"].clear()
+    assert len(db.get_item(**ON_A)["Item"]["n"]["L"]) == 2
+
+
+class Name(str, Enum):  # noqa: UP042 - what str() of a StrEnum gives is its text anyway
+    THINGS = "things"
+
+
+def test_what_json_would_carry_may_be_given(db):
+    written = {"pk": {"S": "a"}, "l": {"L": ({"N": "1"}, {"SS": ("x",)})}, "m": {"M": OrderedDict(s={"S": "t"})}}
+    db.put_item(TableName=Name.THINGS, Item=OrderedDict(written))
+    found = db.get_item(TableName=Name.THINGS, Key={"pk": {"S": "a"}})["Item"]
+    assert found == {"pk": {"S": "a"}, "l": {"L": [{"N": "1"}, {"SS": ["x"]}]}, "m": {"M": {"s": {"S": "t"}}}}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{"n": {"N": Decimal(1)}}, {"s": {"SS": {"a", "b"}}}, {5: {"S": "a"}}, {"s": {"S": "\ud800"}}, {"d": object()}],
+)
+def test_what_json_cannot_carry_is_refused_with_advice(db, item):
+    with pytest.raises(TypeError, match="not in wire form"):
+        db.put_item(TableName="things", Item={"pk": {"S": "a"}, **item})
+    assert db.scan(TableName="things")["Count"] == 0
+
+
+@pytest.mark.parametrize("operation", REQUESTS)
+def test_every_operation_takes_binary_as_bytes(db, operation):
+    def encode(found):
+        if isinstance(found, dict):
+            return {"B": b"\xff"} if found == ODD else {key: encode(content) for key, content in found.items()}
+        return [encode(element) for element in found] if isinstance(found, list) else found
+
+    db.call(operation, encode(REQUESTS[operation]))
+
+
+def test_keys_and_tokens_take_binary_as_bytes(db):
+    db.create_table(
+        **TABLE | {"TableName": "raw", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "B"}]}
+    )
+    put = {"Put": {"TableName": "raw", "Item": {"pk": {"B": b"k"}}}}
+    db.transact_write_items(TransactItems=[put], ClientRequestToken="once")
+    found = db.batch_get_item(RequestItems={"raw": {"Keys": [{"pk": {"B": b"k"}}]}})
+    assert found["Responses"]["raw"] == [{"pk": {"B": "aw=="}}]
 
 
 def test_binary_may_be_given_as_bytes(db):
@@ -96,11 +185,6 @@ def test_binary_may_be_given_as_bytes(db):
 def test_a_time_may_be_given_as_a_datetime(db):
     moment = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     assert db.list_backups(TimeRangeLowerBound=moment)["BackupSummaries"] == []
-
-
-def test_what_is_not_in_wire_form_is_refused_with_advice(db):
-    with pytest.raises(TypeError, match="not in wire form"):
-        db.put_item(TableName="things", Item={"pk": {"S": "a"}, "n": {"N": Decimal(1)}})
 
 
 def test_refusals_are_exceptions_that_carry_dynamodbs_text(db):

@@ -1,0 +1,29 @@
+"""Requests in wire form as JSON, with what the AWS SDKs accept beyond it: bytes for B, datetimes for times."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from hashrange.core.errors import Wire
+from hashrange.core.values import encode_binary
+
+
+def encode_request(request: Wire) -> bytes:
+    """Return the JSON of a request; raise TypeError for what is not in wire form."""
+    try:
+        return orjson.dumps(request, default=_encode_other, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    except orjson.JSONEncodeError as fault:
+        advice = "a number is {'N': '5'}, a set {'SS': ['a', 'b']}"
+        raise TypeError(f"The request is not in wire form, where {advice}: {fault}") from fault
+
+
+def _encode_other(value: Any) -> Any:
+    """Give JSON what it lacks, as the AWS SDKs do: bytes as base64, times as seconds since the epoch."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return encode_binary(bytes(value))
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError

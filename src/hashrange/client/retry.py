@@ -1,0 +1,207 @@
+"""Whether and when a failed request is sent again, and how fast requests go to a table that throttles.
+
+Delays grow exponentially with full jitter. A quota that all requests share keeps an outage from being made worse, as in
+the "standard" mode of the AWS SDKs; a rate for each table follows what it takes, as in their "adaptive" mode.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from threading import Lock
+
+from hashrange.client.fault import AnswerForeign, ConnectionLost, Fault, TimedOut
+from hashrange.core.errors import ServiceError
+
+FIRST_DELAY = 0.05  # seconds, at most: the jitter makes it anything from nothing
+LONGEST_DELAY = 20.0
+
+THROTTLING = {
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "SlowDown",
+    "Throttling",
+    "ThrottledException",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+TRANSIENT = {"PriorRequestNotComplete", "RequestTimeout", "RequestTimeoutException", "TransactionInProgressException"}
+TRANSIENT_STATUSES = {500, 502, 503, 504}
+STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+
+
+def is_throttling(failure: Exception, operation: str) -> bool:
+    """Tell whether the endpoint asks for fewer requests."""
+    if not isinstance(failure, ServiceError):
+        return False
+    # Elsewhere it says that there are too many tables or changes under way, which no retry outlasts.
+    too_many_readers = failure.name == "LimitExceededException" and operation in STREAM_OPERATIONS
+    return failure.name in THROTTLING or too_many_readers
+
+
+def is_transient(failure: Exception) -> bool:
+    """Tell whether the same request may succeed a little later."""
+    if isinstance(failure, ServiceError):
+        return failure.retryable or failure.name in TRANSIENT or failure.status in TRANSIENT_STATUSES
+    if isinstance(failure, AnswerForeign):
+        return failure.status in TRANSIENT_STATUSES or failure.status == 429
+    return isinstance(failure, Fault) and failure.retryable
+
+
+class Quota:
+    """How many retries all requests together may still cost; successes fill it up again."""
+
+    FULL = 500
+    RETRY = 5
+    TIMEOUT = 10
+
+    def __init__(self) -> None:
+        self._left = self.FULL
+        self._lock = Lock()
+
+    def spend(self, cost: int) -> bool:
+        """Take the cost of a retry out, or tell that there is not enough."""
+        with self._lock:
+            if cost > self._left:
+                return False
+            self._left -= cost
+            return True
+
+    def refund(self, cost: int) -> None:
+        """Put back what a retry had cost that went well, or one for a request that needed none."""
+        if self._left < self.FULL:
+            with self._lock:
+                self._left = min(self.FULL, self._left + (cost or 1))
+
+
+class Rate:
+    """How fast requests may go to one table: as fast as they come until it throttles, then along a cubic curve."""
+
+    SLOWER = 0.7
+    SCALE = 0.4
+    SMOOTH = 0.8
+    LEAST = 1.0  # requests a second
+    SLICE = 0.5  # seconds over which requests are counted
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = Lock()
+        self._slice, self._count, self._measured = now(), 0, 0.0
+        self._allowed = 0.0  # requests a second; 0 is without a limit
+        self._stock, self._stocked = 0.0, now()
+        self._peak, self._throttled = 0.0, 0.0
+
+    def reserve(self) -> float:
+        """Return how long the next request has to wait."""
+        if not self._allowed:
+            return 0.0
+        with self._lock:
+            self._refill()
+            self._stock -= 1
+            return max(0.0, -self._stock / self._allowed)
+
+    def succeed(self) -> None:
+        """Take note of an answer that did not throttle."""
+        with self._lock:
+            self._measure()
+            if self._allowed:
+                until_peak = (self._peak * (1 - self.SLOWER) / self.SCALE) ** (1 / 3)
+                risen = self.SCALE * (self._now() - self._throttled - until_peak) ** 3 + self._peak
+                self._allow(min(risen, 2 * self._measured))
+
+    def throttle(self) -> None:
+        """Take note of an answer that asks for fewer requests."""
+        with self._lock:
+            self._measure()
+            self._peak = min(self._measured, self._allowed) if self._allowed else self._measured
+            self._throttled = self._now()
+            if not self._allowed:
+                self._stock, self._stocked = self.LEAST, self._now()
+            self._allow(self._peak * self.SLOWER)
+
+    def _measure(self) -> None:
+        self._count += 1
+        elapsed = self._now() - self._slice
+        if elapsed >= self.SLICE:
+            self._measured = self.SMOOTH * self._count / elapsed + (1 - self.SMOOTH) * self._measured
+            self._slice, self._count = self._now(), 0
+        elif not self._measured:  # nothing to go by yet
+            self._measured = self._count / self.SLICE
+
+    def _allow(self, rate: float) -> None:
+        self._refill()
+        self._allowed = max(rate, self.LEAST)
+        self._stock = min(self._stock, self._allowed)
+
+    def _refill(self) -> None:
+        now = self._now()
+        self._stock = min(self._stock + (now - self._stocked) * self._allowed, max(self._allowed, self.LEAST))
+        self._stocked = now
+
+
+class Policy:
+    """The choices of one client about retries, and what its requests share."""
+
+    def __init__(
+        self,
+        attempts: int,
+        *,
+        chance: Callable[[], float] = random.random,  # noqa: S311 spreads retries, protects nothing
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if attempts < 1:
+            raise ValueError(f"attempts is how often a request is sent at most, at least 1: not {attempts}")
+        self.attempts = attempts
+        self.chance = chance
+        self.quota = Quota()
+        self._now = now
+        self._rates: dict[str, Rate] = {}
+
+    def begin(self, operation: str, table: str) -> Trial:
+        """Return the account of a request that is going to be sent."""
+        rate = self._rates.get(table)
+        if rate is None:
+            rate = self._rates.setdefault(table, Rate(self._now))
+        return Trial(self, operation, rate)
+
+
+class Trial:
+    """One request: how often it was sent, and whether it is sent again."""
+
+    __slots__ = ("_cost", "_operation", "_policy", "_rate", "_sent")
+
+    def __init__(self, policy: Policy, operation: str, rate: Rate) -> None:
+        self._policy = policy
+        self._operation = operation
+        self._rate = rate
+        self._sent = 0
+        self._cost = 0
+
+    def wait_before(self) -> float:
+        """Return how long to wait before the request may be sent."""
+        self._sent += 1
+        return self._rate.reserve()
+
+    def succeed(self) -> None:
+        """Take note of the answer."""
+        self._rate.succeed()
+        self._policy.quota.refund(self._cost)
+
+    def wait_after(self, failure: Exception) -> float | None:
+        """Return how long to wait before the request is sent again, or None when it is not."""
+        throttled = is_throttling(failure, self._operation)
+        if throttled:
+            self._rate.throttle()
+        elif isinstance(failure, ServiceError):
+            self._rate.succeed()
+        if not (throttled or is_transient(failure)) or self._sent >= self._policy.attempts:
+            return None
+        if isinstance(failure, ConnectionLost) and failure.stale:
+            return 0.0
+        self._cost = Quota.TIMEOUT if isinstance(failure, TimedOut) else Quota.RETRY
+        if not self._policy.quota.spend(self._cost):
+            return None
+        return self._policy.chance() * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._sent - 1))

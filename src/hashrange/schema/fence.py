@@ -1,0 +1,69 @@
+"""What must hold for a write to happen: the state that is left, the parameters that compare, that the item exists."""
+
+from __future__ import annotations
+
+from hashrange.expr.nodes import And, Comparison, Condition, Or
+from hashrange.expr.render import join_all, join_any, without_repeats
+from hashrange.schema import anatomy, criterion
+from hashrange.schema.anatomy import Kind
+from hashrange.schema.criterion import Criterion
+from hashrange.schema.layout import makers
+from hashrange.schema.move import Move
+from hashrange.schema.slot import (
+    FieldOf,
+    FixedSlot,
+    KeySlot,
+    SeenSlot,
+    Slot,
+    Source,
+)
+
+
+def leave_states(move: Move) -> None:
+    """Test that the item is in the state that was passed in: by the very key that was seen, so that a move fences."""
+    for subject, kinds in {move.subject or "": move.sources, **move.beside}.items():
+        trees = [tree for kind in kinds if (tree := _state_test(move, kind, subject)) is not None]
+        if trees and len(trees) == len(kinds):  # a state that nothing tells could be any
+            move.conditions.append(Criterion(join_any(without_repeats(trees))))
+
+
+def _state_test(move: Move, kind: Kind, subject: str) -> Condition | None:
+    tests = [
+        criterion.equal(move.fields[name].stored, FixedSlot(move.fields[name].codec.encode(value)), move.slots)
+        for name, value in anatomy.fixed_values(kind).items()
+    ]
+    tests += [criterion.never_there(found.stored) for found in anatomy.attributes(kind).values() if found.fixed is None]
+    for attr, template in anatomy.state_keys(kind).items():
+        maker = makers(kind)[attr]
+        sources: dict[str, Source] = {name: FieldOf(subject, name) for name in template.fields}
+        rendered = KeySlot(maker, sources, len(maker.steps), maker.tail)
+        slot: Slot = SeenSlot(subject, attr, rendered) if template.fields else rendered
+        tests.append(criterion.equal(attr, slot, move.slots))
+    return join_all([test.condition for test in tests])
+
+
+def test_parameters(move: Move) -> None:
+    """Add the tests of parameters that compare, and of `@where`."""
+    for name, parameter in move.tests.items():
+        move.conditions.append(criterion.compare(move.fields[name], parameter, move.slots))
+    for expression in move.signature.wheres:
+        move.conditions.append(criterion.read_where(move.signature, move.target, expression, move.slots))
+
+
+def require_existence(move: Move) -> None:
+    """See to it that an update finds its item: a phantom would be half an item."""
+    implied = any(_implies_existence(found.condition) for found in move.conditions)
+    if move.verb in {"Update", "Ensure"} and not implied:
+        move.conditions.insert(0, criterion.exists(move.table.pk))
+
+
+def _implies_existence(tree: Condition) -> bool:
+    match tree:
+        case Comparison():
+            return tree.operator != "<>"
+        case And():
+            return any(map(_implies_existence, tree.operands))
+        case Or():
+            return all(map(_implies_existence, tree.operands))
+        case _:
+            return False

@@ -1,0 +1,201 @@
+"""A write taken apart: which item it is about, what is left and entered, what is tested and what is changed.
+
+What cannot be told from the signature is refused here: an item without its key, a state without what it requires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hashrange.core.errors import DeclarationError
+from hashrange.schema import anatomy, criterion
+from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.change import Change
+from hashrange.schema.criterion import Criterion
+from hashrange.schema.shape import View
+from hashrange.schema.signature import Parameter, Signature
+from hashrange.schema.slot import (
+    Constant,
+    FieldOf,
+    Given,
+    GivenOr,
+    Slots,
+    Source,
+)
+from hashrange.schema.table import Table
+from hashrange.schema.template import Template
+
+
+@dataclass(slots=True)
+class Move:
+    """A write taken apart: what is left, what is entered, what is tested and what is changed."""
+
+    signature: Signature
+    subject: str | None
+    sources: list[Kind]
+    target: Kind
+    beside: dict[str, list[Kind]]  # other lifecycles of the same item that must hold
+    tests: dict[str, Parameter]
+    changes: dict[str, Parameter]
+    slots: Slots = field(default_factory=Slots)
+    changed: dict[str, Change] = field(default_factory=dict)  # by stored name
+    removed: dict[str, None] = field(default_factory=dict)
+    moving: list[str] = field(default_factory=list)  # the key attributes that change
+    conditions: list[Criterion] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """Where it is declared."""
+        return self.signature.label
+
+    @property
+    def verb(self) -> str:
+        """Its verb."""
+        return self.signature.verb
+
+    @property
+    def table(self) -> Table:
+        """The table it writes to."""
+        return anatomy.table_of(self.target)
+
+    @property
+    def fields(self) -> dict[str, Attribute]:
+        """Every field of the item."""
+        return anatomy.known(self.target)
+
+    @property
+    def identity(self) -> set[str]:
+        """The fields that the primary key is made of."""
+        ours = anatomy.keys(self.target)
+        return {name for attr in self.table.keys for name in ours[attr].fields}
+
+    def source_of(self, name: str) -> Source | None:
+        """Say where the new value of a field comes from: a parameter, the state entered, the item passed in."""
+        held = (
+            FieldOf(self.subject, name)
+            if self.subject and all(name in anatomy.attributes(s) for s in self.sources)
+            else None
+        )
+        parameter = self.signature.values.get(name)
+        if parameter is not None and name not in self.tests:
+            return GivenOr(name, held) if parameter.may_be_left_out else Given(name)
+        fixed = anatomy.fixed_values(self.target)
+        if name in fixed:
+            return Constant(fixed[name])
+        return Given(name) if parameter is not None and parameter.operator == "=" else held
+
+
+def take_apart(signature: Signature) -> Move:
+    """Return a pattern that writes, taken apart, or refuse one that has no beginning."""
+    target = signature.kinds[0]
+    beside = {name: found.shapes for name, found in signature.parameters.items() if found.shapes}
+    subject = _subject(beside, target)
+    sources = beside.pop(subject) if subject else []
+    _check_same_item(signature, target, [*sources, *(kind for kinds in beside.values() for kind in kinds)])
+    in_where = criterion.placeholders(signature.wheres)
+    fields = anatomy.known(target)
+    for name in signature.values:
+        if name not in in_where:
+            signature.attribute(target, name, f"parameter {name!r}")
+    move = Move(signature, subject, sources, target, beside, {}, {})
+    for name, parameter in signature.values.items():
+        if name not in fields:
+            continue
+        if parameter.compare or (name == signature.tenant and name not in move.identity):
+            move.tests[name] = parameter
+        elif name in move.identity and (signature.verb != "Upsert" or fields[name].stored in move.table.keys):
+            continue  # it is in the key, which an update cannot set
+        elif not fields[name].key_only:
+            move.changes[name] = parameter
+    _check_starts_somewhere(move)
+    return move
+
+
+def _subject(beside: Mapping[str, list[Kind]], target: Kind) -> str | None:
+    """Return the parameter that is the item in the state it leaves."""
+    same = (name for name, kinds in beside.items() if anatomy.root(kinds[0]) is anatomy.root(target))
+    return next(same, next(iter(beside), None))
+
+
+def _check_same_item(signature: Signature, target: Kind, others: list[Kind]) -> None:
+    item = anatomy.root(anatomy.item_of(target))
+    for kind in others:
+        if anatomy.root(anatomy.item_of(kind)) is not item:
+            raise DeclarationError(
+                "HR240",
+                signature.label,
+                f"{kind.__name__} and {target.__name__} are of different items",
+                "write one pattern for each, and run them in transact()",
+            )
+
+
+def _check_starts_somewhere(move: Move) -> None:
+    known = {*move.signature.values, *(name for kind in move.sources for name in anatomy.attributes(kind))}
+    lacking = sorted(move.identity - known)
+    if lacking:
+        raise DeclarationError(
+            "HR241",
+            move.label,
+            f"the key of {move.target.__name__} needs {', '.join(lacking)}",
+            "take them as parameters",
+        )
+    told = anatomy.fixed_values(move.target, own=True) or anatomy.state_keys(move.target)
+    if not move.subject and move.verb == "Update" and told:
+        raise DeclarationError(
+            "HR244",
+            move.label,
+            f"{move.target.__name__} is a state, and nothing says which state is left",
+            "take the item in the state it leaves as a parameter",
+        )
+
+
+def check_complete(move: Move) -> None:
+    """Refuse to enter a state without what it requires."""
+    for name, attribute in anatomy.attributes(move.target).items():
+        if not attribute.required or attribute.fixed is not anatomy.NOTHING or name in move.changes:
+            continue
+        if name in move.identity or name in {found.name for found in anatomy.touched(move.target)}:
+            continue
+        if not move.sources and move.verb == "Upsert":
+            _refuse_incomplete(move, name, "the item that it may create")
+        for source in move.sources:
+            held = anatomy.attributes(source).get(name)
+            wider = anatomy.root(source) is not anatomy.root(
+                move.target
+            )  # from a view to its item: it is stored already
+            if (held is None or held.optional) and not wider:
+                _refuse_incomplete(move, name, source.__name__)
+
+
+def _refuse_incomplete(move: Move, name: str, place: str) -> None:
+    raise DeclarationError(
+        "HR243",
+        move.label,
+        f"{move.target.__name__} requires {name}, which {place} does not have",
+        f"take {name} as a parameter",
+    )
+
+
+def check_changes(move: Move) -> None:
+    """Refuse an update that changes nothing."""
+    if move.verb == "Update" and not move.changed and not move.removed:
+        raise DeclarationError(
+            "HR245", move.label, "changes nothing", "take what it sets as a parameter, or return Ensure to test only"
+        )
+
+
+def left(move: Move) -> list[Kind]:
+    """Return every variant that an item passed in may be of, save those that are of the target already."""
+    found = [variant for kind in move.sources for variant in anatomy.family(kind)]
+    return [kind for kind in found if not issubclass(kind, move.target)]
+
+
+def carried(attr: str, kind: Kind) -> Template | None:
+    """Return the template by which an item of this class carries a key attribute, if it does."""
+    template = anatomy.keys(kind).get(attr)
+    if template is None or issubclass(kind, View):
+        return template
+    states = [state for kinds in anatomy.parts(kind).values() for state in kinds]
+    mine = {*anatomy.attributes(kind), *(name for state in states for name in anatomy.attributes(state))}
+    return template if all(name in mine for name in template.fields) else None

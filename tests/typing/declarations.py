@@ -1,0 +1,224 @@
+"""Every word of the vocabulary, in one schema: a library that lends books.
+
+Both type checkers are clean on this file, strictly. `test_uses.py` imports it, which checks the declarations, and
+runs it.
+"""
+
+# ruff: noqa: RUF012
+# pydantic copies the defaults of fields
+
+from datetime import datetime
+from typing import Annotated, Literal, NewType, Protocol, assert_type
+
+from pydantic import Field
+
+import hashrange
+from hashrange import (
+    ALL,
+    KEYS_ONLY,
+    Add,
+    Append,
+    BeginsWith,
+    Between,
+    Commas,
+    Contains,
+    Delete,
+    Discard,
+    Ensure,
+    Eq,
+    Formerly,
+    Ge,
+    Get,
+    Gsi,
+    Gt,
+    IsoMicros,
+    IsoMillis,
+    Item,
+    JsonPipes,
+    Key,
+    Latest,
+    Le,
+    Lsi,
+    Lt,
+    Millis,
+    Ne,
+    Once,
+    Patterns,
+    Pipes,
+    Prefixed,
+    Provisioned,
+    Query,
+    Scan,
+    Seconds,
+    Secret,
+    Stored,
+    Table,
+    Touched,
+    Ttl,
+    Update,
+    Upsert,
+    Version,
+    View,
+    after,
+    camel,
+    initially,
+    via,
+    where,
+)
+
+Isbn = NewType("Isbn", str)
+Branch = NewType("Branch", str)
+
+table = Table(
+    "${LIBRARY_TABLE:-library}",
+    "pk",
+    "sk",
+    indexes=[
+        Lsi("ByShelf", "pk", "shelf_sk", KEYS_ONLY),
+        Gsi("ByLoan", "branch", "loan_sk", ["isbn", "borrower", "due"]),
+        Gsi("ByTitle", "branch", "title", ALL),
+        Gsi("BySubject", "subject", project=("isbn", "title")),
+    ],
+    naming=camel,
+    ttl="expiresAt",
+    billing=Provisioned(read=5, write=5),
+    stream="NEW_AND_OLD_IMAGES",
+    tags={"team": "lending"},
+    pitr=True,
+    deletion_protection=False,
+)
+
+
+class Loan(View["Book"]):
+    branch: Branch
+    isbn: Isbn
+
+
+class OnShelf(Loan, loan_sk="SHELF#"): ...
+
+
+class Lent(Loan, loan_sk="LENT#{due}"):
+    borrower: str
+    due: datetime
+
+
+class Book(
+    Item,
+    table=table,
+    pk="BRANCH#{branch}",
+    keys={"sk": "BOOK#{isbn}", "shelf_sk": "{shelf}#{isbn}"},
+):
+    branch: Branch
+    isbn: Annotated[Isbn, Field(pattern=r"^[0-9X-]+$")]
+    shelf: str
+    title: str
+    subject: Annotated[str, Prefixed("SUBJECT#")] | None = None
+    authors: Pipes[str] = []
+    tags: Commas[str] = []
+    reviews: JsonPipes[dict[str, str]] = []
+    languages: set[str] = set()
+    remarks: list[str] = []
+    state: Annotated[str, Formerly("STATE#", "S#")] = "new"
+    pages: Annotated[int, Stored("pageCount")] = 0
+    value: Secret[str] | None = None
+    bought: Millis | None = None
+    bound: Seconds | None = None
+    printed: IsoMillis | None = None
+    scanned: IsoMicros | None = None
+    first_lent: datetime | None = None
+    touched: Touched[datetime] | None = None
+    version: Version = 0
+    loan: OnShelf | Lent = initially(OnShelf)
+
+
+class OnThatShelf(View[Book]):
+    branch: Key[Branch]
+    isbn: Key[Isbn]
+    shelf: Key[str]
+
+
+class InSubject(View[Book]):
+    subject: str
+    isbn: Isbn
+    title: str
+
+
+class Reminder(Item, table=table, pk="READER#{reader}", sk="REMINDER#{sent}"):
+    reader: Key[str]
+    sent: Key[datetime]
+    channel: Literal["mail", "post"] = "mail"
+    expires_at: Ttl = after("sent", days=30, hours=1, minutes=5)
+
+
+class Post(Reminder):
+    channel: Literal["post"] = "post"
+
+
+lent_long_ago = where("due < {now}")
+
+
+class Library(Patterns, Protocol):
+    def book(self, branch: Branch, isbn: Isbn) -> Get[Book]: ...
+    @via("")
+    def books(self, branch: Branch) -> Query[Book]: ...
+    def shelf(self, branch: Branch, shelf: BeginsWith[str]) -> Query[OnThatShelf]: ...
+    def on_shelf(self, branch: Branch) -> Query[OnShelf]: ...
+    def overdue(self, branch: Branch, due: Lt[datetime]) -> Query[Lent]: ...
+    def due_by(self, branch: Branch, due: Le[datetime]) -> Latest[Lent]: ...
+    def due_after(self, branch: Branch, due: Gt[datetime]) -> Query[Lent]: ...
+    def due_from(self, branch: Branch, due: Ge[datetime]) -> Query[Lent]: ...
+    def due_between(self, branch: Branch, due: Between[datetime]) -> Query[Lent]: ...
+    def titled(self, branch: Branch, title: Eq[str]) -> Query[Book]: ...
+    def subject(self, subject: str) -> Query[InSubject]: ...
+    def tagged(self, languages: Contains[str], state: Ne[str]) -> Scan[Book]: ...
+    def reminders(self, reader: str) -> Latest[Reminder]: ...
+    def letters(self, reader: str) -> Query[Post]: ...
+
+    def lend(self, loan: OnShelf, borrower: str, due: datetime, first_lent: Once[datetime]) -> Update[Lent]: ...
+    @lent_long_ago
+    def give_up(self, loan: Lent, now: datetime) -> Update[OnShelf]: ...
+    def give_back(self, loan: Lent) -> Update[OnShelf]: ...
+    def move(self, *, branch: Branch, isbn: Isbn, shelf: str) -> Update[Book]: ...
+    def note(self, branch: Branch, isbn: Isbn, remarks: Append[str], languages: Add[set[str]]) -> Update[Book]: ...
+    def forget(self, branch: Branch, isbn: Isbn, languages: Discard[str]) -> Update[Book]: ...
+    def describe(self, branch: Branch, isbn: Isbn, title: str = ..., state: str = ...) -> Update[Book]: ...
+    def remind(self, reader: str, sent: datetime, channel: Literal["mail", "post"]) -> Upsert[Reminder]: ...
+    @where("state = {state}")
+    def check_state(self, branch: Branch, isbn: Isbn, state: str) -> Ensure[Book]: ...
+    def sell(self, branch: Branch, isbn: Isbn) -> Delete[Book]: ...
+
+
+def lend_a_book(db: Library, now: datetime, due: datetime) -> Book | None:
+    """Run every kind of operation once; return what was sold in the end."""
+    main, isbn = Branch("main"), Isbn("3-518-01234-5")
+    book = Book(branch=main, isbn=isbn, shelf="A1", title="Tractatus", subject="logic", value="12 EUR")
+    assert_type(db.create(book).run(), Book)
+    assert_type(db.shelf(main, "A").first().run(), OnThatShelf | None)
+    assert_type([found.title for found in db.subject("logic")], list[str])
+    assert_type(db.tagged("de", "lost").run(), list[Book])
+    for loan in db.on_shelf(main):
+        assert_type(db.lend(loan, "reader", due=due, first_lent=now).run(), Lent)
+    assert_type(db.due_between(main, (now, due)).whole().run(), list[Book])
+    for late in db.due_by(main, due):
+        assert_type(late.due, datetime)
+        assert_type(db.give_back(late).run(), OnShelf)
+    db.move(branch=main, isbn=isbn, shelf="B2").run()
+    db.note(main, isbn, remarks=["stained"], languages={"de", "la"}).run()
+    assert_type(db.forget(main, isbn, {"la"}).run().languages, set[str])
+    described, sent = db.transact(
+        db.describe(main, isbn, title="Tractatus logico-philosophicus"), db.remind("reader", now, "post")
+    ).run()
+    assert_type((described, sent), tuple[Book, Reminder])
+    assert_type(db.letters("reader").run(), list[Post])
+    (gone, _) = db.transact(
+        db.create(Reminder(reader="reader", sent=due)), db.check_state(main, isbn, state="new")
+    ).run()
+    assert_type(gone.expires_at, datetime)
+    sold = db.sell(main, isbn).run()
+    assert_type(sold, Book | None)
+    return sold
+
+
+def open_library(keys: hashrange.LocalKeys, database: hashrange.Database) -> Library:
+    hashrange.create_tables(database, Library)
+    return Library.open(database, keys=keys)

@@ -1,0 +1,193 @@
+"""Reads: what each pattern finds, honest pages, signed cursors, expired rows."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hashrange
+from hashrange import CursorInvalid, NotFound, Unreadable
+from tests.unit.session.library import Book, Copy, Library, Loan, Novel, Reader, Shelved
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+def numbers(copies):
+    return [copy.number for copy in copies]
+
+
+@pytest.fixture
+def copies(db):
+    db.batch([Copy(isbn="1", number=n, place=f"p{n % 3}", seen=NOON) for n in range(1, 41)]).run()
+    db.create(Book(isbn="1", author="Lem", title="Solaris", shelf="A", pages=200)).run()
+
+
+def test_get_gives_none_for_what_is_not_there(db):
+    assert db.book("1").run() is None
+    with pytest.raises(NotFound):
+        db.book("1").required().run()
+
+
+def test_get_of_a_variant_gives_none_for_another(db):
+    db.create(Book(isbn="1", author="a", title="t")).run()
+    db.create(Novel(isbn="2", author="a", title="t")).run()
+    assert db.novel("1").run() is None
+    assert db.novel("2").run() == db.book("2").run()
+    assert type(db.book("2").run()) is Novel
+
+
+@pytest.mark.usefixtures("copies")
+def test_ranges_inside_a_composite_key_are_exact(db):
+    assert numbers(db.copies("1")) == list(range(1, 41))
+    assert numbers(db.copies_from("1", 39)) == [39, 40]
+    assert numbers(db.copies_after("1", 39)) == [40]
+    assert numbers(db.copies_before("1", 3)) == [1, 2]
+    assert numbers(db.copies_to("1", 3)) == [1, 2, 3]
+    assert numbers(db.copies_between("1", (5, 7))) == [5, 6, 7]
+    assert numbers(db.copies_at("1", "p0")) == list(range(3, 41, 3))
+
+
+def test_ranges_over_a_field_that_more_follows_are_exact(db):
+    times = [NOON + timedelta(seconds=n) for n in range(4)]
+    for at in times:
+        for reader in ("a", "z"):
+            db.create(Loan(isbn="1", at=at, reader=reader, until=NOON + timedelta(days=9))).run()
+    assert [loan.at for loan in db.loans_until("1", times[1])] == [times[0], times[0], times[1], times[1]]
+    assert [loan.at for loan in db.loans_before("1", times[1])] == [times[0], times[0]]
+    assert [loan.at for loan in db.loans_after("1", times[2])] == [times[3], times[3]]
+    assert [loan.at for loan in db.loans("1").limit(2)] == [times[3], times[3]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(bound=st.integers(-2_000_000, 6_000_000))
+def test_a_time_finer_than_what_is_stored_is_compared_as_it_is(bound):
+    at = NOON + timedelta(microseconds=bound)
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Library)
+        db = Library.open(database, clock=hashrange.ManualClock(NOON.timestamp()))
+        stored = [NOON + timedelta(seconds=n) for n in range(5)]
+        db.batch([Loan(isbn="1", at=moment, reader="a", until=NOON + timedelta(days=1)) for moment in stored]).run()
+        assert [loan.at for loan in db.loans_until("1", at)] == [moment for moment in stored if moment <= at]
+        assert [loan.at for loan in db.loans_before("1", at)] == [moment for moment in stored if moment < at]
+        assert [loan.at for loan in db.loans_after("1", at)] == [moment for moment in stored if moment > at]
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_collection_is_told_apart_and_narrowed(db):
+    kinds = {type(found) for found in db.everything("1")}
+    assert kinds == {Book, Copy}
+    assert db.everything("1").only(Book).run() == [db.book("1").run()]
+    assert "begins_with(sk, 'COPY#')" in db.everything("1").only(Copy).explain()
+
+
+@pytest.mark.usefixtures("copies")
+def test_one_query_is_iterated_awaited_and_run(db):
+    async def use():
+        return [copy async for copy in db.copies("1")], await db.copies("1"), await db.book("1")
+
+    iterated, awaited, book = asyncio.run(use())
+    assert iterated == awaited == db.copies("1").run() == list(db.copies("1"))
+    assert book == db.book("1").run()
+
+
+@pytest.mark.usefixtures("copies")
+def test_limit_and_first_read_no_more_than_they_need(db, meddle):
+    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+    assert len(bound.by_author("Lem").limit(1).run()) == 1
+    assert db.copies("1").first().run().number == 1
+    assert db.copies("none").first().run() is None
+    assert {operation for operation, _ in transport.calls} == {"DescribeTable", "Query"}
+
+
+def test_a_page_is_full_although_a_filter_drops_most(db):
+    kinds = ["novel" if n % 10 == 0 else "other" for n in range(200)]
+    db.batch([Book(isbn=f"{n:03}", author="Lem", title=f"t{n:03}", kind=kind) for n, kind in enumerate(kinds)]).run()
+    query, seen, cursor = db.novels("Lem"), [], None
+    while True:
+        page = query.page(6, after=cursor).run()
+        seen += [book.title for book in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            break
+        assert len(page) == 6
+    assert seen == [f"t{n:03}" for n in range(0, 200, 10)]
+
+
+def test_the_last_full_page_has_no_cursor(db):
+    db.batch([Copy(isbn="1", number=n, place="p", seen=NOON) for n in range(4)]).run()
+    first = db.copies("1").page(2).run()
+    last = db.copies("1").page(2, after=first.cursor).run()
+    assert numbers(last) == [2, 3]
+    assert last.cursor is None
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_cursor_belongs_to_its_pattern_parameters_and_secret(db, database):
+    cursor = db.copies("1").page(3).run().cursor
+    assert numbers(db.copies("1").page(2, after=cursor).run()) == [4, 5]
+    for query in (db.copies("2"), db.copies_from("1", 1), Library.open(database).copies("1")):
+        with pytest.raises(CursorInvalid):
+            query.page(3, after=cursor).run()
+    with pytest.raises(CursorInvalid):
+        db.copies("1").page(3, after=cursor[:-2] + "AA").run()
+
+
+def test_sessions_with_the_same_secret_share_cursors(database, monkeypatch):
+    monkeypatch.setenv("HASHRANGE_SECRET", "x" * 32)
+    one, other = Library.open(database), Library.open(database)
+    one.batch([Copy(isbn="1", number=n, place="p", seen=NOON) for n in range(4)]).run()
+    cursor = one.copies("1").page(1).run().cursor
+    assert numbers(other.copies("1").page(1, after=cursor).run()) == [1]
+
+
+def test_an_item_deleted_between_pages_does_not_stop_the_list(db):
+    db.batch([Copy(isbn="1", number=n, place="p", seen=NOON) for n in range(6)]).run()
+    page = db.copies("1").page(3).run()
+    db.batch(delete=[page.items[-1]]).run()
+    assert numbers(db.copies("1").page(3, after=page.cursor).run()) == [3, 4, 5]
+
+
+def test_expired_items_are_not_seen(db, clock):
+    db.create(Loan(isbn="1", at=NOON, reader="a", until=NOON + timedelta(hours=1))).run()
+    assert len(db.loans("1").run()) == 1
+    clock.advance(3600)
+    assert db.loans("1").run() == []
+    assert db.loans("1").page(5).run().items == []
+
+
+def test_a_narrow_index_gives_views_and_the_items_behind_them(db):
+    books = [Book(isbn=f"{n}", author="Lem", title="t", shelf="A", pages=n * 100) for n in range(1, 4)]
+    db.batch(books).run()
+    assert db.on_shelf("A").run() == [Shelved(isbn=f"{n}", shelf="A", pages=n * 100) for n in range(1, 4)]
+    assert db.thick("A", 200).whole().run() == [books[2], books[1]]
+    assert db.on_shelf("A").whole().page(2).run().items == books[:2]
+
+
+def test_an_item_that_lacks_what_it_needs_is_unreadable(db, database):
+    broken = {"pk": {"S": "BOOK#9"}, "sk": {"S": "BOOK"}, "title": {"S": "t"}}
+    database.call("PutItem", {"TableName": "library", "Item": broken})
+    with pytest.raises(Unreadable, match=r"BOOK#9.*needs author"):
+        db.book("9").run()
+
+
+def test_foreign_items_in_a_partition_are_passed_over(db, database):
+    database.call("PutItem", {"TableName": "library", "Item": {"pk": {"S": "BOOK#1"}, "sk": {"S": "OTHER#1"}}})
+    db.create(Book(isbn="1", author="a", title="t")).run()
+    assert [type(found) for found in db.everything("1")] == [Book]
+
+
+def test_many_gets_are_one_batch_in_their_order(db, meddle):
+    db.batch([Book(isbn=f"{n}", author="a", title="t") for n in range(150)]).run()
+    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+    wanted = [f"{n}" for n in range(149, -1, -1)] + ["none", "3"]
+    found = bound.fetch([bound.book(isbn) for isbn in wanted]).run()
+    assert [book.isbn if book else None for book in found] == [*wanted[:-2], None, "3"]
+    assert [operation for operation, _ in transport.calls] == ["BatchGetItem", "BatchGetItem"]
+
+
+def test_readers_are_no_books(db):
+    db.create(Reader(name="1", email="a@b.c")).run()
+    assert db.all_books().run() == []
+    assert db.titled("Lem", "Sol").run() == []

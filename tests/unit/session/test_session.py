@@ -1,0 +1,123 @@
+"""What stands around the operations: live index names, stream records, traces."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+import hashrange
+from hashrange import NotFound, trace_calls
+from hashrange.core.errors import AccessDeniedException
+from hashrange.provision.request import create_request
+from tests.unit.session.library import Book, Copy, Library, Reader, table
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+SOLARIS = Book(isbn="1", author="Lem", title="Solaris", shelf="A", pages=204)
+
+
+def test_an_index_that_was_deployed_under_another_name_is_found_by_its_keys():
+    request = create_request(table)
+    request["GlobalSecondaryIndexes"][0]["IndexName"] = "GSI1"
+    with hashrange.open() as database:
+        database.call("CreateTable", request)
+        db = Library.open(database)
+        db.create(SOLARIS).run()
+        assert db.by_author("Lem").run() == [SOLARIS]
+        assert len(db.on_shelf("A").run()) == 1
+
+
+def test_who_may_not_describe_the_table_reads_by_the_declared_names(meddle, db):
+    def forbid(operation, request, go):
+        if operation == "DescribeTable":
+            raise AccessDeniedException("not you")
+        return go(operation, request)
+
+    db.create(SOLARIS).run()
+    bound, _ = meddle(forbid)
+    assert bound.by_author("Lem").run() == [SOLARIS]
+
+
+def read_stream(database):
+    arn = database.call("DescribeTable", {"TableName": "library"})["Table"]["LatestStreamArn"]
+    shard = database.call("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"][0]["ShardId"]
+    wanted = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = database.call("GetShardIterator", wanted)["ShardIterator"]
+    return arn, database.call("GetRecords", {"ShardIterator": iterator})
+
+
+def test_stream_records_are_typed_items(db, database):
+    db.create(SOLARIS).run()
+    changed = db.retitle("1", "Fiasko").run()
+    db.forget("1").run()
+    database.call("PutItem", {"TableName": "library", "Item": {"pk": {"S": "x"}, "sk": {"S": "y"}}})
+    _, answer = read_stream(database)
+    changes = list(db.changes(answer))
+    assert [(change.kind, change.before, change.after) for change in changes] == [
+        ("INSERT", None, SOLARIS),
+        ("MODIFY", SOLARIS, changed),
+        ("REMOVE", changed, None),
+        ("INSERT", None, None),
+    ]
+    assert changes[0].keys == {"pk": {"S": "BOOK#1"}, "sk": {"S": "BOOK"}}
+    assert changes[0].at == NOON
+    assert not any(change.expired for change in changes)
+
+
+def test_a_lambda_event_is_read_the_same_and_other_tables_are_passed_over(db, database):
+    db.create(SOLARIS).run()
+    arn, answer = read_stream(database)
+    records = [{**record, "eventSourceARN": arn} for record in answer["Records"]]
+    other = [{**records[0], "eventSourceARN": arn.replace("library", "elsewhere")}]
+    expired = {**records[0], "eventName": "REMOVE", "userIdentity": {"principalId": "dynamodb.amazonaws.com", "type": "Service"}}
+    changes = list(db.changes({"Records": [*records, *other, expired]}))
+    assert [change.after for change in changes] == [SOLARIS, SOLARIS]
+    assert [change.expired for change in changes] == [False, True]
+    with pytest.raises(ValueError, match="no list of Records"):
+        list(db.changes({}))
+
+
+class Spans:
+    """Stands for a tracer: keeps what it is told."""
+
+    def __init__(self):
+        self.made = []
+
+    def start_span(self, name, start_time, attributes):
+        self.name, self.attributes, self.started = name, dict(attributes), start_time
+        return self
+
+    def set_attribute(self, name, value):
+        self.attributes[name] = value
+
+    def end(self, end_time):
+        self.made.append((self.name, self.attributes, end_time - self.started))
+
+
+def test_calls_become_spans(database):
+    tracer = Spans()
+    db = Library.open(database, hooks=[trace_calls(tracer)])
+    db.book("1").run()
+    with pytest.raises(NotFound):
+        db.retitle("1", "x").run()
+    (got, about, _), (_, failed, took) = tracer.made
+    assert got == "GetItem library"
+    assert about["hashrange.pattern"] == "Library.book"
+    assert failed["error.type"] == "ConditionalCheckFailedException"
+    assert took >= 0
+
+
+def test_every_index_is_what_create_table_is_asked_for(database):
+    description = database.call("DescribeTable", {"TableName": "library"})["Table"]
+    names = [index["IndexName"] for index in description["GlobalSecondaryIndexes"]]
+    assert sorted(names) == ["ByAuthor", "ByShelf"]
+    assert description["LocalSecondaryIndexes"][0]["IndexName"] == "ByPlace"
+    ttl = database.call("DescribeTimeToLive", {"TableName": "library"})["TimeToLiveDescription"]
+    assert ttl == {"AttributeName": "until", "TimeToLiveStatus": "ENABLED"}
+    assert hashrange.create_tables(database, Library) == []
+
+
+def test_items_of_several_kinds_go_in_one_batch(db):
+    items = [SOLARIS, Copy(isbn="1", number=1, place="p", seen=NOON), Reader(name="ann", email="a@b.c")]
+    assert db.batch(items).run() == 3
+    assert db.batch(delete=items[:2]).run() == 2
+    assert db.everything("1").run() == []
+    assert db.reader("ann").run() == items[2]
