@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from struct import Struct
 from zlib import crc32
 
-from hashrange.core.values import Item, settle
+from hashrange.core.values import Item, measure
 
 pack_head = Struct(">IH").pack
 HASH_LIMIT = 2048
@@ -137,7 +137,7 @@ def _make_joiner(attributes: tuple[Attribute, ...], limit: int) -> Encode:
 def _join(attributes: tuple[Attribute, ...], limit: int, item: Item) -> bytes | None:
     encoded = [_make_joiner((attribute,), limit)(item) for attribute in attributes]
     present = [part for part in encoded if part is not None]
-    if len(present) < len(attributes) or sum(settle(item[a.name], 1) for a in attributes) > limit:
+    if len(present) < len(attributes) or sum(measure(item[a.name]) for a in attributes) > limit:
         return None
     return _concatenate(attributes, present)
 

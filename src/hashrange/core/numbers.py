@@ -15,6 +15,10 @@ is_canonical = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?").fullmatch
 DIGITS = 38
 LARGEST = 125
 SMALLEST = -130
+# The sizes of short canonical numbers, kept because prices and counts come again and again; `size` fills it.
+KNOWN_SIZES: dict[str, int] = {}
+SHORT = 8
+MOST_KNOWN = 8192
 # Wide enough for any sum of two stored numbers to be exact: 125 + 130 + 2 digits.
 EXACT = Context(prec=300, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -44,19 +48,8 @@ def normalize(text: str) -> str:
             return text
         if is_canonical(text) and text != "-0":
             return text
+        return normalize_short(text)
     return _normalize(text)
-
-
-def is_plain(digits: str) -> bool:
-    """Tell whether a text of digits is canonical as it is."""
-    return len(digits) <= DIGITS and digits[0] != "0" and digits.isascii()
-
-
-@lru_cache(maxsize=8192)
-def measure(text: str) -> tuple[str, int]:
-    """Return the canonical text of a number and its size; kept, because prices and counts come again and again."""
-    canonical = normalize(text)
-    return canonical, size(canonical)
 
 
 def _normalize(text: str) -> str:
@@ -75,6 +68,10 @@ def _normalize(text: str) -> str:
     trimmed = digits.rstrip("0")
     power += len(digits) - len(trimmed)
     return _check_range(text, sign, trimmed, power)
+
+
+# Kept, because prices come again and again, and many are written with a zero at the end.
+normalize_short = lru_cache(maxsize=MOST_KNOWN)(_normalize)
 
 
 def _check_zero(text: str, power: int, fraction: str) -> str:
@@ -128,10 +125,15 @@ def _store_result(result: Decimal) -> str:
 
 def size(text: str) -> int:
     """Return the bytes that a canonical number counts for."""
-    if text == "0":
-        return 1
-    if text.isdigit():
-        return 1 + (len(text.rstrip("0")) + 1) // 2
+    counted = 1 + (len(text.rstrip("0")) + 1) // 2 if text.isdigit() else _measure(text)
+    if len(text) <= SHORT:
+        if len(KNOWN_SIZES) >= MOST_KNOWN:
+            KNOWN_SIZES.clear()
+        KNOWN_SIZES[text] = counted
+    return counted
+
+
+def _measure(text: str) -> int:
     negative = text[0] == "-"
     whole, _, fraction = (text[1:] if negative else text).partition(".")
     if fraction:

@@ -2,15 +2,18 @@
 
 Canonical means: numbers normalised, sets sorted, base64 strict. Then Python's `==` on wire values is DynamoDB's
 equality (sets and maps without order, numbers by value), and the stored bytes can go back out undecoded.
-`settle` checks, makes canonical in place and measures in one walk, because every written item takes it.
+One walk checks and measures, because every written item takes it; what it finds canonical is used as it is, the rest
+is made anew. Nothing given is ever changed: it may be the caller's own.
 """
 
 from __future__ import annotations
 
 import binascii
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from operator import lt
+from typing import Any, NoReturn
 
 from hashrange.core import numbers
 from hashrange.core.errors import RequestInvalid, ValidationException
@@ -19,7 +22,6 @@ Value = dict[str, Any]
 Item = dict[str, Value]
 
 DEEPEST = 32
-LONGEST_KEPT = 64  # a number may be written with any number of zeros: such texts are not kept
 LONGEST_NAME = 65_535
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {LONGEST_NAME + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
@@ -68,19 +70,20 @@ def utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def check_item(item: Item, layer: Layer = Layer.CURRENT) -> int:
-    """Make an item canonical in place and return its size, or raise the layer's refusal."""
+def check_item(item: Item, layer: Layer = Layer.CURRENT) -> tuple[Item, int]:
+    """Return an item in canonical form and its size, or raise the layer's refusal."""
     try:
         return settle_item(item)
     except InvalidValue as fault:
         raise fault.refusal(layer) from None
 
 
-def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> None:
-    """Make the values of an expression canonical in place, or raise the layer's refusal."""
+def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> Item:
+    """Return the values of an expression in canonical form, or raise the layer's refusal of the first that has none."""
+    settled: Item = {}
     for name, value in values.items():
         try:
-            settle(value, 1)
+            settled[name] = settle(value)
         except InvalidValue as fault:
             wrap = (
                 "{}"
@@ -88,82 +91,130 @@ def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> None:
                 else f"ExpressionAttributeValues contains invalid value: {{}} for key {name}"
             )
             raise fault.refusal(layer, wrap) from None
+    return settled
 
 
-def settle_item(item: Item) -> int:
-    """Make every attribute canonical in place and return the item's size in bytes."""
-    return _settle_members(item, 1)
+def settle_item(item: Item) -> tuple[Item, int]:
+    """Return an item in canonical form (itself, if it has that already) and its size."""
+    texts: list[str] = []
+    unsettled: list[Any] = []
+    size = _walk_members(item, 1, texts, unsettled) + _weigh(texts)
+    if size > LONGEST_NAME:
+        _check_names(item.values(), item)
+    return _make_members(item) if unsettled else item, size
 
 
-def _settle_members(members: Item, depth: int) -> int:
+def settle_values(values: Item) -> Item:
+    """Return values that have names, but are no item, in canonical form."""
+    texts: list[str] = []
+    unsettled: list[Any] = []
+    _walk(values.values(), 1, texts, unsettled)
+    _weigh(texts)
+    return _make_members(values) if unsettled else values
+
+
+def settle(value: Value) -> Value:
+    """Return a value in canonical form."""
+    return settle_values({"": value})[""]
+
+
+def measure_item(item: Item) -> int:
+    """Return the size of a canonical item."""
+    return settle_item(item)[1]
+
+
+def measure(value: Value) -> int:
+    """Return the size of a canonical value."""
+    texts: list[str] = []
+    return _walk((value,), 1, texts, []) + _weigh(texts)
+
+
+# -- the walk ---------------------------------------------------------------------------------------------------------
+
+
+# Each check gets the content of a value, the level it stands at, and two lists that it adds to: the texts (whatever
+# counts by its UTF-8 bytes; they are measured together, and only then looked at) and what is not canonical. It returns
+# what the content counts for, texts left aside.
+Check = Callable[[Any, int, list[str], list[Any]], int]
+
+
+def _weigh(texts: list[str]) -> int:
+    try:
+        return utf8_length("".join(texts))
+    except (TypeError, UnicodeEncodeError):  # not all of them are texts, or half a surrogate pair
+        raise WrongWireType from None
+
+
+def _walk_members(members: Item, depth: int, texts: list[str], unsettled: list[Any]) -> int:
     if "" in members:
         raise InvalidValue("Empty attribute name", enveloped=False)
+    texts += members
+    return _walk(members.values(), depth, texts, unsettled)
+
+
+def _walk(values: Iterable[Value], depth: int, texts: list[str], unsettled: list[Any]) -> int:
+    """Check the values that stand at a level, from 1, and return what they count for, texts left aside."""
+    if depth > DEEPEST:
+        _refuse_depth(values)
+    checks, known_size = _CHECKS, numbers.KNOWN_SIZES.get
     total = 0
-    for name, value in members.items():
-        total += len(name) if name.isascii() else len(name.encode())
-        if type(value) is not dict or len(value) != 1 or depth > DEEPEST:
-            total += settle(value, depth)  # which says what is wrong
-            continue
-        for tag in value:  # noqa: B007 - the only one; quicker than next(iter(value))
-            break
-        content = value[tag]
-        # Strings and plain whole numbers, the most common values, are settled here to save the calls.
-        if tag == "S" and type(content) is str:
-            total += len(content) if content.isascii() else len(content.encode())
-        elif tag == "N" and type(content) is str and content.isdigit() and numbers.is_plain(content):
-            total += 1 + (len(content.rstrip("0")) + 1) // 2
+    for value in values:
+        try:
+            (tag,) = value
+            content = value[tag]
+        except (TypeError, ValueError, IndexError):
+            _refuse_form(value)
+        if tag == "S":
+            texts.append(content)
+        elif tag == "N" and type(content) is str and (size := known_size(content)) is not None:
+            total += size
+        elif tag in checks:
+            total += checks[tag](content, depth, texts, unsettled)
         else:
-            total += settle(value, depth)
-    if total > LONGEST_NAME:
-        _check_names(members)
+            _refuse_form(value)
     return total
 
 
-def _check_names(members: Item) -> None:
-    if any(utf8_length(name) > LONGEST_NAME for name in members):
-        raise InvalidValue(NAME_TOO_LONG, enveloped=False)
+def _refuse_depth(values: Iterable[Value]) -> None:
+    for value in values:
+        if type(value) is not dict or len(value) != 1:
+            _refuse_form(value)
+        raise InvalidValue(TOO_DEEP, enveloped=False)
 
 
-def settle(value: Value, depth: int) -> int:
-    """Make a value canonical in place and return its size; `depth` is the level it stands at, from 1."""
+def _refuse_form(value: Any) -> NoReturn:
+    """Raise for what has not exactly one type; nulls and unknown types beside one are the shape check's to drop."""
     if type(value) is not dict:
         raise WrongWireType
-    if len(value) != 1:
-        _refuse_count(value)
-    for tag in value:  # noqa: B007 - as above
-        break
-    content = value[tag]
-    if depth > DEEPEST:
-        raise InvalidValue(TOO_DEEP, enveloped=False)
-    if tag == "S":
-        if type(content) is not str:
-            raise WrongWireType
-        return len(content) if content.isascii() else len(content.encode())
-    settler = _SETTLERS.get(tag)
-    if settler is None:
-        raise InvalidValue(EMPTY, enveloped=False)
-    return settler(value, content, depth)
-
-
-def _refuse_count(value: Value) -> None:
     present = {tag: content for tag, content in value.items() if tag in TAGS and content is not None}
     if len(present) > 1:
-        if type(present.get("N")) is str:
-            _normalize(present["N"])  # a malformed number is reported first
+        if "N" in present:
+            _check_number(present["N"], 1, [], [])  # a malformed number is reported first
         raise InvalidValue(SEVERAL, enveloped=False)
     if not present:
         raise InvalidValue(EMPTY, enveloped=False)
-    for tag in set(value) - set(present):
-        del value[tag]
+    raise WrongWireType
 
 
-def _normalize(text: Any) -> str:
-    if type(text) is not str:
+def _check_names(values: Iterable[Value], names: Iterable[str] = ()) -> None:
+    """Raise for an attribute name that is too long, at any level."""
+    if any(utf8_length(name) > LONGEST_NAME for name in names):
+        raise InvalidValue(NAME_TOO_LONG, enveloped=False)
+    for value in values:
+        members = value.get("M", {})
+        _check_names(value.get("L") or members.values(), members)
+
+
+def _check_number(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
+    if type(content) is not str:
         raise WrongWireType
     try:
-        return numbers.normalize(text)
+        canonical = numbers.normalize(content)
     except numbers.NotStorable as refusal:
         raise _word_number(refusal) from None
+    if canonical != content:
+        unsettled.append(content)
+    return numbers.size(canonical)
 
 
 def _word_number(refusal: numbers.NotStorable) -> InvalidValue:
@@ -181,19 +232,7 @@ def _exponent(text: str) -> int:
     return int(power) if written else 0
 
 
-def _settle_number(value: Value, content: Any, _depth: int) -> int:
-    if type(content) is not str:
-        raise WrongWireType
-    try:
-        text, size = numbers.measure(content) if len(content) <= LONGEST_KEPT else numbers.measure.__wrapped__(content)
-    except numbers.NotStorable as refusal:
-        raise _word_number(refusal) from None
-    if text != content:
-        value["N"] = text
-    return size
-
-
-def _settle_binary(_value: Value, content: Any, _depth: int) -> int:
+def _check_binary(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
     return len(decode_binary(content))
 
 
@@ -215,13 +254,13 @@ def encode_binary(raw: bytes) -> str:
     return binascii.b2a_base64(raw, newline=False).decode()
 
 
-def _settle_bool(_value: Value, content: Any, _depth: int) -> int:
+def _check_bool(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
     if type(content) is not bool:
         raise WrongWireType
     return 1
 
 
-def _settle_null(_value: Value, content: Any, _depth: int) -> int:
+def _check_null(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
     if type(content) is not bool:
         raise WrongWireType
     if not content:
@@ -229,55 +268,68 @@ def _settle_null(_value: Value, content: Any, _depth: int) -> int:
     return 1
 
 
-def _settle_list(_value: Value, content: Any, depth: int) -> int:
+def _check_list(content: Any, depth: int, texts: list[str], unsettled: list[Any]) -> int:
     if type(content) is not list:
         raise WrongWireType
-    total = 3 + len(content)
-    for element in content:
-        total += settle(element, depth + 1)
-    return total
+    return 3 + len(content) + _walk(content, depth + 1, texts, unsettled)
 
 
-def _settle_map(_value: Value, content: Any, depth: int) -> int:
+def _check_map(content: Any, depth: int, texts: list[str], unsettled: list[Any]) -> int:
     if type(content) is not dict:
         raise WrongWireType
-    return 3 + len(content) + _settle_members(content, depth + 1)
+    return 3 + len(content) + _walk_members(content, depth + 1, texts, unsettled)
 
 
-def _settle_strings(value: Value, content: Any, _depth: int) -> int:
-    members = _members(content, "SS")
-    if len(set(members)) != len(members):
-        raise _duplicate_strings(members)
-    value["SS"] = sorted(members)
-    return sum(map(utf8_length, members))
+def _check_strings(content: Any, _depth: int, texts: list[str], unsettled: list[Any]) -> int:
+    if type(content) is not list:
+        raise WrongWireType
+    texts += content
+    if not content or not _ascend(content):
+        members = _members(content, "SS")
+        if len(set(members)) != len(members):
+            raise _duplicate_strings(members)
+        unsettled.append(content)
+    return 0
 
 
-def _settle_numbers(value: Value, content: Any, _depth: int) -> int:
-    members = [_normalize(member) for member in _members(content, "NS")]
-    if len(set(members)) != len(members):
+def _ascend(texts: list[str]) -> bool:
+    """Tell whether texts are in order without repeats."""
+    try:
+        return all(map(lt, texts, texts[1:]))
+    except TypeError:  # not all of them are texts
+        raise WrongWireType from None
+
+
+def _check_numbers(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
+    size = sum(_check_number(member, 1, [], []) for member in _members(content, "NS"))
+    canonical = _order_numbers(content)
+    if len(set(canonical)) != len(canonical):
         raise InvalidValue(
             f"{P1}Input collection contains duplicates.",
             older="Input collection contains duplicates",
         )
-    value["NS"] = sorted(members, key=Decimal)
-    return sum(map(numbers.size, members))
+    if canonical != content:
+        unsettled.append(content)
+    return size
 
 
-def _settle_binaries(value: Value, content: Any, _depth: int) -> int:
+def _check_binaries(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
     members = _members(content, "BS")
     raw = [decode_binary(member) for member in members]
     if len(set(members)) != len(members):
         raise _duplicate_binaries(members)
-    value["BS"] = sorted(members, key=decode_binary)
+    if _order_binaries(members) != content:
+        unsettled.append(content)
     return sum(map(len, raw))
 
 
 def _members(content: Any, tag: str) -> list[str]:
     if type(content) is not list:
         raise WrongWireType
-    for member in content:
-        if type(member) is not str:
-            raise WrongWireType
+    try:
+        "".join(content)
+    except TypeError:  # not all of them are texts
+        raise WrongWireType from None
     if not content:
         raise InvalidValue(EMPTY_SETS[tag])
     return content
@@ -309,14 +361,48 @@ def _up_to_repeat(members: list[str], order: Any) -> list[str]:
     return members
 
 
-_SETTLERS = {
-    "N": _settle_number,
-    "B": _settle_binary,
-    "BOOL": _settle_bool,
-    "NULL": _settle_null,
-    "L": _settle_list,
-    "M": _settle_map,
-    "SS": _settle_strings,
-    "NS": _settle_numbers,
-    "BS": _settle_binaries,
+_CHECKS: dict[str, Check] = {
+    "N": _check_number,
+    "B": _check_binary,
+    "BOOL": _check_bool,
+    "NULL": _check_null,
+    "L": _check_list,
+    "M": _check_map,
+    "SS": _check_strings,
+    "NS": _check_numbers,
+    "BS": _check_binaries,
+}
+
+
+# -- the canonical form of what has been checked ----------------------------------------------------------------------
+
+
+def _make_members(members: Item) -> Item:
+    return {name: _make(value) for name, value in members.items()}
+
+
+def _make(value: Value) -> Value:
+    ((tag, content),) = value.items()
+    return {tag: _MAKERS[tag](content)} if tag in _MAKERS else value
+
+
+def _make_list(content: list[Value]) -> list[Value]:
+    return [_make(element) for element in content]
+
+
+def _order_numbers(members: list[str]) -> list[str]:
+    return sorted(map(numbers.normalize, members), key=Decimal)
+
+
+def _order_binaries(members: list[str]) -> list[str]:
+    return sorted(members, key=decode_binary)
+
+
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "N": numbers.normalize,
+    "L": _make_list,
+    "M": _make_members,
+    "SS": sorted,
+    "NS": _order_numbers,
+    "BS": _order_binaries,
 }

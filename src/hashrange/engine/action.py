@@ -7,15 +7,16 @@ Action; `run` loads the row, checks the condition, makes the new image and hands
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from hashrange.core.errors import RequestInvalid, ValidationException
-from hashrange.core.values import P1, InvalidValue, Item, check_item, settle, settle_item, utf8_length
+from hashrange.core.values import P1, InvalidValue, Item, check_item, measure, measure_item, utf8_length
 from hashrange.engine import write
 from hashrange.engine.table import Table, check_index_lengths
 from hashrange.engine.write import Change, Image, Row
-from hashrange.expr.request import UPDATE, Expressions, Spec, check_mixing, read_expressions
+from hashrange.expr.request import NONE, UPDATE, Expressions, Spec, check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -29,8 +30,7 @@ EMPTY_UPDATE_KEY = (
 WRONG_UPDATE_KEY = "The update expression attempted to update the secondary index key to unsupported type"
 
 
-@dataclass(slots=True)
-class Action:
+class Action(Struct, gc=False):
     """A write that is ready: which item, under which condition, and what becomes of it."""
 
     table: Table
@@ -41,11 +41,12 @@ class Action:
 
     def check(self, row: Row | None) -> None:
         """Raise unless the condition holds for the stored row."""
-        write.check_condition(self.expressions.condition, row, return_item=self.return_item)
+        condition = self.expressions.condition
+        if condition is not None:
+            write.check_condition(condition, row, return_item=self.return_item)
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct, gc=False):
     """A request checked on its own; `resolve` needs the tables."""
 
     expressions: Expressions
@@ -62,8 +63,7 @@ def run(engine: Engine, action: Action) -> Change:
 
 def draft_put(request: Wire, spec: Spec) -> Draft:
     """Check a put: its item's values, its condition, its size."""
-    item = request["Item"]
-    size = check_item(item, spec.layer)
+    item, size = check_item(request["Item"], spec.layer)
     expressions = _read(request, spec)
     _check_return_values(request)
     write.check_put_size(size)
@@ -89,8 +89,7 @@ def draft_check(request: Wire, spec: Spec) -> Draft:
 
 
 def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
-    key_item = request["Key"]
-    check_item(key_item, spec.layer)
+    key_item, _ = check_item(request["Key"], spec.layer)
     expressions = _read(request, spec)
     _check_return_values(request)
 
@@ -105,9 +104,8 @@ def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
 
 def draft_update(request: Wire, spec: Spec) -> Draft:
     """Check an update: its key's values, its expressions, the size of the statement."""
-    key_item = request["Key"]
     check_mixing(request, spec)
-    check_item(key_item, spec.layer)
+    key_item, _ = check_item(request["Key"], spec.layer)
     expressions = read_expressions(request, spec)
 
     def resolve(engine: Engine) -> Action:
@@ -131,7 +129,7 @@ def make_updater(table: Table, key_item: Item, expressions: Expressions) -> Outc
             return None
         before = key_item if row is None else row.item
         item = dict(before) if update is None else update(before, fresh=row is None)
-        return finish_update(table, before, row.size if row else settle_item(key_item), item)
+        return finish_update(table, before, row.size if row else measure_item(key_item), item)
 
     return updated
 
@@ -155,14 +153,14 @@ def measure_changes(before: Item, after: Item) -> int:
         old = before.get(name)
         if old is value:
             continue
-        grown += settle(value, 1)
+        grown += measure(value)
         if old is None:
             added += 1
             grown += utf8_length(name)
         else:
-            grown -= settle(old, 1)
+            grown -= measure(old)
     if len(before) + added > len(after):
-        grown -= sum(utf8_length(name) + settle(before[name], 1) for name in before.keys() - after.keys())
+        grown -= sum(utf8_length(name) + measure(before[name]) for name in before.keys() - after.keys())
     return grown
 
 
@@ -206,9 +204,10 @@ def _check_targets(table: Table, expressions: Expressions) -> None:
 
 
 def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
-    for expression in (expressions.condition, expressions.update):
-        if expression is not None:
-            check_scalars(table, expression.document_paths)
+    if expressions is not NONE:
+        for expression in (expressions.condition, expressions.update):
+            if expression is not None:
+                check_scalars(table, expression.document_paths)
 
 
 def check_scalars(table: Table, attributes: Collection[str]) -> None:

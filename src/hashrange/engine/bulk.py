@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ResourceInUseException, SerializationException
 from hashrange.core.values import Item, WrongWireType, check_item
-from hashrange.engine import sql, write
+from hashrange.engine import shape, sql, write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
+from hashrange.engine.store import NotUnique
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -49,11 +50,20 @@ def _clear_remains(engine: Engine, table: Table) -> None:
 
 def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:
     try:
-        size = check_item(item)
+        item, size = check_item(item)
     except WrongWireType:
-        raise SerializationException("An attribute value is of the wrong JSON type") from None
+        item, size = check_item(_convert(table, item))
     write.check_put_size(size)
     return table.key_of_item(item), write.prepare(table, item, size)
+
+
+def _convert(table: Table, item: Item) -> Item:
+    """Return an item as a put reads it, which drops nulls, or say what is wrong."""
+    try:
+        converted: Item = shape.convert("PutItem", {"TableName": table.name, "Item": item})["Item"]
+        return converted
+    except SerializationException as refusal:
+        raise SerializationException(f"An attribute value is of the wrong JSON type: {refusal.message}") from None
 
 
 def _merge(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
@@ -108,7 +118,7 @@ def _hide(engine: Engine, table: Table) -> None:
     engine.transact()
     table.definition["restoring"] = True
     engine.catalog.save(table)
-    for name in sql.index_names(table.n, table.definition["slots"]):
+    for name in table.sql.indexes:
         engine.store.execute(f"DROP INDEX IF EXISTS {name}")
     engine.jobs.note("unfill", table.n, {})
 
@@ -119,7 +129,9 @@ def _reveal(engine: Engine, table: Table, *, empty: bool) -> None:
     execute, n = engine.store.execute, table.n
     if empty:
         execute(f"DELETE FROM t{n}")
-    else:
+    try:
+        execute(sql.create_key_index(n))
+    except NotUnique:
         _drop_repeated(engine, table)
     for statement in sql.create_indexes(n, table.definition["slots"]):
         execute(statement)

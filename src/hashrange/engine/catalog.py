@@ -79,14 +79,15 @@ class Catalog:
     def recount(self, table: Table) -> None:
         """Count a table's rows and index entries anew."""
         execute, rows = self._engine.store.execute, f"FROM t{table.n}"
-        found = execute(f"SELECT count(*), coalesce(sum(size), 0) {rows}").fetchone()
-        table.item_count, table.size_bytes = found or (0, 0)
+        columns = ["id", *(f"g{index.slot}" for index in table.indexes)]
+        size = "coalesce(sum(size) FILTER (WHERE {0} IS NOT NULL), 0)"
+        sums = ", ".join(f"count({column}), {size.format(column)}" for column in columns)
+        counted = iter(execute(f"SELECT {sums} {rows}").fetchone())
+        table.item_count, table.size_bytes = next(counted), next(counted)
         for index in table.indexes:
-            filled = f"{rows} WHERE g{index.slot} IS NOT NULL"
-            counted = execute(f"SELECT count(*), coalesce(sum(size), 0) {filled}").fetchone()
-            index.item_count, index.size_bytes = counted or (0, 0)
+            index.item_count, index.size_bytes = next(counted), next(counted)
             if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
-                bodies = execute(f"SELECT item {filled}")
+                bodies = execute(f"SELECT item {rows} WHERE g{index.slot} IS NOT NULL")
                 index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
         self._dirty.add(table)
 

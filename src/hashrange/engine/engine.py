@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import orjson
+from msgspec import Struct
 
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
@@ -36,6 +37,8 @@ from hashrange.engine.store import SqliteFailure, Store
 from hashrange.engine.stream import streams
 
 Wire = dict[str, Any]
+Reread = Callable[[Wire], Wire]
+Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")
 DEFAULT_REGION = "eu-west-2"
 
@@ -49,14 +52,16 @@ class Settings:
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
 
-class Group:
+class Group(Struct):
     """Requests that share a commit."""
 
-    __slots__ = ("done", "failure")
+    done: threading.Event | None = None
+    failure: StorageError | None = None
 
-    def __init__(self) -> None:
-        self.done: threading.Event | None = None
-        self.failure: StorageError | None = None
+
+def as_given(request: Wire) -> Wire:
+    """Return a request that is JSON's already."""
+    return request
 
 
 class Engine:
@@ -111,8 +116,11 @@ class Engine:
         """Take the engine; what is performed until `end` shares one commit."""
         self._lock.acquire()
 
-    def perform(self, operation: Operation, request: Wire) -> bytes:
-        """Run one request inside the group and return its answer, valid once `end` has returned."""
+    def perform(self, operation: Operation, request: Wire, reread: Reread = as_given) -> bytes:
+        """Run one request inside the group and return its answer, valid once `end` has returned.
+
+        A request that was not read from JSON comes with `reread`, which gives it as JSON would carry it.
+        """
         if self.closed:
             raise StorageError("The database is closed.")
         if self._group.failure is not None:
@@ -120,7 +128,7 @@ class Engine:
         try:
             if operation.writes and not self.dirty:
                 self.transact()
-            return self._run(operation, request)
+            return self._run(operation, request, reread)
         except SqliteFailure as failure:
             raise self._void(self.store.translate(failure)) from failure
 
@@ -142,17 +150,19 @@ class Engine:
             self.store.begin()
             self.dirty = True
 
-    def _run(self, operation: Operation, request: Wire) -> bytes:
+    def _run(self, operation: Operation, request: Wire, reread: Reread) -> bytes:
+        if not operation.borrows:
+            request = reread(request)
         if not shape.accept(operation.name, request):
-            request = shape.convert(operation.name, request)
+            request = shape.convert(operation.name, reread(request))
         written = self.written
         try:
             return operation.run(self, request)
         except WrongWireType:  # inside a value, where `accept` does not look: null, or `"true"` for a boolean
-            return self._run(operation, shape.convert(operation.name, request))
+            return self._run(operation, shape.convert(operation.name, reread(request)), as_given)
         except ValidationException as refusal:
             self._check_untouched(written)
-            shape.convert(operation.name, request)  # what the shape forbids is reported first
+            shape.convert(operation.name, reread(request))  # what the shape forbids is reported first
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
                 raise refusal.enveloped() from None
             raise
@@ -177,22 +187,19 @@ class Engine:
 
     def end(self) -> None:
         """Commit the group and release the engine; raises StorageError when nothing of it was kept."""
+        group = self._group
         try:
-            self._commit()
+            if self.dirty and group.failure is None:
+                self._commit()
         finally:
-            group, self._group = self._group, Group()
+            self._group = Group()
             self._lock.release()
             if group.done is not None:
                 group.done.set()
+        if group.failure is not None:
+            raise group.failure
 
     def _commit(self) -> None:
-        failure = self._group.failure
-        if failure is None and self.dirty:
-            failure = self._try_commit()
-        if failure is not None:
-            raise failure
-
-    def _try_commit(self) -> StorageError | None:
         try:
             if not self.store.in_memory:
                 self.catalog.write_counts()
@@ -203,21 +210,21 @@ class Engine:
         except BaseException:  # an interrupt: nobody in the group may take it for committed
             self._void(StorageError("The commit broke off; nothing was written."))
             raise
-        return self._group.failure
 
-    def call(self, name: str, request: Wire) -> bytes:
+    def call(self, name: str, request: Wire, reread: Reread = as_given) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""
-        if name not in self.operations:
-            raise UnknownOperationException
-        operation = self.operations[name]
-        return self.alone(lambda: self.perform(operation, request))
+        try:
+            operation = self.operations[name]
+        except KeyError:
+            raise UnknownOperationException from None
+        return self.alone(self.perform, operation, request, reread)
 
-    def alone(self, work: Callable[[], T]) -> T:
+    def alone(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Run some work in a group of its own or, when others wait, in a group with them."""
         self._enter()
         group = self._group
         try:
-            answer = work()
+            answer = work(*arguments)
         except BaseException:
             self._leave(group)
             raise
@@ -245,8 +252,10 @@ class Engine:
             self._lock.release()
             group.done.wait()
             return
-        with contextlib.suppress(StorageError):  # the group carries it to everyone in it
+        try:  # noqa: SIM105 - contextlib.suppress takes as long as the rest of this
             self.end()
+        except StorageError:  # the group carries it to everyone in it
+            pass
 
     # -- upkeep ---------------------------------------------------------------------------------------------------
 

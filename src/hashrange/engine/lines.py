@@ -78,5 +78,7 @@ def find_files(path: Path) -> list[Path]:
 
 
 def _unwrap(found: dict[str, Any]) -> Item:
-    inner = found["Item"]  # the wrapped item, or an attribute of that name
-    return inner if isinstance(inner, dict) and all(type(value) is dict for value in inner.values()) else found
+    inner = found["Item"]  # the wrapped item, or an attribute of that name, which would have one type
+    if isinstance(inner, dict) and (len(inner) > 1 or all(type(value) is dict for value in inner.values())):
+        return inner
+    return found

@@ -21,13 +21,14 @@ class Operation:
     run: Run
     writes: bool  # it may change the database, so it runs inside a write transaction
     enveloped: bool  # it wraps request-validation texts in `1 validation error detected: `
+    borrows: bool = False  # it checks every value before use and keeps none: its request may be the caller's own
 
 
-def operation(*, writes: bool = False, enveloped: bool = False) -> Callable[[Run], Operation]:
+def operation(*, writes: bool = False, enveloped: bool = False, borrows: bool = False) -> Callable[[Run], Operation]:
     """Declare the function below as the operation of its name: `put_item` is PutItem."""
 
     def declare(run: Run) -> Operation:
-        return Operation(name=name_operation(run.__name__), run=run, writes=writes, enveloped=enveloped)
+        return Operation(name_operation(run.__name__), run, writes, enveloped, borrows)
 
     return declare
 

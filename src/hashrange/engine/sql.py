@@ -30,21 +30,21 @@ def create_rows(n: int, slots: int) -> Iterator[str]:
 
 
 def create_indexes(n: int, slots: int) -> Iterator[str]:
-    """Yield the statements that make the rows searchable by key, expiry and slots."""
-    yield f"CREATE UNIQUE INDEX t{n}k ON t{n} (k)"
-    yield f"CREATE INDEX t{n}x ON t{n} (x) WHERE x IS NOT NULL"
+    """Yield the statements that make the rows searchable by key, expiry and slots, as far as they are not yet."""
+    yield create_key_index(n)
+    yield f"CREATE INDEX IF NOT EXISTS t{n}x ON t{n} (x) WHERE x IS NOT NULL"
     for slot in range(slots):
         yield create_slot_index(n, slot)
 
 
-def index_names(n: int, slots: int) -> list[str]:
-    """Return the names of those indexes."""
-    return [f"t{n}k", f"t{n}x", *(f"t{n}g{slot}" for slot in range(slots))]
+def create_key_index(n: int) -> str:
+    """Return the statement that makes the rows searchable by key, or fails because two have the same."""
+    return f"CREATE UNIQUE INDEX IF NOT EXISTS t{n}k ON t{n} (k)"
 
 
 def create_slot_index(n: int, slot: int) -> str:
     """Return the statement that makes a slot searchable."""
-    return f"CREATE INDEX t{n}g{slot} ON t{n} (g{slot}, k) WHERE g{slot} IS NOT NULL"
+    return f"CREATE INDEX IF NOT EXISTS t{n}g{slot} ON t{n} (g{slot}, k) WHERE g{slot} IS NOT NULL"
 
 
 def add_slot(n: int, slot: int) -> Iterator[str]:
@@ -83,6 +83,11 @@ class Statements:
             sets = "".join(f", {column} = ?" for at, column in enumerate(self.columns) if changed >> at & 1)
             text = self._updates[changed] = f"UPDATE t{self.n} SET size = ?, item = ?{sets} WHERE id = ?"
         return text
+
+    @property
+    def indexes(self) -> list[str]:
+        """Return the names of the indexes that rows of this table are in; those of empty slots cost nothing."""
+        return [f"t{self.n}{column}" for column in ("k", *self.columns)]
 
     @cached_property
     def page(self) -> tuple[str, str]:

@@ -56,6 +56,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL);
 """
 
 SqliteFailure = apsw.Error
+NotUnique = apsw.ConstraintError
 
 
 class Store:
@@ -63,6 +64,7 @@ class Store:
 
     def __init__(self, directory: Path | None, *, fsync: bool = False) -> None:
         self.directory = directory
+        self.in_memory = directory is None
         self.fsync = fsync
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
@@ -76,11 +78,6 @@ class Store:
         self.execute: Callable[..., Any] = self.connection.execute  # rows are what SQLite says they are
         # The same on one cursor, for statements that are over at once: a third quicker. `.get` takes the only row.
         self.run: Callable[..., Any] = self.connection.cursor().execute
-
-    @property
-    def in_memory(self) -> bool:
-        """Tell whether the database lives in memory only."""
-        return self.directory is None
 
     def _open(self) -> apsw.Connection:
         with translated(self.directory):

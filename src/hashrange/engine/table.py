@@ -10,7 +10,7 @@ from typing import Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
-from hashrange.core.values import P1, Item, Value, settle, utf8_length
+from hashrange.core.values import P1, Item, Value, measure, measure_item
 from hashrange.engine.sql import Statements
 
 Wire = dict[str, Any]
@@ -66,7 +66,7 @@ class Index:
 
     def measure(self, item: Item, size: int) -> int:
         """Return the size of the entry for an item of that size."""
-        return size if self.keeps_all else measure(self.project(item))
+        return size if self.keeps_all else measure_item(self.project(item))
 
 
 class Table:
@@ -181,11 +181,6 @@ def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:
     return KeyCodec(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 
-def measure(item: Item) -> int:
-    """Return the size of a canonical item."""
-    return sum(utf8_length(name) + settle(value, 1) for name, value in item.items())
-
-
 def refuse_item_key(codec: KeyCodec, item: Item) -> None:
     """Raise what a put answers when the item's key attributes cannot be its key."""
     for attribute in codec.attributes:
@@ -213,9 +208,9 @@ def check_key_contents(codec: KeyCodec, item: Item) -> None:
     for attribute in codec.attributes:
         if not item[attribute.name][attribute.tag]:
             raise ValidationException(empty_key_text(attribute))
-    if sum(_length(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
+    if sum(measure(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
         raise ValidationException(HASH_TOO_LONG)
-    if sum(_length(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
+    if sum(measure(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
         raise ValidationException(RANGE_TOO_LONG)
 
 
@@ -244,11 +239,7 @@ def check_index_value(index: Index, attribute: Attribute, value: Value) -> None:
 
 def check_index_lengths(index: Index, item: Item) -> None:
     """Raise when the attributes of an index key are too long together."""
-    if sum(_length(item[a.name]) for a in index.codec.hashes if a.name in item) > HASH_LIMIT:
+    if sum(measure(item[a.name]) for a in index.codec.hashes if a.name in item) > HASH_LIMIT:
         raise ValidationException(HASH_TOO_LONG)
-    if sum(_length(item[a.name]) for a in index.codec.ranges if a.name in item) > RANGE_LIMIT:
+    if sum(measure(item[a.name]) for a in index.codec.ranges if a.name in item) > RANGE_LIMIT:
         raise ValidationException(RANGE_TOO_LONG)
-
-
-def _length(value: Value) -> int:
-    return settle(value, 1)

@@ -2,6 +2,7 @@
 
 Callers check everything first (`prepare` raises what the service would answer), then apply; nothing is checked after
 the first row is written. One call changes the row, its index slots, the counters and the change log together.
+What it passes around is msgspec's structs, which are made in half the time of a class's own `__init__`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import orjson
+from msgspec import Struct
 
 from hashrange.core.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.core.values import Item
@@ -24,17 +26,14 @@ UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 CALLER, SWEEPER = 0, 1
 
 
-class Row:
+class Row(Struct, gc=False):
     """An item as it is stored; decoded only when someone looks inside."""
 
-    __slots__ = ("_item", "body", "columns", "id", "size")
-
-    def __init__(self, identity: int, size: int, body: bytes, columns: tuple[object, ...]) -> None:
-        self.id = identity
-        self.size = size
-        self.body = body
-        self.columns = columns  # what its index slots (and expiry) hold, in the order of `Statements.columns`
-        self._item: Item | None = None
+    id: int
+    size: int
+    body: bytes
+    columns: tuple[object, ...]  # what its index slots (and expiry) hold, in the order of `Statements.columns`
+    _item: Item | None = None
 
     @property
     def item(self) -> Item:
@@ -44,28 +43,22 @@ class Row:
         return self._item
 
 
-class Image:
+class Image(Struct, gc=False):
     """An item about to be stored: checked, measured, with its index keys."""
 
-    __slots__ = ("body", "columns", "item", "size")
-
-    def __init__(self, item: Item, size: int, columns: tuple[object, ...]) -> None:
-        self.item = item
-        self.size = size
-        self.body = orjson.dumps(item)
-        self.columns = columns
+    item: Item
+    size: int
+    body: bytes
+    columns: tuple[object, ...]
 
 
-class Change:
+class Change(Struct, gc=False):
     """What a write did to one item; what capacity, answers and streams are made from."""
 
-    __slots__ = ("key", "new", "old", "table")
-
-    def __init__(self, table: Table, key: bytes, old: Row | None, new: Image | None) -> None:
-        self.table = table
-        self.key = key
-        self.old = old
-        self.new = new
+    table: Table
+    key: bytes
+    old: Row | None
+    new: Image | None
 
 
 def load(engine: Engine, table: Table, key: bytes) -> Row | None:
@@ -82,7 +75,7 @@ def prepare(table: Table, item: Item, size: int, *, checked: bool = False) -> Im
         if not checked and None in slots:
             table.check_index_keys(item, slots)
         columns += slots
-    return Image(item, size, tuple(columns))
+    return Image(item, size, orjson.dumps(item), tuple(columns))
 
 
 def check_put_size(size: int) -> None:
@@ -91,9 +84,9 @@ def check_put_size(size: int) -> None:
         raise ValidationException(PUT_TOO_LARGE)
 
 
-def check_condition(test: Test | None, row: Row | None, *, return_item: bool) -> None:
+def check_condition(test: Test, row: Row | None, *, return_item: bool) -> None:
     """Raise ConditionalCheckFailedException, with the item when asked for, unless the test holds."""
-    if test is not None and not test({} if row is None else row.item):
+    if not test({} if row is None else row.item):
         if return_item and row is not None:
             raise ConditionalCheckFailedException(Item=row.item)
         raise ConditionalCheckFailedException
@@ -154,6 +147,8 @@ def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> 
     table.item_count += (new is not None) - (old is not None)
     table.size_bytes += (new.size if new else 0) - (old.size if old else 0)
     engine.catalog.touch(table)
+    if not table.indexes:
+        return
     first = 1 if table.expires_by else 0
     for at, index in enumerate(table.indexes, first):
         before = old.columns[at] if old else None

@@ -102,9 +102,9 @@ def _combine(conditions: list[Condition], operator: str | None) -> Test | None:
     return bind_condition((Or if operator == "OR" else And)(tuple(conditions)))
 
 
-def _settle(value: Value, layer: Layer) -> None:
+def _settle(value: Value, layer: Layer) -> Value:
     try:
-        settle(value, 1)
+        return settle(value)
     except InvalidValue as fault:
         raise fault.refusal(layer) from None
 
@@ -116,9 +116,7 @@ def _convert_condition(name: str, condition: Wire, layer: Layer) -> Condition:
 def _read_condition(condition: Wire, layer: Layer) -> tuple[str, list[Value]]:
     """Return the operator and the values of a condition, both checked."""
     operator: str = condition["ComparisonOperator"]
-    values: list[Value] = condition.get("AttributeValueList") or []
-    for value in values:
-        _settle(value, layer)
+    values = [_settle(value, layer) for value in condition.get("AttributeValueList") or ()]
     _check_count(operator, values)
     _check_types(operator, values)
     return operator, values
@@ -130,8 +128,7 @@ def _convert_expectation(name: str, condition: Wire, layer: Layer) -> Condition:
     values = [condition["Value"]] if "Value" in condition else listed
     operator: str = condition.get("ComparisonOperator") or ("EQ" if values else "NULL")
     _check_count(operator, values)
-    for value in values:
-        _settle(value, layer)
+    values = [_settle(value, layer) for value in values]
     _check_types(operator, values)
     return _make_node(path_of(name), operator, values)
 
@@ -199,12 +196,12 @@ def _make_node(path: Path, operator: str, values: list[Value]) -> Condition:
 
 def _convert_update(path: Path, update: Wire, layer: Layer) -> Action:
     action = update.get("Action") or "PUT"
-    value: Value | None = update.get("Value")
-    if value is None:
+    given: Value | None = update.get("Value")
+    if given is None:
         if action != "DELETE":
             raise RequestInvalid(f"{P1}Only DELETE action is allowed when no attribute value is specified")
         return RemoveAction(path)
-    _settle(value, layer)
+    value = _settle(given, layer)
     tag = tag_of(value)
     if action == "DELETE" and tag not in SETS:
         raise RequestInvalid(f"{P1}DELETE action with value is not supported for the type {tag}")

@@ -8,8 +8,9 @@ text of 4096 bytes may nest deeper than Python does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from hashrange.core.values import Value
 
@@ -17,37 +18,32 @@ Element: TypeAlias = str | int
 Elements: TypeAlias = tuple[Element, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """A document path: an attribute's name, then members of maps (str) and elements of lists (int)."""
 
     elements: Elements
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(Struct, frozen=True):
     """A `:name` whose value the request gives."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value that stands in the tree itself, settled."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function and its arguments; an operand or a condition, as the function has it."""
 
     function: str
     arguments: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(Struct, frozen=True):
     """A sum or difference on the right side of SET."""
 
     operator: str
@@ -55,8 +51,7 @@ class Arithmetic:
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two operands and one of `= <> < <= > >=`."""
 
     operator: str
@@ -64,8 +59,7 @@ class Comparison:
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Struct, frozen=True):
     """An operand within bounds, both included."""
 
     operand: Operand
@@ -73,68 +67,59 @@ class Between:
     high: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(Struct, frozen=True):
     """An operand equal to one of several: IN."""
 
     operand: Operand
     options: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """The opposite of a condition."""
 
     operand: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Struct, frozen=True):
     """All of several conditions."""
 
     operands: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Struct, frozen=True):
     """Any of several conditions."""
 
     operands: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetAction:
+class SetAction(Struct, frozen=True):
     """SET path = value."""
 
     path: Path
     value: Assigned
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveAction:
+class RemoveAction(Struct, frozen=True):
     """REMOVE path."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class AddAction:
+class AddAction(Struct, frozen=True):
     """ADD path value."""
 
     path: Path
     value: Placeholder | Literal
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteAction:
+class DeleteAction(Struct, frozen=True):
     """DELETE path value."""
 
     path: Path
     value: Placeholder | Literal
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One SET, REMOVE, ADD or DELETE of an update and its actions, as written."""
 
     keyword: str

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from msgspec import Struct
+
 from hashrange.core.errors import RequestInvalid, Wire
-from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, settle, utf8_length
+from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, settle_values, utf8_length
 from hashrange.expr import legacy
 from hashrange.expr.cache import BoundedCache
 from hashrange.expr.clause import Values
@@ -55,6 +57,7 @@ __all__ = [
     "BATCH_GET",
     "DELETE",
     "GET",
+    "NONE",
     "PUT",
     "QUERY",
     "SCAN",
@@ -94,8 +97,7 @@ VALUE_KEY = re.compile(r":[A-Za-z0-9_]+", re.ASCII)
 LONGEST_KEY = 255
 
 
-@dataclass(slots=True)
-class Expressions:
+class Expressions(Struct, frozen=True, gc=False):
     """A request's expressions, whichever parameters they were given in; None where there is none."""
 
     condition: Test | None = None
@@ -103,6 +105,9 @@ class Expressions:
     projection: Projection | None = None
     key_condition: KeyCondition | None = None
     update: Update | None = None
+
+
+NONE = Expressions()
 
 
 @dataclass(slots=True)
@@ -157,9 +162,9 @@ def check_mixing_across(requests: Iterable[Wire], spec: Spec) -> None:
 
 def read_expressions(request: Wire, spec: Spec) -> Expressions:
     """Return a request's expressions, or refuse the first thing that is wrong with them. Settles their values."""
+    if spec is not QUERY and spec.members.isdisjoint(request):
+        return NONE
     if spec.legacy_members.isdisjoint(request):
-        if spec is not QUERY and spec.members.isdisjoint(request):
-            return Expressions()
         _check_key_given(request, spec)
         return _read_texts(request, spec)
     return _read_legacy(request, spec)
@@ -208,7 +213,7 @@ def _read_texts(request: Wire, spec: Spec) -> Expressions:
     if names is not None:
         key += (1 + len(names), *names, *names.values())
     if values is not None:
-        _settle_values(request, spec, names, values)
+        values = _settle_values(request, spec, names, values)
         key += (-1 - len(values), *values, *chain.from_iterable(values.values()))
     plan = PLANS.get(key)
     if plan is None:
@@ -221,14 +226,13 @@ def _weigh(texts: list[str | None], names: Wire | None) -> int:
     return sum(len(text) for text in texts if text) + sum(map(len, names.values() if names else ()))
 
 
-def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> None:
-    """Make the values canonical; what is wrong with the maps as such is said first."""
+def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> Item:
+    """Return the values in canonical form; what is wrong with the maps as such is said first."""
     try:
-        for value in values.values():
-            settle(value, 1)
+        return settle_values(values)
     except InvalidValue:
         _check_maps(request, spec, names, values)
-        check_expression_values(values, spec.layer)
+        return check_expression_values(values, spec.layer)
 
 
 def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> _Plan:

@@ -12,8 +12,10 @@ Placeholders stay in the tree; `Scope.names_used` and `values_used` say afterwar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from hashrange.core.values import Value
 from hashrange.expr.fault import Fault

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import Item, Value, settle
+from hashrange.core.values import Item, Value, measure
 from hashrange.expr.assignment import EXPRESSION_SUMS, compile_assigned, cost_of_assigned, cost_of_element
 from hashrange.expr.clause import Values, fetch_constant
 from hashrange.expr.nodes import (
@@ -90,7 +90,7 @@ class Update:
     def cost(self) -> int:
         """Return the bytes that the statement is charged for, which must not exceed an item's limit either."""
         charged = self._compiled.charged
-        return self._compiled.fixed_cost + sum(settle(fetch(self._values), 1) for fetch in charged)
+        return self._compiled.fixed_cost + sum(measure(fetch(self._values)) for fetch in charged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,8 +148,7 @@ def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
     """Return what a statement wants of which item, or what is wrong with it."""
     prepared: Prepared | None = None
     try:
-        check_parameters(request.get("Parameters") or ())
-        prepared = prepare(engine, request)
+        prepared = prepare(engine, request, check_parameters(request.get("Parameters") or ()))
         if not prepared.statement.is_read:
             return Write(prepared, prepared.action())
         key = prepared.reader().single_key()

@@ -32,8 +32,7 @@ class Part:
         self.consistent = bool(content.get("ConsistentRead"))
         self.projection: Projection | None = read_expressions(content, BATCH_GET).projection
         written = [orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in content["Keys"]]
-        for key in content["Keys"]:
-            check_item(key)
+        self.asked = [check_item(key)[0] for key in content["Keys"]]
         if len(set(written)) != len(written):  # numbers are compared as they are written
             raise ValidationException("Provided list of item keys contains duplicates")
         self.table: Table
@@ -45,7 +44,7 @@ class Part:
     def place(self, engine: Engine) -> None:
         """Find the keys in the table."""
         self.table = engine.catalog.find(self.name)
-        self.keys = {self.table.key_of(key): key for key in self.content["Keys"]}
+        self.keys = {self.table.key_of(key): key for key in self.asked}
 
     def show(self, row: Row) -> bytes:
         """Return an item as it goes into the answer."""

@@ -33,8 +33,8 @@ class Member:
             raise ValidationException(SEVERAL)
         self.name = name
         self.puts = put is not None
-        self.item: Item = put["Item"] if put is not None else delete["Key"]  # type: ignore[index]
-        self.size = check_item(self.item, Layer.OLDER)
+        given: Item = put["Item"] if put is not None else delete["Key"]  # type: ignore[index]
+        self.item, self.size = check_item(given, Layer.OLDER)
         self.table: Table
         self.key: bytes
         self.image: Image | None = None
@@ -50,7 +50,7 @@ class Member:
             self.image = write.prepare(self.table, self.item, self.size)
 
 
-@operation(writes=True)
+@operation(writes=True, borrows=True)
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every member, or refuse the whole batch."""
     members = [Member(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]

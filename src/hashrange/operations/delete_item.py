@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True, enveloped=True)
+@operation(writes=True, enveloped=True, borrows=True)
 def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
     draft = action.draft_delete(request, DELETE)

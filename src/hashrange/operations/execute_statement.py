@@ -24,8 +24,7 @@ Wire = dict[str, Any]
 @operation(writes=True)
 def execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run the statement and return its rows: a page of items, or what RETURNING asks for."""
-    check_parameters(request.get("Parameters") or ())
-    prepared = prepare(engine, request)
+    prepared = prepare(engine, request, check_parameters(request.get("Parameters") or ()))
     return _read(engine, prepared) if prepared.statement.is_read else _write(engine, prepared)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import Item
+from hashrange.core.values import Item, Value
 from hashrange.engine import transaction
 from hashrange.engine.action import Action, Draft
 from hashrange.engine.capacity import Cost, read_units, total_costs
@@ -35,11 +35,10 @@ def execute_transaction(engine: Engine, request: Wire) -> bytes:
     """Do every statement, or cancel with a reason for each that could not be done."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     entries = request["TransactStatements"]
-    for entry in entries:
-        check_parameters(entry.get("Parameters") or ())
+    given = [check_parameters(entry.get("Parameters") or ()) for entry in entries]
     if len(orjson.dumps(entries)) > transaction.SIZE_LIMIT:
         raise ValidationException(transaction.TOO_LARGE)
-    members = [_prepare(engine, entry, position) for position, entry in enumerate(entries)]
+    members = [_prepare(engine, entry, given[position], position) for position, entry in enumerate(entries)]
     if len({member.statement.is_read for member in members}) > 1:
         raise ValidationException(MIXED)
     if members[0].statement.is_read:
@@ -47,9 +46,9 @@ def execute_transaction(engine: Engine, request: Wire) -> bytes:
     return _write(engine, request, members, digest)
 
 
-def _prepare(engine: Engine, entry: Wire, position: int) -> Prepared:
+def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int) -> Prepared:
     try:
-        member = prepare(engine, entry, in_transaction=True)
+        member = prepare(engine, entry, parameters, in_transaction=True)
         if member.table is not None:
             _check_member(member)
     except ValidationException as refusal:

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation()
+@operation(borrows=True)
 def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the item of a key, or no item when there is none."""
-    key = request["Key"]
     check_mixing(request, GET)
-    check_item(key)
+    key, _ = check_item(request["Key"])
     projection = read_expressions(request, GET).projection
     table = engine.catalog.find(request["TableName"])
     row = load(engine, table, table.key_of(key))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True, enveloped=True)
+@operation(writes=True, enveloped=True, borrows=True)
 def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
     draft = action.draft_put(request, PUT)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from hashrange.expr.request import Expressions
 
 
-@operation()
+@operation(borrows=True)
 def query(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the items that a key condition selects, up to the limit or a megabyte."""
     check_mixing(request, QUERY)
     start = request.get("ExclusiveStartKey")
     if start is not None:
-        check_start_values(start, QUERY.layer)
+        start = check_start_values(start, QUERY.layer)
     expressions = read_expressions(request, QUERY)
     check_select(request, ENVELOPE)
     table = engine.catalog.find(request["TableName"])

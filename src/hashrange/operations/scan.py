@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 MISSING = "The {} parameter is required but was not present in the request when {} is present"
 
 
-@operation()
+@operation(borrows=True)
 def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the next items in scan order, up to the limit or a megabyte."""
     segment, total = _read_segment(request)
     check_mixing(request, SCAN)
     start = request.get("ExclusiveStartKey")
     if start is not None:
-        check_start_values(start, SCAN.layer)
+        start = check_start_values(start, SCAN.layer)
     expressions = read_expressions(request, SCAN)
     check_select(request)
     table = engine.catalog.find(request["TableName"])

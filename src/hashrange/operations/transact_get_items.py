@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import check_item
+from hashrange.core.values import Item, check_item
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 Wire = dict[str, Any]
 
 
-@operation()
+@operation(borrows=True)
 def transact_get_items(engine: Engine, request: Wire) -> bytes:
     """Return every asked item in its place; `{}` where there is none."""
     gets = [entry["Get"] for entry in request["TransactItems"]]
-    projections = [_read(get) for get in gets]
+    asked = [_read(get) for get in gets]
     tables = [engine.catalog.find(get["TableName"]) for get in gets]
-    keys = _find_keys(gets, tables)
+    keys = _find_keys([key for key, _ in asked], tables)
     rows = [load(engine, table, key) for table, key in zip(tables, keys, strict=True)]
     if sum(row.size for row in rows if row) > SIZE_LIMIT:
         raise ValidationException(TOO_LARGE)
-    shown = b",".join(_show(row, projection) for row, projection in zip(rows, projections, strict=True))
+    shown = b",".join(_show(row, projection) for row, (_, projection) in zip(rows, asked, strict=True))
     body = b'{"Responses":[' + shown + b"]"
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
@@ -40,19 +40,19 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
     return body + b"}"
 
 
-def _read(get: Wire) -> Projection | None:
+def _read(get: Wire) -> tuple[Item, Projection | None]:
     check_mixing(get, TRANSACT_GET)
-    check_item(get["Key"])
-    return read_expressions(get, TRANSACT_GET).projection
+    key, _ = check_item(get["Key"])
+    return key, read_expressions(get, TRANSACT_GET).projection
 
 
-def _find_keys(gets: list[Wire], tables: list[Table]) -> list[bytes]:
+def _find_keys(asked: list[Item], tables: list[Table]) -> list[bytes]:
     keys: list[bytes] = []
-    for position, (get, table) in enumerate(zip(gets, tables, strict=True)):
+    for position, (key, table) in enumerate(zip(asked, tables, strict=True)):
         try:
-            keys.append(table.key_of(get["Key"]))
+            keys.append(table.key_of(key))
         except SchemaMismatch as refusal:
-            raise cancel(len(gets), {position: reason_for(refusal)}) from None
+            raise cancel(len(asked), {position: reason_for(refusal)}) from None
     if len({(table.n, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
         raise ValidationException(TWICE)
     return keys

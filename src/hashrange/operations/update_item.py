@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hashrange.expr.request import Update
 
 
-@operation(writes=True, enveloped=True)
+@operation(writes=True, enveloped=True, borrows=True)
 def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Apply an update to the item of a key, if the condition holds."""
     draft = action.draft_update(request, UPDATE)

@@ -36,15 +36,18 @@ CONSTANTS: dict[str, Callable[[], Value]] = {
 OUT_OF_RANGE = (numbers.Fault.OVERFLOW.value, numbers.Fault.UNDERFLOW.value)
 
 
-def check_parameters(parameters: Sequence[Value]) -> None:
-    """Make parameters canonical in place, or raise; they are checked before the statement is looked at."""
-    for parameter in parameters:
-        try:
-            settle(parameter, 1)
-        except InvalidValue as fault:
-            if fault.text in OUT_OF_RANGE:
-                _check_exponents(parameter)
-            raise fault.refusal(Layer.OLDER) from None
+def check_parameters(parameters: Sequence[Value]) -> list[Value]:
+    """Return parameters in canonical form, or raise; they are checked before the statement is looked at."""
+    return [_check_parameter(parameter) for parameter in parameters]
+
+
+def _check_parameter(parameter: Value) -> Value:
+    try:
+        return settle(parameter)
+    except InvalidValue as fault:
+        if fault.text in OUT_OF_RANGE:
+            _check_exponents(parameter)
+        raise fault.refusal(Layer.OLDER) from None
 
 
 def _check_exponents(parameter: Value) -> None:

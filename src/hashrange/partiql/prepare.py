@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from hashrange.core.errors import ResourceNotFoundException
+from hashrange.core.values import Value
 from hashrange.partiql.plan import Plan, SelectPlan, Statement, read_statement
 from hashrange.partiql.reading import Reader, find_index, make_projector
 from hashrange.partiql.writing import make_action
@@ -59,9 +61,8 @@ class Prepared:
         return orjson.dumps(item) if item else None
 
 
-def prepare(engine: Engine, request: Wire, *, in_transaction: bool = False) -> Prepared:
+def prepare(engine: Engine, request: Wire, parameters: Sequence[Value], *, in_transaction: bool = False) -> Prepared:
     """Read a statement and plan it; a missing table is left to the caller, for other faults are told first."""
-    parameters = request.get("Parameters") or ()
     statement = read_statement(request["Statement"], parameters, in_transaction=in_transaction)
     table = _find_table(engine, statement.table)
     index = None if table is None or in_transaction else find_index(table, statement.index)

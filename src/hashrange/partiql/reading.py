@@ -12,7 +12,7 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
-from hashrange.core.values import P1, Item, Value, settle
+from hashrange.core.values import P1, Item, Value, settle_values
 from hashrange.engine.action import check_scalars
 from hashrange.engine.capacity import Cost, read_units
 from hashrange.engine.position import start_query, start_scan
@@ -275,9 +275,7 @@ def read_token(token: str, statement: str, parameters: Sequence[Value]) -> Posit
     """Return the position in a token, or raise when it is not one of this statement's."""
     try:
         digest, read, key = orjson.loads(urlsafe_b64decode(token.encode()))
-        position = Position(range(2**31)[read], None if key is None else dict(key))
-        for value in (key or {}).values():
-            settle(value, 1)
+        position = Position(range(2**31)[read], None if key is None else settle_values(dict(key)))
     except (ValueError, TypeError, IndexError, AttributeError):  # whatever a forged token may hold
         raise ValidationException(BAD_TOKEN) from None
     if digest != _digest(statement, parameters):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,7 +13,7 @@ from hashrange.engine.action import Action, check_scalars, make_updater
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
 from hashrange.expr.condition import Test, bind_condition
 from hashrange.expr.nodes import And, Comparison, Condition, Literal, path_of
-from hashrange.expr.request import Expressions
+from hashrange.expr.request import NONE, Expressions
 from hashrange.expr.update import bind_update
 from hashrange.partiql.access import split_equalities
 from hashrange.partiql.plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
@@ -30,7 +29,6 @@ LEFT_TOO_DEEP = "Nesting Levels have exceeded supported limits"
 DUPLICATE = "Duplicate primary key exists in table"
 
 
-@dataclass(slots=True)
 class Insertion(Action):
     """A put where there must be no item yet."""
 
@@ -54,12 +52,11 @@ def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: 
 
 
 def _make_insertion(plan: InsertPlan, table: Table) -> Action:
-    item = plan.item
-    size = check_item(item)
+    item, size = check_item(plan.item)
     write.check_put_size(size)
     key = table.key_of_item(item)
     image = write.prepare(table, item, size)
-    return Insertion(table, key, lambda _row: image, Expressions(), return_item=False)
+    return Insertion(table, key, lambda _row: image, NONE, return_item=False)
 
 
 def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:

@@ -34,9 +34,7 @@ def serve(
     announce: Callable[[Server], None] = lambda server: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
-    files = allow_files(settings.max_connections + OTHER_FILES)
-    fitting = replace(settings, max_connections=max(1, min(settings.max_connections, files - OTHER_FILES)))
-    _run(_serve(Server(engine, fitting, authenticate), announce))
+    _run(_serve(Server(engine, fit_connections(settings), authenticate), announce))
 
 
 async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
@@ -47,7 +45,7 @@ async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
             server.hurry()
         asked.set()
 
-    _on_signals(stop)
+    on_signals(stop)
     await server.start()
     announce(server)
     settling = asyncio.get_running_loop().call_later(SETTLED, _settle)
@@ -116,13 +114,20 @@ def find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _on_signals(stop: Callable[[], None]) -> None:
+def on_signals(stop: Callable[[], None]) -> None:
+    """Call this at each SIGTERM and SIGINT, on the running event loop."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+
+
+def fit_connections(settings: Settings) -> Settings:
+    """Return the settings with no more connections than the process may have files open."""
+    files = allow_files(settings.max_connections + OTHER_FILES)
+    return replace(settings, max_connections=max(1, min(settings.max_connections, files - OTHER_FILES)))
 
 
 def allow_files(wanted: int) -> int:

@@ -1,4 +1,4 @@
-"""Values: canonical in place, measured, refused with the service's words."""
+"""Values: made canonical, measured, refused with the service's words."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,10 @@ from hashrange.core.values import (
     check_expression_values,
     check_item,
     encode_binary,
+    measure,
+    measure_item,
     settle,
+    settle_item,
 )
 
 
@@ -42,11 +45,36 @@ def values(depth=3):
 
 
 @given(values())
-def test_settling_twice_changes_nothing_more(value):
-    size = settle(value, 1)
-    once = repr(value)
-    assert settle(value, 1) == size
-    assert repr(value) == once
+def test_a_canonical_value_is_used_as_it_is(value):
+    settled = settle(value)
+    assert settle(settled) is settled
+
+
+@given(st.dictionaries(st.text("xyz", min_size=1, max_size=3), values(), max_size=3))
+def test_an_item_counts_its_names_and_its_values(item):
+    settled, size = settle_item(item)
+    assert settled == {name: settle(value) for name, value in item.items()}
+    assert size == sum(len(name) + measure(value) for name, value in item.items())
+    assert measure_item(settled) == size
+
+
+@given(values())
+def test_what_is_given_stays_as_it_is(value):
+    before = repr(value)
+    settle_item({"a": value, "b": {"N": "1.0"}})
+    assert repr(value) == before
+
+
+def test_an_item_with_one_value_to_be_made_anew_keeps_the_others():
+    item = {"a": {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}, "b": {"M": {"c": {"BS": ["/w==", "AA=="]}}}, "d": {"S": ""}}
+    settled, _ = settle_item(item)
+    assert settled == {
+        "a": {"L": [{"N": "1"}, {"SS": ["a", "b"]}]},
+        "b": {"M": {"c": {"BS": ["AA==", "/w=="]}}},
+        "d": {"S": ""},
+    }
+    assert settled["d"] is item["d"]
+    assert item["a"] == {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}
 
 
 @pytest.mark.parametrize(
@@ -67,14 +95,12 @@ def test_settling_twice_changes_nothing_more(value):
     ],
 )
 def test_a_value_is_measured_in_the_services_bytes(value, size):
-    assert settle(value, 1) == size
+    assert measure(value) == size
 
 
 def test_equal_sets_become_equal_values():
     left, right = {"NS": ["10", "9", "1e0"]}, {"NS": ["1", "9.0", "10"]}
-    settle(left, 1)
-    settle(right, 1)
-    assert left == right == {"NS": ["1", "9", "10"]}
+    assert settle(left) == settle(right) == {"NS": ["1", "9", "10"]}
 
 
 def nested(levels):
@@ -85,9 +111,9 @@ def nested(levels):
 
 
 def test_31_maps_around_a_scalar_are_accepted_and_32_refused():
-    settle(nested(31), 1)
+    settle(nested(31))
     with pytest.raises(InvalidValue) as fault:
-        settle(nested(32), 1)
+        settle(nested(32))
     assert fault.value.text == TOO_DEEP
     assert type(fault.value.refusal()) is ValidationException
 
@@ -142,11 +168,24 @@ def test_the_older_layer_has_words_of_its_own(value, text):
 
 @pytest.mark.parametrize(
     "value",
-    [{"S": 1}, {"N": 5}, {"BOOL": "x"}, {"L": {}}, {"M": []}, {"SS": "a"}, {"B": "A"}, {"B": "AB=="}, {"SS": [1]}, "x"],
-)
+    [
+        {"S": 1}, {"N": 5}, {"BOOL": "x"}, {"L": {}}, {"M": []}, {"M": {5: {"S": "a"}}}, {"SS": "a"}, {"SS": [1]},
+        {"SS": ["a", 1]}, {"SS": [[], []]}, {"B": "A"}, {"B": "AB=="}, {"B": b"A"}, {"S": "\ud800"},
+        {"S": "a", "N": None}, "x", "xy", 5, None, [0], ["S"], [],
+    ],
+)  # fmt: skip
 def test_json_of_the_wrong_type_is_left_to_the_shape_check(value):
     with pytest.raises(WrongWireType):
-        settle(value, 1)
+        settle(value)
+    with pytest.raises(WrongWireType):
+        settle_item({"a": {"L": [value]}})
+
+
+@pytest.mark.parametrize("wrap", [lambda item: item, lambda item: {"a": {"L": [{"M": item}]}}])
+def test_a_name_may_have_65535_bytes_at_any_level(wrap):
+    check_item(wrap({"n" * 65_535: {"S": ""}}))
+    with pytest.raises(ValidationException, match="Attribute name is too large"):
+        check_item(wrap({"é" * 32_768: {"S": ""}}))
 
 
 def test_an_empty_attribute_name_is_refused():

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from hashrange.engine.table import measure
+from hashrange.core.values import measure_item
 from tests.conformance.wire import item
 from tests.unit.engine.local import sort_items
 
@@ -87,8 +87,8 @@ def assert_holds(local, name, items):
     assert local.items(name) == sort_items(items)
     description = local.describe(name)
     counted = (description["ItemCount"], description["TableSizeBytes"])
-    assert counted == (len(items), sum(map(measure, items)))
+    assert counted == (len(items), sum(map(measure_item, items)))
     for index in description["LocalSecondaryIndexes"] + description["GlobalSecondaryIndexes"]:
         entries = index_entries(items, index["IndexName"])
         assert local.items(name, index["IndexName"]) == entries
-        assert (index["ItemCount"], index["IndexSizeBytes"]) == (len(entries), sum(map(measure, entries)))
+        assert (index["ItemCount"], index["IndexSizeBytes"]) == (len(entries), sum(map(measure_item, entries)))

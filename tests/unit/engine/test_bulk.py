@@ -153,7 +153,7 @@ BAD = {
     "wrong index key": (item(pk="p", sk=1, g=5), "Type mismatch for Index Key g"),
     "no value": ({"pk": {"S": "p"}, "sk": {"N": "1"}, "x": {}}, "empty"),
     "plain value": ({"pk": "p", "sk": 1}, "wrong JSON type"),
-    "wrong content": ({"pk": {"S": "p"}, "sk": {"N": 1}}, "wrong JSON type"),
+    "wrong content": ({"pk": {"S": "p"}, "sk": {"N": 1}}, "wrong JSON type: NUMBER_VALUE cannot be converted"),
     "unknown type": ({"pk": {"S": "p"}, "sk": {"N": "1"}, "x": {"Q": "?"}}, "empty"),
     "no number": ({"pk": {"S": "p"}, "sk": {"N": "one"}}, "cannot be converted to a numeric value"),
     "too large": (item(pk="p", sk=1, x="x" * 409_600), "size has exceeded"),

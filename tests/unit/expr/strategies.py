@@ -32,11 +32,6 @@ numbers = st.sampled_from(
 binaries = st.binary(max_size=3).map(lambda raw: base64.b64encode(raw).decode())
 
 
-def settled(value):
-    settle(value, 1)
-    return value
-
-
 def sets(tag, members):
     return st.lists(members, min_size=1, max_size=3, unique=True).map(lambda found: {tag: found})
 
@@ -58,7 +53,7 @@ values = st.recursive(
         st.dictionaries(names, inner, max_size=3).map(lambda found: {"M": found}),
     ),
     max_leaves=6,
-).map(settled)
+).map(settle)
 items = st.dictionaries(names, values, max_size=3)
 
 elements = st.one_of(names, st.integers(0, 3))
@@ -95,7 +90,7 @@ conditions = st.recursive(
 
 whole_numbers = st.integers(-9, 9).map(lambda number: {"N": str(number)})
 lists = st.lists(whole_numbers, max_size=3).map(lambda found: {"L": found})
-text_sets = sets("SS", texts).map(settled)
+text_sets = sets("SS", texts).map(settle)
 update_requests = st.fixed_dictionaries(
     {":n": whole_numbers, ":l": lists, ":s": text_sets, ":x": st.one_of(texts.map(lambda text: {"S": text}), lists)}
 )

@@ -18,12 +18,13 @@ from hashrange.core.errors import (
     TableAlreadyExistsException,
     TableInUseException,
 )
+from hashrange.core.values import measure_item
 from hashrange.engine import write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
 from hashrange.engine.recovery import capture, vault
 from hashrange.engine.recovery.backup import CREATING, Backup
 from hashrange.engine.stream import streams
-from hashrange.engine.table import Table, measure
+from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -155,7 +156,7 @@ def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | 
 def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:
     for _, key, size, body in rows:
         item = orjson.loads(body)
-        image = write.prepare(table, item, measure(item) if size is None else size, checked=True)
+        image = write.prepare(table, item, measure_item(item) if size is None else size, checked=True)
         write.apply(engine, table, key, None, image)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from hashrange.engine.shape.constraint import ARN
@@ -113,15 +114,15 @@ def _compile_text(shape: Text) -> Check:
         return lambda found: type(found) is str and least <= len(found) <= most
     matches = compile_pattern(shape.pattern).fullmatch
     longest_arn = _or_endless(ARN.most) if shape.or_arn else -1
+    longest = max(most, longest_arn)
 
-    def accept(found: Any) -> bool:
-        if type(found) is not str:
-            return False
+    @lru_cache(maxsize=256)  # the names of tables and indexes come again and again
+    def fits(found: str) -> bool:
         if matches(found) is not None:
             return least <= len(found) <= most
         return len(found) <= longest_arn and found.startswith("arn:")
 
-    return accept
+    return lambda found: type(found) is str and len(found) <= longest and fits(found)
 
 
 def _compile_number(shape: Number) -> Check:

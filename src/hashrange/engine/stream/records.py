@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from hashrange.core.values import Item
+from hashrange.core.values import Item, measure_item
 from hashrange.engine.stream.iterator import Position
 from hashrange.engine.stream.streams import Stream, write_number
-from hashrange.engine.table import measure
 from hashrange.engine.write import SWEEPER
 
 if TYPE_CHECKING:
@@ -83,6 +82,6 @@ def _describe_change(stream: Stream, entry: Entry) -> Wire:
         "Keys": keys,
         **images,
         "SequenceNumber": write_number(entry.number),
-        "SizeBytes": measure(keys) + sum(measure(image) for image in images.values()),
+        "SizeBytes": measure_item(keys) + sum(measure_item(image) for image in images.values()),
         "StreamViewType": view,
     }
