@@ -1,4 +1,7 @@
-"""The command line: `hashrange <command>`. Each command is a module here that imports late what it needs."""
+"""The command line: `hashrange <command>`. Each command is a module here that imports late what it needs.
+
+The commands of the systems are in their own folders; `cli.system` attaches them.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,19 @@ import typer
 from hashrange import __version__
 from hashrange.cli import docs as docs_command
 from hashrange.cli import load as load_command
+from hashrange.cli import up as up_command
 from hashrange.cli.serve import HELP, serve
+from hashrange.cli.system import SystemGroup
 
 app = typer.Typer(
+    cls=SystemGroup,
     help="DynamoDB in Python: an embedded, durable engine on SQLite, and its wire server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(help=up_command.HELP)(up_command.up)
 app.command(help=HELP)(serve)
 app.command(help=load_command.HELP)(load_command.load)
 app.command(help=docs_command.HELP)(docs_command.docs)

@@ -1,0 +1,50 @@
+"""The embedded database of a process that also serves it: both are on one event loop, and use one engine.
+
+The wire server keeps the engine from a request to the end of the loop's tick, so that requests share a commit. A call
+from the same thread in between would wait for itself; here it has the server commit first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from time import monotonic
+
+from hashrange.client.database import Database
+from hashrange.core.errors import Wire
+from hashrange.engine.engine import Engine
+from hashrange.server.server import Server
+
+LONGEST_RUN = 0.005  # seconds of calls in a row, after which the rest of the loop has its turn
+
+
+class SharedDatabase(Database):
+    """A database that is served from the thread that it was made on; it may be used from any thread."""
+
+    def __init__(self, engine: Engine, server: Server) -> None:
+        super().__init__(engine)
+        self._dispatcher = server.dispatcher
+        self._thread = threading.get_ident()
+        self._until = 0.0
+
+    def call(self, operation: str, request: Wire | None = None) -> Wire:
+        """Run an operation, after what the server has begun."""
+        self._free_engine()
+        return super().call(operation, request)
+
+    async def call_async(self, operation: str, request: Wire | None = None) -> Wire:
+        """Do the same in an event loop, and let others have their turn when many calls follow each other."""
+        if monotonic() > self._until:
+            await asyncio.sleep(0)
+            self._until = monotonic() + LONGEST_RUN
+        return self.call(operation, request)
+
+    def settle(self) -> None:
+        """Finish the background work that is due, after what the server has begun."""
+        self._free_engine()
+        super().settle()
+
+    def _free_engine(self) -> None:
+        if threading.get_ident() == self._thread:
+            while self._dispatcher.open:  # a commit makes room for requests that wait, which open the next group
+                self._dispatcher.commit()

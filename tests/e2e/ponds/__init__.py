@@ -1,0 +1,1 @@
+"""Systems that do little, in the form that hosted systems have."""

@@ -1,0 +1,4 @@
+"""Ducks: counted, filled in and fed.
+
+What follows the first line is not shown in the list of commands.
+"""

@@ -1,0 +1,1 @@
+"""A folder with a schema and nothing to host yet."""

@@ -1,0 +1,399 @@
+"""`hashrange up` as its users start, use and stop it; what it hosts is in `ponds`, beside this file."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import hashrange
+from hashrange import __version__
+from tests.e2e.served import CLEAN, Served
+
+HERE = Path(__file__).parent
+COMMAND = (sys.executable, "-m", "hashrange.cli")
+PONDS = {**CLEAN, "PYTHONPATH": str(HERE), "HASHRANGE_SYSTEMS": "ponds", "COLUMNS": "200"}
+SOON = 20.0
+
+
+class Upped:
+    """The process, what it printed when it started, and where things are."""
+
+    def __init__(self, folder, *options, environment=None):
+        self.folder = folder
+        self.errors = folder / f"errors{len(list(folder.glob('errors*')))}"
+        own_port = () if "--endpoint" in options else ("--port", "0")
+        with self.errors.open("wb") as stream:
+            self.process = subprocess.Popen(
+                [*COMMAND, "up", *own_port, "--web-port", "0", *options],
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                text=True,
+                cwd=folder,
+                env={**PONDS, **(environment or {})},
+            )
+        self.shown = self._read_welcome()
+        self.endpoint = re.search(r"endpoint +(http://\S+)", self.shown)[1]
+        self.web = re.search(r"web +(http://\S+)", self.shown)[1]
+
+    def _read_welcome(self):
+        shown = ""
+        for line in self.process.stdout:
+            shown += line
+            if "stop it" in line:
+                return shown
+        self.kill()
+        raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
+
+    @property
+    def logged(self):
+        return self.errors.read_text("utf-8")
+
+    def get(self, path, method="GET"):
+        """The answer's body: JSON read, else text."""
+        with urllib.request.urlopen(urllib.request.Request(self.web + path, method=method), timeout=SOON) as answer:
+            body = answer.read()
+            return json.loads(body) if answer.headers["content-type"] == "application/json" else body.decode()
+
+    def stop(self, sign=signal.SIGTERM):
+        self.process.send_signal(sign)
+        try:
+            return self.process.wait(SOON)
+        finally:
+            self.process.stdout.close()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def up(tmp_path):
+    """`up("--memory")` starts it; the test's end stops it."""
+    started = []
+
+    def start(*options, **more):
+        started.append(Upped(tmp_path, *options, **more))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+@pytest.fixture(scope="module")
+def pond(tmp_path_factory):
+    """One in memory, for all tests that only look."""
+    upped = Upped(tmp_path_factory.mktemp("pond"), "--memory")
+    yield upped
+    upped.kill()
+
+
+def run_up(*options, environment=PONDS, command="up", cwd=None):
+    """Run it when it is not expected to stay."""
+    return subprocess.run(
+        [*COMMAND, command, *options], capture_output=True, text=True, timeout=60, check=False, env=environment, cwd=cwd
+    )
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + SOON
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+    return found
+
+
+def list_steps(endpoint):
+    query = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "POND#steps"}}}
+    with hashrange.connect(endpoint) as remote:
+        found = remote.call("Query", {"TableName": "ducks", **query})["Items"]
+    return {item["sk"]["S"].removeprefix("DUCK#") for item in found}
+
+
+# -- starting
+
+
+def test_it_says_where_everything_is(pond):
+    assert pond.shown.startswith(f"hashrange {__version__}: DynamoDB and 1 system\n\n")
+    assert f"  duck      {pond.web}/duck  Ducks & drakes\n" in pond.shown
+    assert "  data      in memory" in pond.shown
+    assert "  created   tables ducks\n" in pond.shown
+    assert f"aws dynamodb list-tables --endpoint-url {pond.endpoint}" in pond.shown
+
+
+def test_the_first_page_lists_the_systems_and_how_to_use_the_endpoint(pond):
+    page = pond.get("/")
+    assert 'href="duck/"' in page
+    assert "Ducks &amp; drakes" in page
+    assert "Counts &lt;ducks&gt; on a pond." in page
+    assert f"--endpoint-url {pond.endpoint}" in page
+    assert "reed" not in page
+    assert not re.search(r"(src|href)=\"(?!duck/|health|data:|" + pond.endpoint + ")", page)
+
+
+def test_the_pages_of_a_system_know_what_they_run_on(up, tmp_path):
+    upped = up("--data", "here")
+    found = upped.get("/duck/")
+    assert found["base_url"] == f"{upped.web}/duck"
+    assert found["own_ports"] == sorted(int(url.rpartition(":")[2]) for url in (upped.endpoint, upped.web))
+    assert found["directory"] == str(tmp_path / "here" / "duck")
+    assert (tmp_path / "here" / "duck").is_dir()
+    assert found["demo"] is False
+
+
+def test_a_system_is_reached_without_the_slash_too(pond):
+    assert pond.get("/duck")["base_url"] == f"{pond.web}/duck"
+    assert pond.get("/duck")["directory"] == "None"
+
+
+def test_a_page_that_is_not_there_leads_to_those_that_are(pond):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        pond.get("/<swan>")
+    with refused.value as answer:
+        page = answer.read().decode()
+    assert answer.status == 404
+    assert 'href="/duck/"' in page
+    assert "<swan>" not in page
+
+
+def test_a_page_that_fails_is_logged_and_the_others_stay(pond):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        pond.get("/duck/broken")
+    refused.value.close()
+    assert refused.value.status == 500
+    assert pond.get("/duck/")["demo"] is False
+    assert "RuntimeError: no pond" in pond.logged
+
+
+def test_demo_data_is_filled_in_once(up):
+    upped = up("--demo")
+    assert wait_for(lambda: "demo data is there system=duck" in upped.logged)
+    assert upped.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    assert upped.get("/duck/")["demo"] is True
+    assert upped.stop() == 0
+    again = up("--demo")
+    assert wait_for(lambda: "demo data is there" in again.logged)
+    assert again.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+
+
+def test_only_the_systems_that_are_named_are_hosted(up):
+    assert "1 system\n" in up("--memory", "--only", "duck").shown
+    outcome = run_up("--memory", "--only", "duck,swan")
+    assert outcome.returncode == 2
+    assert outcome.stderr == "error: There is no system swan in ponds; there is: duck.\n"
+
+
+def test_without_systems_there_is_the_endpoint_all_the_same(up):
+    upped = up("--memory", environment={"HASHRANGE_SYSTEMS": "ponds.reed"})
+    assert "0 systems" in upped.shown
+    assert upped.logged == ""
+    assert "There are none here" in upped.get("/")
+    with hashrange.connect(upped.endpoint) as remote:
+        assert remote.call("ListTables", {}) == {"TableNames": []}
+
+
+# -- the endpoint and the systems share one database
+
+
+def test_the_endpoint_and_the_pages_see_the_same_data(pond):
+    pond.get("/duck/add/Dora", "POST")
+    with hashrange.connect(pond.endpoint) as remote:
+        key = {"pk": {"S": "POND#mill"}, "sk": {"S": "DUCK#Dora"}}
+        item = remote.call("GetItem", {"TableName": "ducks", "Key": key})["Item"]
+        elsie = {**item, "sk": {"S": "DUCK#Elsie"}, "name": {"S": "Elsie"}}
+        remote.call("PutItem", {"TableName": "ducks", "Item": elsie})
+    assert pond.get("/duck/")["names"] == ["Dora", "Elsie"]
+
+
+def test_clients_pages_threads_and_workers_do_not_wait_for_each_other(pond):
+
+    def write(number):
+        with hashrange.connect(pond.endpoint) as remote:
+            for count in range(100):
+                key = {"pk": {"S": "POND#wire"}, "sk": {"S": f"DUCK#{number}.{count}"}}
+                remote.call("PutItem", {"TableName": "ducks", "Item": key})
+                remote.call("GetItem", {"TableName": "ducks", "Key": key})
+
+    def look(path):
+        for _ in range(40):
+            pond.get(path)
+
+    work = [*((write, number) for number in range(4)), (look, "/duck/"), (look, "/duck/thread")]
+    threads = [threading.Thread(target=task, args=[argument]) for task, argument in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    before = pond.get("/duck/")["steps"]
+    assert wait_for(lambda: pond.get("/duck/")["steps"] > before)
+    with hashrange.connect(pond.endpoint) as remote:
+        counted = remote.call("Scan", {"TableName": "ducks", "Select": "COUNT", "FilterExpression": "pk = :p",
+                                       "ExpressionAttributeValues": {":p": {"S": "POND#wire"}}})  # fmt: skip
+    assert counted["Count"] == 400
+
+
+def test_another_endpoint_can_be_used(up, tmp_path):
+    served = Served("--memory", errors=tmp_path / "served")
+    try:
+        upped = up("--endpoint", served.url, "--demo")
+        assert upped.endpoint == served.url
+        assert wait_for(lambda: "demo data is there" in upped.logged)
+        assert upped.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+        assert upped.get("/duck/")["own_ports"] == [int(upped.web.rpartition(":")[2])]
+        assert upped.stop() == 0
+        assert {"last", "closed"} <= list_steps(served.url)
+        assert "created" not in up("--endpoint", served.url).shown
+    finally:
+        served.kill()
+
+
+# -- stopping and coming back
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_at_a_signal_and_comes_back_with_its_data(up, sign):
+    upped = up("--demo")
+    assert wait_for(lambda: upped.get("/duck/")["steps"] > 2)
+    assert upped.stop(sign) == 0
+    assert "Traceback" not in upped.logged
+    again = up("--fsync")
+    assert "created" not in again.shown
+    assert again.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    assert {"last", "closed"} <= list_steps(again.endpoint)
+
+
+def test_a_request_under_way_is_answered_before_it_stops(up, tmp_path):
+    upped = up()
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(upped.get("/duck/slow")))
+    thread.start()
+    wait_for((tmp_path / "data" / "duck" / "asked").exists)
+    assert upped.stop() == 0
+    thread.join()
+    assert answers == ["at last"]
+
+
+def test_a_second_signal_cuts_the_waiting_short(up, tmp_path):
+    upped = up(environment={"DUCK_STAYS": "1"})
+    wait_for((tmp_path / "data" / "duck" / "work began").exists)
+    upped.process.send_signal(signal.SIGTERM)
+    wait_for((tmp_path / "data" / "duck" / "stays").exists)
+    began = time.monotonic()
+    assert upped.stop() == 0
+    assert time.monotonic() - began < 5
+
+
+def test_what_was_acknowledged_survives_a_kill(up):
+    upped = up()
+    for number in range(20):
+        upped.get(f"/duck/add/{number:02}", "POST")
+    upped.process.kill()
+    upped.process.wait()
+    assert up().get("/duck/")["names"] == [f"{number:02}" for number in range(20)]
+
+
+def test_work_that_fails_is_logged_and_begun_again(up):
+    upped = up(environment={"DUCK_FAILS": "1"})
+    wait_for(lambda: "the duck flew away" in upped.logged)
+    assert "error work failed system=duck" in upped.logged
+    assert upped.get("/duck/")["names"] == []
+    wait_for(lambda: upped.get("/duck/")["steps"] > 0)
+    health = upped.get("/health")
+    assert health["status"] == "ok"
+    assert health["systems"] == {"duck": {"state": "working", "restarts": 1}}
+    assert health["endpoint"] == upped.endpoint
+
+
+# -- what cannot be
+
+
+@pytest.mark.parametrize("option", ["--port", "--web-port"])
+def test_a_port_that_is_taken_is_explained(option, tmp_path):
+    other = {"--port": "--web-port", "--web-port": "--port"}[option]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        outcome = run_up("--memory", option, str(port), other, "0")
+    assert outcome.returncode == 2
+    assert f"Port {port} on 127.0.0.1 is taken by " in outcome.stderr
+    assert f"{option} {port + 1} (or {option} 0 for any free one)" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_a_directory_in_use_is_explained(up, tmp_path):
+    upped = up()
+    outcome = run_up("--port", "0", "--web-port", "0", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert str(upped.process.pid) in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--memory", "--data", "x"), "choose one"),
+        (("--memory", "--fsync"), "choose one"),
+        (("--port", "9000", "--web-port", "9000"), "both 9000"),
+        (("--endpoint", "http://127.0.0.1:1", "--port", "9000"), "--port is for a DynamoDB of our own"),
+        (("--endpoint", "aws", "--memory"), "--memory is for a DynamoDB of our own"),
+        (("--endpoint", "http://127.0.0.1:1", "--fsync"), "--fsync is for a DynamoDB of our own"),
+        (("--endpoint", "dynamodb"), "neither a URL"),
+        (("--endpoint", "http://"), "is no endpoint"),
+        (("--endpoint", "http://127.0.0.1:1", "--web-port", "0"), "http://127.0.0.1:1"),
+        (("--systems", "nowhere.at.all"), "There is no package nowhere"),
+        (("--web-port", "70000"), "65535"),
+    ],
+)
+def test_what_makes_no_sense_is_explained(options, text, tmp_path):
+    outcome = run_up(*options, cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert text in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_a_library_that_is_missing_is_named_with_the_remedy(tmp_path):
+    (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError(\"No module named 'uvicorn'\", name='uvicorn')")
+    outcome = run_up("--memory", environment={**PONDS, "PYTHONPATH": f"{tmp_path}:{HERE}"})
+    assert outcome.returncode == 2
+    assert outcome.stderr == "error: uvicorn is not installed: pip install 'hashrange[systems]'\n"
+
+
+def test_an_open_door_is_warned_about(up):
+    assert "warning: whoever can reach http://0.0.0.0" in up("--memory", "--host", "0.0.0.0").logged
+
+
+# -- the systems' own commands
+
+
+def test_the_commands_of_a_system_are_listed_without_importing_them():
+    listed = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hashrange.cli", "--help"],
+        capture_output=True, text=True, timeout=60, check=False, env=PONDS,
+    )  # fmt: skip
+    assert listed.returncode == 0
+    assert re.search(r"duck +Ducks: counted, filled in and fed\. ", listed.stdout)
+    assert "reed" not in listed.stdout
+    assert "ponds.duck.cli" not in listed.stderr
+    assert "starlette" not in listed.stderr
+
+
+def test_the_commands_of_a_system_run():
+    assert run_up("count", "Ann", command="duck").stdout == "Ann has three ducks\n"
+    shown = run_up("--help", command="duck").stdout
+    assert "hashrange duck [OPTIONS] COMMAND" in shown
+    assert "Count the ducks of somebody." in shown
+    refused = run_up("cuont", command="duck")
+    assert refused.returncode == 2
+    assert "cuont" in refused.stderr
