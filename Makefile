@@ -5,6 +5,7 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 UV_VERSION := 0.13.7
 JS_CLIENTS := tests/clients/javascript
+TYPING := tests/typing
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -15,7 +16,7 @@ help: ## Show this list
 
 setup: .venv/.installed ## Create .venv and install everything (instant when nothing changed)
 
-clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed ## Install the other AWS clients that the tests start
+clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed $(TYPING)/node_modules/.installed ## Install the other AWS clients and the type checker that the tests start
 
 up: setup ## Serve the DynamoDB protocol on 127.0.0.1:8000, data in ./data
 	$(BIN)/hashrange serve --data data
@@ -52,7 +53,7 @@ lock: .venv-lock/.installed ## Resolve the lock files again (UPGRADE=1 takes the
 	$$compile requirements-clients.in -o requirements-clients.txt
 
 clean: ## Remove everything that setup and the tools made; data/ stays
-	rm -rf .venv .venv-clients .venv-lock $(JS_CLIENTS)/node_modules bench/.peers build dist
+	rm -rf .venv .venv-clients .venv-lock $(JS_CLIENTS)/node_modules $(TYPING)/node_modules bench/.peers build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -68,11 +69,11 @@ clean: ## Remove everything that setup and the tools made; data/ stays
 	.venv-clients/bin/python $(PIP_INSTALL) --require-hashes -r requirements-clients.txt
 	@touch $@
 
-$(JS_CLIENTS)/node_modules/.installed: $(JS_CLIENTS)/package-lock.json
+%/node_modules/.installed: %/package-lock.json
 	@if command -v npm >/dev/null; then \
-	  npm ci --prefix $(JS_CLIENTS) --no-audit --no-fund --loglevel=error && touch $@; \
+	  npm ci --prefix $* --no-audit --no-fund --loglevel=error && touch $@; \
 	else \
-	  echo "npm is not installed: the JavaScript client is not tested here"; \
+	  echo "npm is not installed: what $* needs is not tested here"; \
 	fi
 
 .venv-lock/.installed: Makefile

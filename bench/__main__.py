@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import bulk, embedded, latency, scale, wire
+from bench import bulk, embedded, latency, scale, typed, wire
 from bench.contender import DidNotStart, clear_leftovers
 from bench.peers import PEER_NAMES, Unavailable
 from bench.report import describe_machine, warn
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[Settings], Json]] = {
     "embedded": embedded.run,
     "latency": latency.run,
     "bulk": bulk.run,
+    "typed": typed.run,
     "scale": scale.run,
 }
 
@@ -32,6 +33,7 @@ benchmarks:
   scale     get, put and query with ten million items against ten thousand; memory and start time then
   latency   p50, p99, p99.9 and max on disk under sustained writes with streams on
   bulk      the bulk load against a bare SQLite insert of the same rows
+  typed     typed items: put, get and query against PynamoDB on DynamoDB Local and pydynox; what declaring costs
   all       all of these (what you get when you name none): about 35 minutes
 
 examples:

@@ -38,8 +38,8 @@ class Order(Item, table=table, pk="CUSTOMER#{customer}", sk="ORDER#{number:06d}"
 class Orders(Patterns, Protocol):
     """What is measured."""
 
-    def order(self, customer: str, number: int) -> Get[Order]: ...
-    def orders(self, customer: str) -> Query[Order]: ...
+    def order(self, customer: str, number: int) -> Get[Order]: ...  # noqa: D102 - the signature says it
+    def orders(self, customer: str) -> Query[Order]: ...  # noqa: D102 - same
 
 
 VALUES: dict[str, Any] = {
@@ -104,12 +104,12 @@ def use_pynamodb(url: str) -> Library:
         note = UnicodeAttribute(null=True)
 
     def put(number: int) -> object:
-        return PynamoOrder(f"CUSTOMER#43", f"ORDER#{number:06d}", placed_at=AT, **VALUES).save()
+        return PynamoOrder("CUSTOMER#43", f"ORDER#{number:06d}", placed_at=AT, **VALUES).save()
 
     def get(number: int) -> object:
-        return PynamoOrder.get(f"CUSTOMER#43", f"ORDER#{number:06d}")
+        return PynamoOrder.get("CUSTOMER#43", f"ORDER#{number:06d}")
 
-    return Library("PynamoDB", put, get, lambda: len(list(PynamoOrder.query(f"CUSTOMER#43"))))
+    return Library("PynamoDB", put, get, lambda: len(list(PynamoOrder.query("CUSTOMER#43"))))
 
 
 def use_pydynox(url: str) -> Library:
@@ -132,13 +132,13 @@ def use_pydynox(url: str) -> Library:
         note = text()
 
     def put(number: int) -> object:
-        order = RustOrder(pk=f"CUSTOMER#44", sk=f"ORDER#{number:06d}", placed_at=AT, **VALUES)
+        order = RustOrder(pk="CUSTOMER#44", sk=f"ORDER#{number:06d}", placed_at=AT, **VALUES)
         return order.sync_save()
 
     def get(number: int) -> object:
-        return RustOrder.sync_get(pk=f"CUSTOMER#44", sk=f"ORDER#{number:06d}")
+        return RustOrder.sync_get(pk="CUSTOMER#44", sk=f"ORDER#{number:06d}")
 
-    return Library("pydynox", put, get, lambda: len(list(RustOrder.sync_query(f"CUSTOMER#44"))))
+    return Library("pydynox", put, get, lambda: len(list(RustOrder.sync_query("CUSTOMER#44"))))
 
 
 def find_pydynox() -> tuple[Any, Any]:

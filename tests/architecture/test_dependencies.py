@@ -72,7 +72,8 @@ def test_every_declared_dependency_is_locked():
 def test_every_runtime_dependency_has_a_decision_record():
     records = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "decisions").glob("*.md"))
     users = [PROJECT["dependencies"], *(extra for name, extra in EXTRAS.items() if name != "dev")]
-    needed = {name for requirements in users for name in names_of(requirements)} - {"boto3", "botocore"}  # what we stand in for
+    stood_in_for = {"boto3", "botocore"}
+    needed = {name for requirements in users for name in names_of(requirements)} - stood_in_for
     assert sorted(name for name in needed if f"`{name}`" not in records) == []
 
 

@@ -5,7 +5,7 @@ Of several ways the best is chosen; two that are equally good must be told apart
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import Condition
@@ -21,8 +21,7 @@ from hashrange.schema.slot import FieldSlot, FixedSlot, Given, Slot, Slots
 from hashrange.schema.table import Gsi
 
 
-@dataclass(slots=True)
-class Access:
+class Access(Struct):
     """One way to read one shape."""
 
     path: Gsi
@@ -74,7 +73,7 @@ def choose(signature: Signature, kind: Kind, slots: Slots) -> Access:
             "HR230",
             signature.label,
             f"no index of {table.name} serves {given} -> {kind.__name__}",
-            "give a partition key's fields, or return Scan",
+            f"give the partition key's fields of an index that {kind.__name__} is in, or return Scan",
         )
     found.sort(key=lambda access: access.rank)
     if len(found) > 1 and found[0].rank == found[1].rank:
@@ -161,7 +160,7 @@ def _finish(signature: Signature, access: Access, slots: Slots) -> Access:
     read = [stored for found in access.filters for stored in found.attributes]
     keys = set(access.path.keys)
     if signature.verb not in {"Get", "Scan"}:
-        access.missing += [f"{stored}, a key that cannot be filtered" for stored in read if stored in keys]
+        access.missing += [f"a filter on {stored}, which is its key" for stored in read if stored in keys]
     access.needs = list(dict.fromkeys([*_needed(signature, kind), *read]))
     if not access.path.projects_all:
         access.missing += [stored for stored in access.needs if stored not in _held(access)]

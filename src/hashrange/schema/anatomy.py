@@ -6,9 +6,11 @@ Everything here is a fact about classes, found once and remembered until the nex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import hint as hints
@@ -46,8 +48,7 @@ def forget() -> None:
         known.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """One field of a class, as it is stored."""
 
     name: str

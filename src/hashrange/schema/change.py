@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
@@ -28,8 +29,7 @@ SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
 LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The fixed part of a request, for calls in which the same values are there."""
 
     request: Wire
@@ -38,8 +38,7 @@ class _Text:
     tested: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One attribute that a write changes."""
 
     stored: str
@@ -84,8 +83,7 @@ class Change:
         return self.action if self.action in SECTIONS else "SET"
 
 
-@dataclass(frozen=True, slots=True)
-class WritePlan:
+class WritePlan(Struct, frozen=True):
     """An Update, Upsert, Delete or Ensure."""
 
     label: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -17,6 +16,7 @@ from typing import Any, get_args, get_origin
 from uuid import UUID
 
 import orjson
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
@@ -30,8 +30,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DIGITS = re.compile(r"-?\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """One field's way into an attribute value and back; `tag` is its DynamoDB type, or nothing where it varies."""
 
     tag: str

@@ -32,7 +32,7 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
             continue
         if name in taken:
             raise DeclarationError(
-                "HR200", f"{cls.__name__}.{name}", "is a method that every Patterns class has", "rename it"
+                "HR200", f"{cls.__name__}.{name}", "is a name that every Patterns class has", "rename it"
             )
         signature = read_signature(cls.__name__, function, tenant, scope)
         for table in {anatomy.table_of(kind) for kind in signature.kinds} - checked:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
@@ -49,8 +50,7 @@ FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type", "begi
 FINER = {">=", "<"}  # comparisons that need a time rounded upwards to what is stored
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """A condition, and the stored attributes that it reads."""
 
     condition: Condition

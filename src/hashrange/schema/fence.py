@@ -25,14 +25,33 @@ def leave_states(move: Move) -> None:
         trees = [tree for kind in kinds if (tree := _state_test(move, kind, subject)) is not None]
         if trees and len(trees) == len(kinds):  # a state that nothing tells could be any
             move.conditions.append(Criterion(join_any(without_repeats(trees))))
+    if move.subject is None and move.verb in {"Delete", "Ensure"}:
+        move.conditions += _shape_tests(move)
+
+
+def _shape_tests(move: Move) -> list[Criterion]:
+    """Return the tests that tell the state of an item that is known by its key alone."""
+    tests = _fixed_tests(move, move.target)
+    for attr, template in anatomy.state_keys(move.target).items():
+        prefix = FixedSlot({"S": template.prefix})
+        test = criterion.starts if template.fields else criterion.equal
+        tests.append(test(attr, prefix, move.slots))
+    return tests
+
+
+def _fixed_tests(move: Move, kind: Kind) -> list[Criterion]:
+    """Return the tests of the fields that have one value in a state, and of those that are never there."""
+    fixed = anatomy.fixed_values(kind)
+    tests = [
+        criterion.equal(move.fields[name].stored, FixedSlot(move.fields[name].codec.encode(value)), move.slots)
+        for name, value in fixed.items()
+    ]
+    absent = [found.stored for found in anatomy.attributes(kind).values() if found.fixed is None]
+    return tests + [criterion.never_there(stored) for stored in absent]
 
 
 def _state_test(move: Move, kind: Kind, subject: str) -> Condition | None:
-    tests = [
-        criterion.equal(move.fields[name].stored, FixedSlot(move.fields[name].codec.encode(value)), move.slots)
-        for name, value in anatomy.fixed_values(kind).items()
-    ]
-    tests += [criterion.never_there(found.stored) for found in anatomy.attributes(kind).values() if found.fixed is None]
+    tests = _fixed_tests(move, kind)
     for attr, template in anatomy.state_keys(kind).items():
         maker = makers(kind)[attr]
         sources: dict[str, Source] = {name: FieldOf(subject, name) for name in template.fields}

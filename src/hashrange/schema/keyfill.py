@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hashrange.expr.nodes import Between, Call, Comparison, Condition, path_of
 from hashrange.schema import anatomy, criterion
@@ -17,8 +18,7 @@ from hashrange.schema.template import HIGHEST
 RANGES = {"<", "<=", ">", ">=", "BETWEEN", "begins_with"}
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A template filled from the left, as far as the parameters go."""
 
     maker: KeyMaker
@@ -78,8 +78,7 @@ def find_range(filled: Filled, ranged: Parameter, slots: Slots) -> tuple[Conditi
     return Between(path, low, high), (attr, left_out) if left_out else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
+class _Bounds(Struct, frozen=True):
     """The texts between which the keys of a range lie."""
 
     filled: Filled

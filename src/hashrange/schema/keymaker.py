@@ -7,8 +7,9 @@ inside one, no key longer than DynamoDB takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value, utf8_length
@@ -22,8 +23,7 @@ LONGEST_SORT_KEY = 1024
 Getter = Callable[[str], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One field of a template: the text before it, its codec and format, and the text that may not occur in it."""
 
     literal: str
@@ -33,8 +33,7 @@ class Step:
     delimiter: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyMaker:
+class KeyMaker(Struct, frozen=True):
     """One key attribute of one class, ready to be made and taken apart."""
 
     attr: str

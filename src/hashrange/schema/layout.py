@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from hashrange.core.errors import Unreadable
@@ -28,8 +28,7 @@ from hashrange.schema.shape import SEEN, Item, Shape
 WHOLE, STATE, GUESSED = "whole", "state", "guessed"
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """A stored item that has the keys of a class, and not what else the class needs."""
 
     reason: str
@@ -77,8 +76,7 @@ def store(entity: Item) -> Raw:
 ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an absent one is empty
 
 
-@dataclass(frozen=True, slots=True)
-class _StorePlan:
+class _StorePlan(Struct, frozen=True):
     lifecycles: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     unset: tuple[tuple[str, str], ...]
@@ -144,8 +142,7 @@ def _readers(cls: Kind) -> list[Reader]:
     return [make_reader(variant) for variant in reversed(anatomy.family(cls))]
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """One class, ready to be recognised in stored items."""
 
     cls: Kind

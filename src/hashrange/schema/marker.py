@@ -11,34 +11,35 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 T = TypeVar("T")
 
 
 class Marker:
     """The root of all markers."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Stored(Marker):
+
+class Stored(Marker, Struct, frozen=True):
     """The attribute's name, where the table's naming rule does not give it."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyOnly(Marker):
+class KeyOnly(Marker, Struct, frozen=True):
     """Lives inside a key, and is no attribute of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prefixed(Marker):
+class Prefixed(Marker, Struct, frozen=True):
     """Stored with a constant prefix, given and returned bare; `upper` for codes that are written in capitals."""
 
     prefix: str
     upper: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Formerly(Marker):
     """Read also with one of these prefixes, as an older system stored it; written without.
 
@@ -53,53 +54,45 @@ class Formerly(Marker):
         object.__setattr__(self, "nothing", nothing)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch(Marker):
+class Epoch(Marker, Struct, frozen=True):
     """A time stored as a Number since 1970; the TTL of a table is always in seconds."""
 
     per_second: int
     ttl: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Iso(Marker):
+class Iso(Marker, Struct, frozen=True):
     """A time stored as text with so many digits after the second."""
 
     digits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Joined(Marker):
+class Joined(Marker, Struct, frozen=True):
     """A list stored as one string."""
 
     by: str
     json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Encrypted(Marker):
+class Encrypted(Marker, Struct, frozen=True):
     """Stored encrypted under the session's keys, bound to its item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted(Marker):
+class Counted(Marker, Struct, frozen=True):
     """The version of an item: every write checks it and counts it up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch(Marker):
+class Touch(Marker, Struct, frozen=True):
     """The time of the last write, set by every update from the session's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Marker):
+class Compare(Marker, Struct, frozen=True):
     """A parameter that is compared with its field."""
 
     operator: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Marker):
+class Change(Marker, Struct, frozen=True):
     """A parameter that changes its field otherwise than by setting it."""
 
     action: str

@@ -6,7 +6,8 @@ What cannot be told from the signature is refused here: an item without its key,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import anatomy, criterion
@@ -27,8 +28,7 @@ from hashrange.schema.table import Table
 from hashrange.schema.template import Template
 
 
-@dataclass(slots=True)
-class Move:
+class Move(Struct):
     """A write taken apart: what is left, what is entered, what is tested and what is changed."""
 
     signature: Signature

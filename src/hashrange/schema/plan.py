@@ -6,8 +6,9 @@ A plan holds no connection and sends nothing. `reading` and `writing` make them,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
@@ -24,8 +25,7 @@ from hashrange.schema.table import Gsi, Table
 Names: TypeAlias = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Lint:
+class Lint(Struct, frozen=True):
     """Something that works and should be known: a code, where, and what."""
 
     code: str
@@ -36,8 +36,7 @@ class Lint:
         return f"{self.code} {self.place}: {self.text}"
 
 
-@dataclass(slots=True)
-class Aliases:
+class Aliases(Struct):
     """Gives every attribute name an alias, because 573 names are reserved and more may become so."""
 
     names: Names = field(default_factory=dict)
@@ -103,8 +102,7 @@ def values_of(slots: Mapping[str, Slot], arguments: Arguments) -> dict[str, Valu
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """One Query or Scan: its fixed part, and the slots of its values."""
 
     key: Condition | None
@@ -120,8 +118,7 @@ class Branch:
         return {**self.request, "ExpressionAttributeValues": values} if values else dict(self.request)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPlan:
+class ReadPlan(Struct, frozen=True):
     """A Get, Query, Latest or Scan."""
 
     label: str

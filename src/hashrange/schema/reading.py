@@ -6,8 +6,10 @@ values, its fields say what the index must project.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import Condition
@@ -43,8 +45,7 @@ def plan_read(signature: Signature) -> ReadPlan:
     return reads.get() if signature.verb == "Get" else reads.query()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reads:
+class _Reads(Struct, frozen=True):
     """The ways chosen for a pattern, about to become its plan."""
 
     signature: Signature

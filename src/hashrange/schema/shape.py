@@ -76,14 +76,15 @@ class Shape(BaseModel, metaclass=ShapeType):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    __own_table__: ClassVar[Table | None] = None
-    __own_keys__: ClassVar[Mapping[str, str]] = {}
-    __special__: ClassVar[Mapping[str, Any]] = {}  # fields whose default depends on the others
-    __times__: ClassVar[Mapping[str, timedelta]] = {}  # fields that are times, and the precision they are stored with
+    if TYPE_CHECKING:
+        __own_table__: ClassVar[Table | None]
+        __own_keys__: ClassVar[Mapping[str, str]]
+        __special__: ClassVar[Mapping[str, Any]]  # fields whose default depends on the others
+        __times__: ClassVar[Mapping[str, timedelta]]  # fields that are times, and the precision they are stored with
 
-    if TYPE_CHECKING:  # pydantic adds it to frozen models; pyright believes that BaseModel.__eq__ removed it
-
-        def __hash__(self) -> int: ...
+        def __hash__(self) -> int: ...  # pydantic adds it; pyright believes that BaseModel.__eq__ removed it
+    else:  # without annotations, which pydantic would evaluate again for every class
+        __own_table__, __own_keys__, __special__, __times__ = None, {}, {}, {}
 
     def __init_subclass__(
         cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import anatomy
@@ -24,8 +25,7 @@ READS = ("Get", "Query", "Latest", "Scan")
 WRITES = ("Update", "Upsert", "Delete", "Ensure")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a pattern."""
 
     name: str
@@ -33,13 +33,8 @@ class Parameter:
     compare: str  # the operator of a comparison, or nothing
     change: str  # ADD, DELETE, APPEND, ONCE, or nothing
     may_be_left_out: bool
+    shapes: list[Kind] = []  # the states that an item passed in may be in; none for a plain value
     constraints: tuple[Any, ...] = ()  # what pydantic is to check of a value
-
-    @property
-    def shapes(self) -> list[Kind]:
-        """The states that an item passed in may be in; nothing for a plain value."""
-        found = hints.members(self.hint)
-        return found if all(map(anatomy.is_shape, found)) else []
 
     @property
     def operator(self) -> str:
@@ -52,8 +47,7 @@ class Parameter:
         return hints.members(self.hint) == [type(None)]
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """One pattern, as declared."""
 
     label: str
@@ -188,8 +182,14 @@ def _parameter(label: str, parameter: inspect.Parameter, found: Mapping[str, Any
         compare=compare.operator if compare else "",
         change=change.action if change else "",
         may_be_left_out=parameter.default is not parameter.empty,
+        shapes=_shapes_in(found[parameter.name]),
         constraints=hints.constraints_of(found[parameter.name]),
     )
+
+
+def _shapes_in(hint: Any) -> list[Kind]:
+    kinds = hints.members(hint)
+    return kinds if all(map(anatomy.is_shape, kinds)) else []
 
 
 def _check(signature: Signature) -> None:

@@ -7,8 +7,9 @@ say what they stand for, which is what `explain()` shows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from hashrange.core.values import Value
 from hashrange.schema.codec import Codec, encode, plain
@@ -33,8 +34,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """An argument itself."""
 
     name: str
@@ -49,8 +49,7 @@ class Given:
         return f"{{{self.name}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldOf:
+class FieldOf(Struct, frozen=True):
     """A field of an item that is passed in."""
 
     parameter: str
@@ -66,8 +65,7 @@ class FieldOf:
         return f"{{{self.parameter}.{self.name}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class EndOf:
+class EndOf(Struct, frozen=True):
     """One end of a range that is passed in."""
 
     parameter: str
@@ -83,8 +81,7 @@ class EndOf:
         return f"{{{self.parameter}.{self.index}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A value that the declaration fixes."""
 
     value: Any
@@ -112,8 +109,7 @@ class Slot(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSlot:
+class FieldSlot(Struct, frozen=True):
     """A value in a field's own form; `up` rounds a time that is finer than what is stored upwards."""
 
     source: Source
@@ -133,8 +129,7 @@ class FieldSlot:
         return repr(self.source.text) if isinstance(self.source, Constant) else self.source.text
 
 
-@dataclass(frozen=True, slots=True)
-class FixedSlot:
+class FixedSlot(Struct, frozen=True):
     """A constant attribute value."""
 
     constant: Value
@@ -149,8 +144,7 @@ class FixedSlot:
         return repr(plain(self.constant))
 
 
-@dataclass(frozen=True, slots=True)
-class KeySlot:
+class KeySlot(Struct, frozen=True):
     """A key, or the start of one: the first `count` fields of a template, then fixed text."""
 
     maker: KeyMaker
@@ -196,8 +190,7 @@ def _show(name: str, form: str, sources: Mapping[str, Source]) -> str:
     return f"{text[:-1]}:{form}}}" if form and text.endswith("}") else text
 
 
-@dataclass(frozen=True, slots=True)
-class SeenSlot:
+class SeenSlot(Struct, frozen=True):
     """A key as the item that is passed in was stored under it, or as it would be if it was made here."""
 
     parameter: str
@@ -220,8 +213,7 @@ def constant_slot(value: Any) -> FixedSlot:
     return FixedSlot(encode(value))
 
 
-@dataclass(slots=True)
-class Slots:
+class Slots(Struct):
     """The slots of one request, each under the placeholder it got."""
 
     by_name: dict[str, Slot] = field(default_factory=dict)
@@ -244,8 +236,7 @@ class Slots:
 NOW = "(now)"  # the argument that the session adds: its clock's time
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
+class Now(Struct, frozen=True):
     """The session's time."""
 
     def get(self, arguments: Arguments) -> Any:
@@ -258,8 +249,7 @@ class Now:
         return "{now}"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenOr:
+class GivenOr(Struct, frozen=True):
     """An argument that may be left out, and what stands in for it then."""
 
     name: str
@@ -277,8 +267,7 @@ class GivenOr:
         return f"{{{self.name}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(Struct, frozen=True):
     """A counter's next value."""
 
     source: Source

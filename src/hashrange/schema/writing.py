@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hashrange.core.errors import DeclarationError
 from hashrange.core.values import Value
 from hashrange.expr.render import join_all
 from hashrange.schema import anatomy, criterion
@@ -92,8 +93,19 @@ def _set_parameters(move: Move) -> None:
         if parameter.is_none:
             _remove(move, attribute)
             continue
+        _check_once(move, attribute, parameter)
         depends = frozenset({name}) if parameter.may_be_left_out else frozenset()
         _change(move, attribute, Given(name), action=parameter.change or "SET", depends=depends)
+
+
+def _check_once(move: Move, attribute: Attribute, parameter: Parameter) -> None:
+    if parameter.change == "ONCE" and _unset(move, attribute) is not None:
+        raise DeclarationError(
+            "HR247",
+            move.label,
+            f"{parameter.name} would never be set: {move.table.name} stores a word for no value, so it is always there",
+            "set it when the item is created, or test it with @where",
+        )
 
 
 def _change(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeAlias
 
+from msgspec.structs import replace
 from typing_extensions import TypeVar
 
 from hashrange.client.cursor import open_cursor, scope_of, seal_cursor

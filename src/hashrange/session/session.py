@@ -5,14 +5,14 @@ It drives work. What work there is, the operations in `reads`, `writes` and `tra
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from hashrange.client.keyring import Keyring, context_of, is_sealed
 from hashrange.client.transport import Transport
@@ -32,8 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECRET_VARIABLE = "HASHRANGE_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One operation that was run: for logs, metrics and traces."""
 
     operation: str
@@ -47,8 +46,7 @@ class Event:
 Hook = Callable[[Event], None]
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """What bound patterns run on."""
 
     transport: Transport
@@ -104,7 +102,9 @@ class Session:
 
     async def _do_async(self, step: Step) -> Wire:
         if isinstance(step, Pause):
-            await asyncio.sleep(step.seconds)
+            from asyncio import sleep
+
+            await sleep(step.seconds)
             return {}
         if not self.hooks:
             return await self.transport.call_async(step.operation, step.request)

@@ -6,16 +6,16 @@ A session drives the same work with or without blocking, so that nothing is writ
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from hashrange.core.errors import Wire
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """An operation to be run; the answer is sent back into the work."""
 
     operation: str
@@ -23,8 +23,7 @@ class Call:
     pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Some time to be let pass."""
 
     seconds: float

@@ -37,7 +37,7 @@ class Chance:
             int: lambda: rng.randrange(5),
             bool: lambda: rng.random() < 0.5,
             datetime: lambda: START + timedelta(minutes=rng.randrange(4)),
-            date: lambda: (START + timedelta(days=rng.randrange(3))).date(),
+            date: (START + timedelta(days=rng.randrange(3))).date,
             set: lambda: {self.value(next(iter(get_args(kind)), str)) for _ in range(1 + rng.randrange(2))},
             list: lambda: [self.value(next(iter(get_args(kind)), str)) for _ in range(rng.randrange(3))],
             tuple: lambda: tuple(self.value(of) for of in get_args(kind)),
@@ -61,7 +61,8 @@ class Chance:
         found = {}
         for name, parameter in plan.signature.parameters.items():
             if parameter.shapes:
-                candidates = [shape for shape in map(lambda raw: read(parameter.shapes, raw), stored) if shape is not None]
+                found_in = (read(parameter.shapes, raw) for raw in stored)
+                candidates = [shape for shape in found_in if shape is not None]
                 if not candidates:
                     return None
                 found[name] = self.random.choice(candidates)

@@ -83,7 +83,7 @@ class Order(
     priority: int = 0
     due: datetime | None = None
     status: Literal["open", "held", "closed"] = "open"
-    notes: list[str] = []
+    notes: list[str] = []  # noqa: RUF012 - pydantic copies defaults
     changed_at: Touched[datetime] | None = None
     version: Version = 0
     stage: Waiting | Packing | Sent = initially(Waiting)

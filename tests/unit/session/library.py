@@ -57,8 +57,8 @@ class Book(Item, table=table, pk="BOOK#{isbn}", sk="BOOK"):
     title: str
     pages: int = 0
     shelf: str | None = None
-    tags: set[str] = set()
-    notes: list[str] = []
+    tags: set[str] = set()  # noqa: RUF012 - pydantic copies defaults
+    notes: list[str] = []  # noqa: RUF012 - same
     kind: Literal["novel", "other"] = "other"
 
 
@@ -130,3 +130,5 @@ class Library(Patterns, Protocol):
     def forget(self, isbn: str) -> Delete[Book]: ...
     def forget_by(self, isbn: str, author: Eq[str]) -> Delete[Book]: ...
     def still_by(self, isbn: str, author: Eq[str]) -> Ensure[Book]: ...
+    def still_novel(self, isbn: str) -> Ensure[Novel]: ...
+    def forget_novel(self, isbn: str) -> Delete[Novel]: ...

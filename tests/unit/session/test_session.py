@@ -67,7 +67,11 @@ def test_a_lambda_event_is_read_the_same_and_other_tables_are_passed_over(db, da
     arn, answer = read_stream(database)
     records = [{**record, "eventSourceARN": arn} for record in answer["Records"]]
     other = [{**records[0], "eventSourceARN": arn.replace("library", "elsewhere")}]
-    expired = {**records[0], "eventName": "REMOVE", "userIdentity": {"principalId": "dynamodb.amazonaws.com", "type": "Service"}}
+    expired = {
+        **records[0],
+        "eventName": "REMOVE",
+        "userIdentity": {"principalId": "dynamodb.amazonaws.com", "type": "Service"},
+    }
     changes = list(db.changes({"Records": [*records, *other, expired]}))
     assert [change.after for change in changes] == [SOLARIS, SOLARIS]
     assert [change.expired for change in changes] == [False, True]

@@ -132,6 +132,16 @@ def test_a_transaction_happens_whole_or_not_at_all(db, book):
     assert db.reader("ann").run() is not None
 
 
+def test_a_state_known_by_its_key_alone_is_tested(db, book):
+    with pytest.raises(Conflict):
+        db.transact(db.still_novel("1"), db.create(Reader(name="ann", email="x"))).run()
+    with pytest.raises(Conflict):
+        db.forget_novel("1").run()
+    db.put(Novel(isbn="1", author="Lem", title="Solaris")).run()
+    db.transact(db.still_novel("1"), db.create(Reader(name="ann", email="x"))).run()
+    assert db.forget_novel("1").run() == Novel(isbn="1", author="Lem", title="Solaris")
+
+
 def test_an_ensure_alone_is_refused(db):
     with pytest.raises(ValueInvalid, match="transact"):
         db.still_by("1", author="Lem").run()
