@@ -18,8 +18,8 @@ setup: .venv/.installed ## Create .venv and install everything (instant when not
 
 clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed $(TYPING)/node_modules/.installed ## Install the other AWS clients and the type checker that the tests start
 
-up: setup ## Serve the DynamoDB protocol on 127.0.0.1:8000, data in ./data
-	$(BIN)/hashrange serve --data data
+up: setup ## Run everything with demo data: DynamoDB on 127.0.0.1:8000, the systems' pages on :8002, data in ./data
+	$(BIN)/hashrange up --demo
 
 test: setup clients ## Run the tests
 	$(BIN)/pytest

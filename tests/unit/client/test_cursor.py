@@ -122,10 +122,10 @@ def test_a_text_that_is_too_long_is_not_even_decoded(monkeypatch):
 
 
 def test_no_cursor_is_given_out_that_would_not_be_taken_back():
-    longest = {"pk": {"S": "x" * 6000}}
+    longest = {"pk": {"S": "x" * 24_000}}
     assert open_cursor(SECRET, SCOPE, seal_cursor(SECRET, SCOPE, longest)) == longest
     with pytest.raises(CursorInvalid, match="too long for a cursor"):
-        seal_cursor(SECRET, SCOPE, {"pk": {"S": "x" * 6200}})
+        seal_cursor(SECRET, SCOPE, {"pk": {"S": "x" * 24_600}})
 
 
 @pytest.mark.parametrize("secret", [b"", b"fifteen bytes.."])
