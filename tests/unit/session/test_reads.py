@@ -187,6 +187,15 @@ def test_many_gets_are_one_batch_in_their_order(db, meddle):
     assert [operation for operation, _ in transport.calls] == ["BatchGetItem", "BatchGetItem"]
 
 
+def test_a_union_over_two_partitions_reads_both(db):
+    book = db.create(Book(isbn="1", author="a", title="t")).run()
+    reader = db.create(Reader(name="ann", email="a@b.c")).run()
+    assert db.lent("1", "ann").run() == [book, reader]
+    page = db.lent("1", "ann").page(1).run()
+    assert list(page) == [book]
+    assert list(db.lent("1", "ann").page(1, after=page.cursor).run()) == [reader]
+
+
 def test_readers_are_no_books(db):
     db.create(Reader(name="1", email="a@b.c")).run()
     assert db.all_books().run() == []
