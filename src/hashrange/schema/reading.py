@@ -151,8 +151,9 @@ def _applicable(signature: Signature, kind: Kind) -> Signature:
         *anatomy.attributes(anatomy.item_of(kind)),
         *criterion.placeholders(signature.wheres),
     }
-    raw = {name for name in signature.parameters if name not in anatomy.known(kind)}
-    kept = {name: found for name, found in signature.parameters.items() if name in mine | raw}
+    theirs = {name for other in signature.kinds for name in anatomy.known(other)}
+    unknown = signature.parameters.keys() - theirs  # the value of a key attribute that is no field, or a mistake
+    kept = {name: found for name, found in signature.parameters.items() if name in mine | unknown}
     return replace(signature, parameters=kept)
 
 
