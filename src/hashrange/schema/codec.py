@@ -250,6 +250,9 @@ def _encode_set(value: Iterable[Any]) -> Value:
 
 def plain(value: Value) -> Any:
     """Return an attribute value as plain Python: numbers as int where they are whole, sets as sets."""
+    text = value.get("S")
+    if text is not None:
+        return text
     for tag, content in value.items():
         return DECODERS[tag](content)
     return None

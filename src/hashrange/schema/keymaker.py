@@ -14,8 +14,9 @@ from msgspec import Struct
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value, utf8_length
 from hashrange.schema.anatomy import Attribute
+from hashrange.schema.codec import SIMPLE, Codec
 from hashrange.schema.table import Table
-from hashrange.schema.template import Template, put_in
+from hashrange.schema.template import Piece, Template, is_readable, put_in
 
 LONGEST_PARTITION_KEY = 2048
 LONGEST_SORT_KEY = 1024
@@ -31,6 +32,7 @@ class Step(Struct, frozen=True):
     attribute: Attribute
     format: str
     delimiter: str
+    take: Callable[[str], Any] | None
 
 
 class KeyMaker(Struct, frozen=True):
@@ -97,36 +99,34 @@ class KeyMaker(Struct, frozen=True):
         found = self.template.parse(text)
         if found is None:
             return None
-        return {step.field: _take(step, found[step.field]) for step in self.steps if step.field in found}
+        return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
 
     def _parse_simple(self, text: str) -> dict[str, Any] | None:
         """Take a key with one field apart, or none: most are such, and need no regular expression."""
         if not self.steps:
             return {} if text == self.tail else None
-        step = self.steps[0]
-        if len(text) <= len(step.literal) + len(self.tail):
+        step, tail = self.steps[0], self.tail
+        start, end = len(step.literal), len(text) - len(tail)
+        if end <= start or not text.startswith(step.literal) or not text.endswith(tail):
             return None
-        if not text.startswith(step.literal) or not text.endswith(self.tail):
-            return None
-        if step.field not in self.template.recoverable:
-            return {}
-        return {step.field: _take(step, text[len(step.literal) : len(text) - len(self.tail)])}
+        return {step.field: step.take(text[start:end])} if step.take is not None else {}
 
 
-def _take(step: Step, text: str) -> Any:
-    if step.attribute.codec.tag == "N":
-        return step.attribute.codec.decode({"N": text.lstrip("0") or "0"})
-    return step.attribute.codec.decode({"S": text})
+def _make_take(codec: Codec, form: str) -> Callable[[str], Any] | None:
+    """Return how a field's text becomes its value again; None when it cannot."""
+    if not is_readable(form):
+        return None
+    if codec is SIMPLE[str]:
+        return str
+    if codec.tag == "N":
+        return lambda text: codec.decode({"N": text.lstrip("0") or "0"})
+    return lambda text: codec.decode({"S": text})
 
 
 def make_keymaker(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyMaker:
     """Return the maker of a key attribute of a table."""
     pieces = template.pieces
-    steps = tuple(
-        Step(piece.literal, piece.field, fields[piece.field], piece.format, pieces[at + 1].literal)
-        for at, piece in enumerate(pieces)
-        if piece.field
-    )
+    steps = tuple(_make_step(piece, pieces[at + 1], fields) for at, piece in enumerate(pieces) if piece.field)
     sorts = {path.sk for path in table.paths}
     return KeyMaker(
         attr=attr,
@@ -135,4 +135,16 @@ def make_keymaker(attr: str, template: Template, fields: Mapping[str, Attribute]
         steps=steps,
         tail=pieces[-1].literal,
         longest=LONGEST_SORT_KEY if attr in sorts else LONGEST_PARTITION_KEY,
+    )
+
+
+def _make_step(piece: Piece, following: Piece, fields: Mapping[str, Attribute]) -> Step:
+    attribute = fields[piece.field]
+    return Step(
+        literal=piece.literal,
+        field=piece.field,
+        attribute=attribute,
+        format=piece.format,
+        delimiter=following.literal,
+        take=_make_take(attribute.codec, piece.format),
     )

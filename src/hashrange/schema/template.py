@@ -60,7 +60,7 @@ class Template:
     @cached_property
     def recoverable(self) -> frozenset[str]:
         """The fields that can be read back from a key."""
-        return frozenset(piece.field for piece in self.pieces if piece.field and _is_readable(piece.format))
+        return frozenset(piece.field for piece in self.pieces if piece.field and is_readable(piece.format))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -78,7 +78,8 @@ class Template:
         return found.groupdict() if found else None
 
 
-def _is_readable(form: str) -> bool:
+def is_readable(form: str) -> bool:
+    """Whether a value can be read back from a key in this format."""
     return not form or form.startswith("0")
 
 
@@ -90,7 +91,7 @@ def _as_pattern(piece: Piece) -> str:
         return f"{literal}[0-9a-f]{{{DIGEST}}}"
     if piece.format.startswith("shard"):
         return rf"{literal}\d+"
-    return f"{literal}(?P<{piece.field}>.+?)" if _is_readable(piece.format) else f"{literal}.+"
+    return f"{literal}(?P<{piece.field}>.+?)" if is_readable(piece.format) else f"{literal}.+"
 
 
 def put_in(text: str, form: str, room: int) -> str:
