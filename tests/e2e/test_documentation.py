@@ -4,13 +4,19 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer
 
+import hashrange
 from hashrange.cli import app
-from hashrange.core.errors import StorageError
+from hashrange.client import fault
+from hashrange.core import errors
+from hashrange.core.errors import HashrangeError, ServiceError, StorageError
 from tests.e2e.clients.conftest import require
 from tests.e2e.served import CLEAN, Served
 
@@ -20,16 +26,35 @@ PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "bench" / "READM
 CLIENTS = ROOT / ".venv-clients" / "bin"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-DOCUMENTED_COMMANDS = {"serve": "howto/serve.md", "load": "howto/load-data.md"}
+EXAMPLE = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
+DOCUMENTED_COMMANDS = {"up": "howto/run-everything.md", "serve": "howto/serve.md", "load": "howto/load-data.md"}
+SCHEMA_PAGES = (
+    "tutorial.md",
+    "howto/change-items.md",
+    "howto/create-tables.md",
+    "howto/declare-a-table.md",
+    "howto/model-a-lifecycle.md",
+    "howto/page-through-results.md",
+    "howto/read-changes.md",
+    "howto/read-items.md",
+    "howto/run-a-transaction.md",
+    "howto/separate-tenants.md",
+    "howto/test-a-schema.md",
+    "howto/use-an-existing-table.md",
+    "howto/watch-calls.md",
+    "reference/vocabulary.md",
+)
 RUNNABLE = (
     "howto/add-an-index.md",
     "howto/back-up-and-restore.md",
+    "howto/connect-to-aws.md",
     "howto/control-time.md",
     "howto/embed.md",
     "howto/load-data.md",
     "howto/use-streams.md",
     "reference/errors.md",
     "start.md",
+    *SCHEMA_PAGES,
 )
 ENDPOINT = "http://127.0.0.1:8000"
 
@@ -65,7 +90,11 @@ def test_every_link_inside_the_project_leads_somewhere(page):
 
 def test_the_index_names_every_page():
     listed = {link.partition("#")[0] for link in LINK.findall(read("README.md"))}
-    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if "decisions" not in page.parts}
+    apart = [
+        *(DOCS / "decisions").glob("*.md"),
+        *(DOCS / "reference" / "declarations").glob("HR*.md"),
+    ]  # the latter have an index
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page not in apart}
     assert pages - listed == {"README.md"}
 
 
@@ -95,29 +124,79 @@ def test_decisions_are_numbered_and_have_the_same_parts():
         assert headings[1:] == ["## Context", "## Decision", "## Why", "## Consequences"]
 
 
+def test_the_vocabulary_explains_every_word():
+    headings = re.findall(r"^### (.+)$", read("reference/vocabulary.md"), re.MULTILINE)
+    explained = [word for heading in headings for word in re.findall(r"`(\w+)`", heading)]
+    exported = [name for name in dir(hashrange) if name in hashrange._MODULE_OF]
+    assert sorted(explained) == exported
+
+
+def test_every_transport_error_and_every_error_of_the_schema_layer_is_explained():
+    explained = set(re.findall(r"`(?:hashrange\.)?(\w+)`", read("reference/errors.md")))
+    ours = {error for error in find_subclasses(HashrangeError) if error.__module__ in {errors.__name__, fault.__name__}}
+    named = {error.__name__ for error in ours if not issubclass(error, ServiceError)}
+    assert {"CredentialsMissing", "Tampered", "Taken"} <= named
+    assert named - explained == {"Fault"}
+
+
 @pytest.mark.parametrize("page", RUNNABLE)
 def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
-    """Blocks of `python` and `sh` run in order, in an empty directory; a page that speaks of a server gets one."""
+    """Blocks of `python` and `sh` run in order, in an empty directory; a `text` right below shows what is printed.
+
+    A page that speaks of a server gets one, and so does a page that speaks of AWS: it stands for AWS.
+    """
     monkeypatch.chdir(tmp_path)
     text = read(page)
-    examples = [(kind, code) for kind, code in FENCE.findall(text) if kind in {"python", "sh"}]
+    examples = [(kind, code, shown) for kind, code, shown in EXAMPLE.findall(text) if kind in {"python", "sh"}]
     assert examples
-    served = Served("--data", str(tmp_path / "data"), errors=tmp_path / "errors") if ENDPOINT in text else None
-    try:
-        names = {"__name__": "example"}
-        for kind, code in examples:
-            if served is not None and "hashrange.open" in code:
+    with ExitStack() as stack:
+        served = stack.enter_context(serve(tmp_path, "--data", "data")) if ENDPOINT in text else None
+        if "hashrange.connect()" in text:
+            use_as_aws(stack.enter_context(serve(tmp_path)), monkeypatch)
+        module = ModuleType(f"example_{re.sub(r'[^a-z]', '_', page)}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        for kind, code, shown in examples:
+            if served is not None and 'hashrange.open("' in code:
                 served.stop()
-            run_example(kind, code.replace(ENDPOINT, served.url if served else ENDPOINT), names)
+            printed = run_example(kind, code.replace(ENDPOINT, served.url if served else ENDPOINT), vars(module))
+            assert not shown or printed == shown
+
+
+def test_the_tests_of_a_page_pass(pytester):
+    text = read("howto/test-a-schema.md")
+    pytester.makepyfile("".join(code for kind, code in FENCE.findall(text) if kind == "python"))
+    outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+    outcome.assert_outcomes(passed=text.count("def test_"))
+
+
+@contextmanager
+def serve(folder, *options):
+    served = Served(*options, errors=folder / "errors")
+    try:
+        yield served
     finally:
-        if served is not None:
-            served.kill()
+        served.kill()
+
+
+def use_as_aws(served, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    settings = {
+        "ENDPOINT_URL_DYNAMODB": served.url,
+        "ACCESS_KEY_ID": "x",
+        "SECRET_ACCESS_KEY": "y",
+        "REGION": "eu-west-2",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
 
 
 def run_example(kind, code, names):
+    """Run it; return what it prints."""
     if kind == "python":
-        exec(compile(code, "example", "exec"), names)
-        return
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile(code, "example", "exec"), names)
+        return printed.getvalue()
     require("aws " not in code or (CLIENTS / "aws").exists(), "the AWS CLI")
     path = os.pathsep.join((str(Path(sys.executable).parent), str(CLIENTS), os.environ["PATH"]))
     outcome = subprocess.run(
@@ -129,3 +208,4 @@ def run_example(kind, code, names):
         check=False,
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    return outcome.stdout

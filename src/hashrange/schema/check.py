@@ -169,7 +169,7 @@ def _check_told(item: type[Item], name: str, kinds: list[Kind]) -> None:
                 "HR144",
                 f"{item.__name__}.{name}",
                 f"{kind.__name__} has neither a key template nor a fixed field that tells it from other states",
-                'derive the states from one View; give each a key, such as gsi1_sk="DONE#{done_at}", or a Literal["done"]',
+                'derive the states from one View; give each a key, such as gsi1_sk="DONE#{done_at}", or a Literal',
             )
 
 

@@ -188,7 +188,11 @@ def check_changes(move: Move) -> None:
 def left(move: Move) -> list[Kind]:
     """Return every variant that an item passed in may be of, save those that are of the target already."""
     found = [variant for kind in move.sources for variant in anatomy.family(kind)]
-    return [kind for kind in found if not issubclass(kind, move.target)]
+    return [
+        kind
+        for kind in found
+        if not issubclass(kind, move.target) and not issubclass(anatomy.item_of(kind), move.target)
+    ]
 
 
 def carried(attr: str, kind: Kind) -> Template | None:

@@ -6,18 +6,21 @@ while Python makes the class, or an object of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic._internal._model_construction import ModelMetaclass  # the public name for it does not exist
+from pydantic.fields import FieldInfo
 from typing_extensions import TypeVar, dataclass_transform
 
 from hashrange.core.errors import DeclarationError
 from hashrange.core.values import Value
 from hashrange.schema.codec import precision_of
+from hashrange.schema.hint import markers_of
+from hashrange.schema.marker import Encrypted
 from hashrange.schema.table import Table
 
 T = TypeVar("T")
@@ -121,12 +124,22 @@ class Shape(BaseModel, metaclass=ShapeType):
                 data[name] = truncate(moment, step)
         return data
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield what a text about the shape shows: secrets stay out of errors and logs."""
+        for name, value in super().__repr_args__():
+            yield name, "..." if value is not None and _is_secret(self.__pydantic_fields__.get(name or "")) else value
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy; a changed one is no longer the item that was stored."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
             copy.__dict__.pop(SEEN, None)
         return copy
+
+
+def _is_secret(info: FieldInfo | None) -> bool:
+    markers = (*info.metadata, *markers_of(info.annotation)) if info is not None else ()
+    return any(isinstance(marker, Encrypted) for marker in markers)
 
 
 def seen_keys(shape: Shape) -> dict[str, Value]:

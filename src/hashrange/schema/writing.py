@@ -18,6 +18,7 @@ from hashrange.schema.change import Change, WritePlan
 from hashrange.schema.fence import leave_states, require_existence, test_parameters
 from hashrange.schema.keymaker import KeyMaker
 from hashrange.schema.keymove import move_keys
+from hashrange.schema.kin import check_kin
 from hashrange.schema.layout import makers
 from hashrange.schema.marker import Marker
 from hashrange.schema.move import Move, carried, check_changes, check_complete, left, take_apart
@@ -49,6 +50,7 @@ def plan_write(signature: Signature) -> WritePlan:
         _enter_state(move)
         _keep_count(move)
         move_keys(move)
+        check_kin(move)
         _drop_fields(move)
         check_changes(move)
         _repair_expiry(move)

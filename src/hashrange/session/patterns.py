@@ -241,4 +241,9 @@ class _Checks:
                     arguments[name] = adapter.validate_python(arguments[name])
                 except ValidationError as fault:
                     first = fault.errors()[0]
-                    raise ValueInvalid(f"{self.plan.label}: {name} is {first['input']!r}: {first['msg']}") from fault
+                    shown = "..." if self._is_secret(name) else repr(first["input"])
+                    raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from fault
+
+    def _is_secret(self, name: str) -> bool:
+        fields = anatomy.known(self.plan.kinds[0])
+        return name in fields and fields[name].sealed

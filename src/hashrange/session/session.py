@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
+from hashrange.client.cursor import SHORTEST_SECRET
 from hashrange.client.keyring import Keyring, context_of, is_sealed
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
@@ -40,7 +41,7 @@ class Event(Struct, frozen=True):
     table: str
     seconds: float
     error: HashrangeError | None
-    capacity: Wire | None
+    capacity: Wire | list[Wire] | None  # a list for batches and transactions, one for each table
 
 
 Hook = Callable[[Event], None]
@@ -227,6 +228,8 @@ def make_secret(given: bytes | str | None) -> bytes:
     """Return what cursors are signed with: the one given, the environment's, or a fresh one for this process."""
     found = given or os.environ.get(SECRET_VARIABLE) or ""
     raw = found.encode() if isinstance(found, str) else found
+    if raw and len(raw) < SHORTEST_SECRET:
+        raise ValueInvalid(f"the secret that signs cursors has {len(raw)} bytes: give at least {SHORTEST_SECRET}")
     return raw or secrets.token_bytes(32)
 
 

@@ -88,6 +88,7 @@ class Move(Write[T_co]):
 
     def explain(self) -> str:
         """Return what it does, as text."""
+        self.used = True
         return self.plan.explain()
 
     def request(self) -> Wire:

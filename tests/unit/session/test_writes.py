@@ -156,6 +156,19 @@ def test_writes_are_awaited_too(db):
     assert (created.title, changed.title, last.title) == ("Solaris", "Fiasko", "c")
 
 
+def test_a_write_may_be_explained_only(db):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert "SET title = {title}" in db.retitle("1", "x").explain()
+        gc.collect()
+    assert caught == []
+
+
+def test_a_secret_that_can_be_guessed_is_refused_at_once(database):
+    with pytest.raises(ValueInvalid, match="at least 16"):
+        Library.open(database, secret="short")
+
+
 def test_a_write_that_is_never_run_is_warned_of(db):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
