@@ -50,6 +50,7 @@ RUNNABLE = (
     "howto/connect-to-aws.md",
     "howto/control-time.md",
     "howto/embed.md",
+    "howto/explain-a-schema.md",
     "howto/load-data.md",
     "howto/use-streams.md",
     "reference/errors.md",

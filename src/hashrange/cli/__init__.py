@@ -11,6 +11,7 @@ import typer
 
 from hashrange import __version__
 from hashrange.cli import docs as docs_command
+from hashrange.cli import explain as explain_command
 from hashrange.cli import load as load_command
 from hashrange.cli import up as up_command
 from hashrange.cli.serve import HELP, serve
@@ -18,7 +19,7 @@ from hashrange.cli.system import SystemGroup
 
 app = typer.Typer(
     cls=SystemGroup,
-    help="DynamoDB in Python: an embedded, durable engine on SQLite, and its wire server.",
+    help="DynamoDB systems in Python: designs that run, and the embedded, durable database to run them on.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command(help=up_command.HELP)(up_command.up)
 app.command(help=HELP)(serve)
 app.command(help=load_command.HELP)(load_command.load)
+app.command(help=explain_command.HELP)(explain_command.explain)
 app.command(help=docs_command.HELP)(docs_command.docs)
 
 
@@ -42,7 +44,7 @@ def describe(
         bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """DynamoDB in Python: an embedded, durable engine on SQLite, and its wire server."""
+    """DynamoDB systems in Python: designs that run, and the embedded, durable database to run them on."""
 
 
 def main() -> None:

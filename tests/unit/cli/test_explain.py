@@ -1,0 +1,60 @@
+"""`hashrange explain`: the plans of a schema, its lint, and what is said about a module that has none."""
+
+import pytest
+from typer.testing import CliRunner
+
+from hashrange.cli import app
+
+AURA = "hashrange.systems.aura.schema"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["explain", *arguments])
+
+
+def test_every_pattern_is_shown_with_the_lint():
+    shown = run("hashrange.systems.shuttle.schema")
+    assert shown.exit_code == 0
+    assert "Shuttle  (InavorShuttle-dev-jobs" in shown.output
+    assert "    key     status = 'QUEUED'" in shown.output
+    assert "HR403 Operator.processing" in shown.output
+
+
+def test_one_pattern_is_shown_alone():
+    shown = run(AURA, "Aura.stuck_crawls")
+    assert shown.output.count("Query Crawling") == 1
+    assert "BETWEEN 'PROGRESS#' AND 'PROGRESS#{last_crawled_start}'" in shown.output
+    assert "HR4" not in shown.output
+
+
+def test_the_lint_alone_fails_when_there_is_any():
+    shown = run(AURA, "--lint")
+    assert shown.exit_code == 1
+    assert "Query" not in shown.output
+    assert "HR402 Aura." in shown.output
+    assert run("hashrange.systems.aura.first", "--lint").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no.such.module"], "there is no module 'no'"),
+        (["hashrange.core.clock"], "declares no Patterns class"),
+        ([AURA, "Nobody"], "declares no Patterns class Nobody"),
+        ([AURA, "Aura.nothing"], "Aura has no pattern nothing: it has shop, url"),
+    ],
+)
+def test_what_is_not_there_is_said(arguments, words):
+    shown = run(*arguments)
+    assert shown.exit_code == 2
+    assert words in shown.output
+
+
+def test_a_declaration_that_cannot_work_says_so(tmp_path, monkeypatch):
+    (tmp_path / "broken_schema.py").write_text(
+        "from hashrange import Item, Table\nclass Shop(Item, table='shops'):\n    domain: str\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    shown = run("broken_schema")
+    assert shown.exit_code == 2
+    assert "HR110 Shop" in shown.output
