@@ -90,7 +90,7 @@ def _by_type(kind: Any) -> Codec:
         return _chosen(values or tuple(member.value for member in kind))
     if (get_origin(kind) or kind) in {set, frozenset, AbstractSet}:
         return Codec(_set_tag(kind), encode, _decode_set)
-    return Codec(_container_tag(kind), encode, plain)
+    return Codec(_container_tag(kind), encode, _READ_TEXTS.get(kind, plain))
 
 
 def _container_tag(kind: Any) -> str:
@@ -315,6 +315,23 @@ def _read_number(value: Value) -> Any:
     return plain(value) if text is None else _number(text)
 
 
+def _read_list(value: Value) -> Any:
+    """Read a list of texts, which is what most lists are."""
+    try:
+        return [part["S"] for part in value["L"]]
+    except KeyError:
+        return plain(value)
+
+
+def _read_map(value: Value) -> Any:
+    """Read a map of texts."""
+    try:
+        return {name: part["S"] for name, part in value["M"].items()}
+    except KeyError:
+        return plain(value)
+
+
+_READ_TEXTS: dict[Any, Callable[[Value], Any]] = {list[str]: _read_list, dict[str, str]: _read_map}
 SIMPLE: dict[Any, Codec] = {
     str: Codec("S", ENCODERS[str], _read_text),
     bool: Codec("BOOL", ENCODERS[bool], plain),

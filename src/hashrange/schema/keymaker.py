@@ -94,17 +94,17 @@ class KeyMaker(Struct, frozen=True):
         text = value.get("S")
         if text is None:
             return None
-        if len(self.steps) < 2:
+        if len(self.steps) == 1:
             return self._parse_simple(text)
+        if not self.steps:
+            return {} if text == self.tail else None
         found = self.template.parse(text)
         if found is None:
             return None
         return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
 
     def _parse_simple(self, text: str) -> dict[str, Any] | None:
-        """Take a key with one field apart, or none: most are such, and need no regular expression."""
-        if not self.steps:
-            return {} if text == self.tail else None
+        """Take a key with one field apart: most are such, and need no regular expression."""
         step, tail = self.steps[0], self.tail
         start, end = len(step.literal), len(text) - len(tail)
         if end <= start or not text.startswith(step.literal) or not text.endswith(tail):

@@ -7,7 +7,7 @@ value only, and by having what is required. Whatever else it holds is not looked
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import NOTHING, Attribute, Kind, remembered
-from hashrange.schema.codec import plain
+from hashrange.schema.codec import SIMPLE, plain
 from hashrange.schema.keymaker import KeyMaker, make_keymaker
 from hashrange.schema.shape import SEEN, Item, Shape
 
@@ -119,17 +119,27 @@ def _unset(cls: type[Item], present: set[str]) -> tuple[tuple[str, str], ...]:
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def load(kinds: Sequence[Kind], raw: Raw) -> Any:
     """Return a stored item as one of these classes or of their variants; None when it is of another shape."""
+    return load_all(kinds, (raw,))[0]
+
+
+def load_all(kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
+    """Return stored items as objects of these classes or of their variants; None for each of another shape."""
+    readers = [reader for kind in kinds for reader in _readers(kind)]
+    return [_load_one(readers, raw) for raw in raws]
+
+
+def _load_one(readers: list[Reader], raw: Raw) -> Shape | None:
     misfit = None
-    for kind in kinds:
-        for reader in _readers(kind):
-            found = reader.read(raw, WHOLE)
-            if found is None:
-                continue
-            if not isinstance(found, Misfit):
-                return found
-            misfit = found
+    for reader in readers:
+        found = reader.read(raw, WHOLE)
+        if found is None:
+            continue
+        if type(found) is not Misfit:
+            return found  # type: ignore[return-value]  # what is no Misfit is a Shape
+        misfit = found
     if misfit is not None:
-        raise Unreadable(f"{_show_key(kinds[0], raw)} in {anatomy.table_of(kinds[0]).physical_name}: {misfit.reason}")
+        kind = readers[0].cls
+        raise Unreadable(f"{_show_key(kind, raw)} in {anatomy.table_of(kind).physical_name}: {misfit.reason}")
     return None
 
 
@@ -152,7 +162,8 @@ class Reader(Struct, frozen=True):
     spare: tuple[KeyMaker, ...]  # keys that hold fields which may not be stored otherwise
     guards: tuple[tuple[str, re.Pattern[str]], ...]  # plain fields that are keys, and what they look like
     fixed: tuple[tuple[str, Value | None], ...]
-    fields: tuple[tuple[str, str, Any], ...]
+    texts: tuple[tuple[str, str], ...]  # fields that are stored as the text they are
+    fields: tuple[tuple[str, str, Any], ...]  # the others, with how they are decoded
     required: frozenset[str]
     sets: tuple[str, ...]
     lifecycles: tuple[tuple[str, tuple[Kind, ...]], ...]
@@ -166,15 +177,21 @@ class Reader(Struct, frozen=True):
         if not self._recognise(raw, values, as_what):
             return None
         unset = self.unset
+        for name, stored in self.texts:
+            value = raw.get(stored)
+            if value is not None and value != unset:
+                text = value.get("S")
+                values[name] = text if text is not None else plain(value)
         for name, stored, decode in self.fields:
             value = raw.get(stored)
             if value is not None and value != unset:
                 decoded = decode(value)
                 if decoded is not None:
                     values[name] = decoded
-        self._fill_up(raw, values)
-        missing = self.required - values.keys()
-        if missing:
+        if self.sets or self.strangers or not self.in_keys <= values.keys():
+            self._fill_up(raw, values)
+        if not self.required <= values.keys():
+            missing = self.required - values.keys()
             return Misfit(f"{self.cls.__name__} needs {', '.join(sorted(missing))}")
         for name, kinds in self.lifecycles:
             state = _load_state(kinds, raw)
@@ -196,7 +213,7 @@ class Reader(Struct, frozen=True):
                 return False
         if as_what == WHOLE and not self._parse(self.identity, raw, values, lenient=True):
             return False
-        return self._parse(self.states, raw, values, lenient=as_what == GUESSED)
+        return not self.states or self._parse(self.states, raw, values, lenient=as_what == GUESSED)
 
     @staticmethod
     def _parse(makers: tuple[KeyMaker, ...], raw: Raw, values: dict[str, Any], *, lenient: bool) -> bool:
@@ -254,6 +271,7 @@ def make_reader(cls: Kind) -> Reader:
     """Work out how a class is recognised and read."""
     table, fields, all_makers = anatomy.table_of(cls), anatomy.attributes(cls), makers(cls)
     told = anatomy.variants(cls)
+    stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
     inside = frozenset(name for maker in all_makers.values() for name in maker.template.recoverable)
     identity = tuple(all_makers[attr] for attr in table.keys if attr in all_makers and all_makers[attr].alone is None)
     return Reader(
@@ -264,10 +282,9 @@ def make_reader(cls: Kind) -> Reader:
         spare=tuple(maker for attr, maker in all_makers.items() if attr not in told and maker.template.recoverable),
         guards=_guards(cls),
         fixed=tuple((found.stored, _fixed_value(found)) for found in fields.values() if found.fixed is not NOTHING),
+        texts=tuple((name, found.stored) for name, found in stored.items() if found.codec is SIMPLE[str]),
         fields=tuple(
-            (name, found.stored, found.codec.decode)
-            for name, found in fields.items()
-            if not found.key_only and found.fixed is NOTHING
+            (name, found.stored, found.codec.decode) for name, found in stored.items() if found.codec is not SIMPLE[str]
         ),
         required=frozenset(
             n for n, found in fields.items() if found.required and found.fixed is NOTHING and not _is_set(found)

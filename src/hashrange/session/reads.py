@@ -249,9 +249,10 @@ class Query(Generic[T_co]):
         if self._whole:
             behind = yield from self._read_whole(raws)
             return behind
-        found = ((raw, self.session.read(table, kinds, raw)) for raw in raws)
-        wanted = self._only or (Shape,)
-        return [(raw, item) for raw, item in found if isinstance(item, wanted)]
+        found = zip(raws, self.session.read_all(table, kinds, raws), strict=True)
+        if self._only:
+            return [row for row in found if isinstance(row[1], self._only)]
+        return [row for row in found if row[1] is not None]
 
     def _read_whole(self, raws: list[Raw]) -> Work[Rows]:
         table = self.plan.table

@@ -23,7 +23,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
-from hashrange.schema.layout import load
+from hashrange.schema.layout import load, load_all
 from hashrange.schema.table import Table
 from hashrange.session.work import Call, Pause, Step, Work
 
@@ -164,6 +164,12 @@ class Session(Struct):
         if raw is None or self.is_expired(table, raw):
             return None
         return self.interpret(table, kinds, raw)
+
+    def read_all(self, table: Table, kinds: Sequence[Kind], raws: list[Raw]) -> list[Any]:
+        """Return stored items as these classes, each as `read` does."""
+        if table.ttl is None and not self._sealed(table):
+            return load_all(kinds, raws)
+        return [self.read(table, kinds, raw) for raw in raws]
 
     def interpret(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
         """Return a stored item as one of these classes, expired or not; None when it is of another shape."""
