@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import bulk, embedded, latency, scale, typed, wire
+from bench import bulk, checks, embedded, latency, scale, typed, wire
 from bench.contender import DidNotStart, clear_leftovers
 from bench.peers import PEER_NAMES, Unavailable
 from bench.report import describe_machine, warn
@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, Callable[[Settings], Json]] = {
     "bulk": bulk.run,
     "typed": typed.run,
     "scale": scale.run,
+    "checks": checks.run,
 }
 
 TEACH = """\
@@ -33,6 +34,7 @@ benchmarks:
   scale     get, put and query with ten million items against ten thousand; memory and start time then
   latency   p50, p99, p99.9 and max on disk under sustained writes with streams on
   bulk      the bulk load against a bare SQLite insert of the same rows
+  checks    ten thousand website checks, each once a minute: how late they begin
   typed     typed items: put, get and query against PynamoDB on DynamoDB Local and pydynox; what declaring costs
   all       all of these (what you get when you name none): about 35 minutes
 
@@ -40,6 +42,7 @@ examples:
   python -m bench wire --quick                       a first look: one short round
   python -m bench wire --rows get,put --peers dynoxide --connections 16
   python -m bench scale --items 1000000
+  python -m bench checks --soak 600                  the whole soak; half a minute otherwise
   python -m bench all --json results.json
 
 The peers are installed by name into bench/.peers on first use; one that cannot be had is named and left out.
@@ -87,6 +90,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, help=f"how often each is repeated; the median counts (default {usual.rounds})")
     add("--items", type=int, help=f"size of the large table of scale (default {usual.items:,})")
     add("--rate", type=int, default=usual.rate, help=f"writes/s of the paced part of latency (default {usual.rate:,})")
+    add("--checks", type=int, help=f"how many checks (default {usual.checks:,})")
+    add("--soak", type=int, metavar="SECONDS", help=f"how long checks go on (default {usual.soak})")
     add("--quick", action="store_true", help="one round of a second, small tables: a first look, nothing to quote")
     add("--json", type=Path, metavar="FILE", help="also write everything measured to this file")
     return parser
@@ -94,7 +99,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def read_settings(chosen: argparse.Namespace) -> Settings:
     """The settings: what was given, else the usual or the quick values."""
-    usual = Settings(seconds=1, rounds=1, items=100_000, bulk_items=50_000, starts=1) if chosen.quick else Settings()
+    usual = (
+        Settings(seconds=1, rounds=1, items=100_000, bulk_items=50_000, starts=1, checks=1_000, soak=10)
+        if chosen.quick
+        else Settings()
+    )
     return Settings(
         seconds=chosen.seconds or usual.seconds,
         rounds=chosen.rounds or usual.rounds,
@@ -106,6 +115,8 @@ def read_settings(chosen: argparse.Namespace) -> Settings:
         bulk_items=usual.bulk_items,
         rate=chosen.rate,
         starts=usual.starts,
+        checks=chosen.checks or usual.checks,
+        soak=chosen.soak or usual.soak,
     )
 
 

@@ -24,3 +24,5 @@ class Settings:
     bulk_items: int = 500_000
     rate: int = 1_000
     starts: int = 3
+    checks: int = 10_000
+    soak: int = 30

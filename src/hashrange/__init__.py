@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from hashrange.schema.table import Table as Table
     from hashrange.schema.table import camel as camel
     from hashrange.session.changes import Change as Change
+    from hashrange.session.operation import NeverRun as NeverRun
     from hashrange.session.patterns import Patterns as Patterns
     from hashrange.session.reads import Get as Get
     from hashrange.session.reads import Latest as Latest
@@ -158,6 +159,7 @@ _HOMES = {
     "schema.signature": ("via", "where"),
     "schema.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
     "session.changes": ("Change",),
+    "session.operation": ("NeverRun",),
     "session.patterns": ("Patterns",),
     "session.reads": ("Get", "Latest", "Page", "Query", "Scan"),
     "session.session": ("Event",),

@@ -45,6 +45,7 @@ SCHEMA_PAGES = (
     "reference/vocabulary.md",
 )
 RUNNABLE = (
+    "howto/add-a-system.md",
     "howto/add-an-index.md",
     "howto/back-up-and-restore.md",
     "howto/connect-to-aws.md",

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 import hashrange
-from hashrange import Conflict, DeclarationError, NotFound, ValueInvalid
-from hashrange.session.writes import NeverRun
+from hashrange import Conflict, DeclarationError, NeverRun, NotFound, ValueInvalid
 from hashrange.systems.aura.schema import Aura, Crawling, Shop
 from hashrange.systems.shuttle.schema import Operator
 from tests.typing import unseen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from typing import Any, Generic
 
@@ -13,7 +15,7 @@ from hashrange.session.work import Work
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Runnable(Generic[T_co]):
+class Runnable(ABC, Generic[T_co]):
     """Something that can be run: `.run()` waits for it, `await` does the same without blocking."""
 
     session: Session
@@ -25,9 +27,24 @@ class Runnable(Generic[T_co]):
     def __await__(self) -> Generator[Any, None, T_co]:
         return self.session.wait(self.work()).__await__()
 
+    @abstractmethod
     def work(self) -> Work[T_co]:
         """Return what is to be done, step by step."""
-        raise NotImplementedError
+
+
+class NeverRun(UserWarning):
+    """A write was built and thrown away: nothing was written."""
+
+
+class Unsent(Runnable[T_co]):
+    """Something that writes when it is run; thrown away before, it warns."""
+
+    label: str
+    used = False
+
+    def __del__(self) -> None:
+        if not self.used and hasattr(self, "label"):
+            warnings.warn(f"{self.label} was built and never run: nothing was written", NeverRun, stacklevel=2)
 
 
 class Task(Runnable[T_co]):

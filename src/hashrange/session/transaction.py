@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hashrange.core.errors import Conflict, TransactionCanceledException, ValueInvalid, Wire
 from hashrange.core.values import Item as Raw
 from hashrange.session.batch import pauses
+from hashrange.session.operation import Runnable, Task, Unsent
 from hashrange.session.session import Session
 from hashrange.session.work import Call, Work
 from hashrange.session.writes import Write
+
+T_co = TypeVar("T_co", covariant=True)
 
 MOST_WRITES = 100
 BUSY = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
-class Transaction(Write[Any]):
+class Transaction(Unsent[T_co]):
     """All of several writes or none: what `db.transact(...)` gives."""
 
     def __init__(self, session: Session, writes: Sequence[Write[Any]]) -> None:
@@ -28,8 +31,20 @@ class Transaction(Write[Any]):
             write.used = True
         self.label = " + ".join(write.label for write in writes)
 
-    def work(self) -> Work[tuple[Any, ...]]:
-        """Return the steps: one TransactWriteItems, tried again while others are busy with the same items."""
+    def unread(self) -> Runnable[None]:
+        """Do the writes without reading what they left, which costs and which somebody may have changed since."""
+        self.used = True
+        return Task(self.session, self._write())
+
+    def work(self) -> Work[T_co]:
+        """Return the steps: the writes, and a read of what they left where it does not follow from them."""
+        yield from self._write()
+        outcomes: Any = yield from self._outcomes()
+        found: T_co = outcomes
+        return found
+
+    def _write(self) -> Work[None]:
+        """Send one TransactWriteItems, again while others are busy with the same items."""
         self.used = True
         request = {
             "TransactItems": [self._part(write) for write in self.writes],
@@ -39,7 +54,6 @@ class Transaction(Write[Any]):
         while True:
             try:
                 yield Call("TransactWriteItems", request, self.label)
-                break
             except TransactionCanceledException as refusal:
                 conflict = self._find_conflict(refusal)
                 pause = next(waits, None)
@@ -47,8 +61,8 @@ class Transaction(Write[Any]):
                     raise (conflict or refusal) from refusal
                 yield pause
                 request["ClientRequestToken"] = secrets.token_hex(16)
-        outcomes = yield from self._outcomes()
-        return outcomes
+            else:
+                return
 
     @staticmethod
     def _part(write: Write[Any]) -> Wire:

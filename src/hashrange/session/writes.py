@@ -5,7 +5,7 @@ Each can be run alone or inside `transact()`. A condition that does not hold rai
 
 from __future__ import annotations
 
-import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -29,7 +29,7 @@ from hashrange.schema.layout import key_of, store
 from hashrange.schema.shape import Initial, Item, Shape
 from hashrange.schema.slot import NOW, Arguments
 from hashrange.schema.table import Table
-from hashrange.session.operation import Runnable
+from hashrange.session.operation import Unsent
 from hashrange.session.session import Session
 from hashrange.session.work import Call, Work
 
@@ -38,28 +38,18 @@ S_co = TypeVar("S_co", bound=Shape, covariant=True)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
 
-class NeverRun(UserWarning):
-    """A write was built and thrown away: nothing was written."""
-
-
-class Write(Runnable[T_co]):
+class Write(Unsent[T_co]):
     """One write, not yet sent: `.run()`, `await`, or `db.transact(...)`."""
 
-    label: str
     table: Table
-    used = False
 
-    def __del__(self) -> None:
-        if not self.used and hasattr(self, "label"):
-            warnings.warn(f"{self.label} was built and never run: nothing was written", NeverRun, stacklevel=2)
-
+    @abstractmethod
     def part(self) -> tuple[str, Wire]:
         """Return its kind and members in a TransactWriteItems."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settle(self, raw: Raw | None) -> T_co:
         """Return its outcome inside a transaction, from the item as it is afterwards."""
-        raise NotImplementedError
 
     def key(self) -> Raw | None:
         """Return the key to be read after a transaction; None when the outcome is known without."""

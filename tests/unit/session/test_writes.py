@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hashrange import Conflict, NotFound, Taken, ValueInvalid
-from hashrange.session.writes import NeverRun
+from hashrange.session.operation import NeverRun
 from tests.unit.session.library import Book, Copy, Library, Novel, Reader
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -130,6 +130,15 @@ def test_a_transaction_happens_whole_or_not_at_all(db, book):
     db.transact(db.still_by("1", author="Lem"), db.create(Reader(name="ann", email="x"))).run()
     assert db.book("1").run() == book
     assert db.reader("ann").run() is not None
+
+
+def test_a_transaction_need_not_read_what_it_left(meddle, book):
+    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+    assert (
+        bound.transact(bound.retitle("1", "Fiasko"), bound.create(Reader(name="ann", email="x"))).unread().run() is None
+    )
+    assert [operation for operation, _ in transport.calls] == ["TransactWriteItems"]
+    assert bound.book("1").run().title == "Fiasko"
 
 
 def test_a_state_known_by_its_key_alone_is_tested(db, book):

@@ -1,0 +1,1 @@
+"""Website checks: users, checks, their history, and a worker."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hashrange.core.errors import HashrangeError
+from hashrange.systems.checks.errors import ChecksError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,10 @@ class Fault:
         return f"{self.field} {self.message}"
 
 
-class InputRefused(HashrangeError):
+class InputRefused(ChecksError):
     """What was asked for breaks a rule; `faults` names every field and rule."""
+
+    status = 422
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__("; ".join(str(fault) for fault in faults))

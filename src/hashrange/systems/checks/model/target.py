@@ -12,6 +12,7 @@ LONGEST_URL = 2000
 MAIL_AND_SHELL_PORTS = frozenset({21, 22, 23, 25, 110, 143, 465, 587, 993, 995})
 NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*\.?", re.IGNORECASE)
 DOTTED_QUAD = re.compile(r"(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}", re.ASCII)
+DEFAULT_PORTS = {"http": 80, "https": 443}
 UNSEEN = re.compile(r"[\x00-\x20\x7f\\]")
 
 
@@ -28,7 +29,7 @@ def explain_url(text: str, own_origins: Collection[str] = ()) -> str | None:
     """Return why the URL may not be checked, or None when it may."""
     if len(text) > LONGEST_URL:
         return f"must be at most {LONGEST_URL} characters"
-    if UNSEEN.search(text):
+    if UNSEEN.search(text) or not text.isprintable():
         return "must not contain spaces, control characters or backslashes"
     try:
         parts, port = urlsplit(text), urlsplit(text).port
@@ -61,5 +62,10 @@ def explain_host(host: str) -> str | None:
 
 def explain_loop(parts: SplitResult, own_origins: Collection[str]) -> str | None:
     """Return the refusal of a page of this very service: checking it would check itself, over and over."""
-    origin = f"{parts.scheme}://{parts.netloc.lower()}"
-    return "must not be a page of this service" if origin in own_origins else None
+    own = {name_origin(urlsplit(origin)) for origin in own_origins}
+    return "must not be a page of this service" if name_origin(parts) in own else None
+
+
+def name_origin(parts: SplitResult) -> tuple[str, int | None]:
+    """Return the host and port, the same for every spelling of them."""
+    return (parts.hostname or "").rstrip("."), parts.port or DEFAULT_PORTS.get(parts.scheme)

@@ -1,0 +1,429 @@
+"""Website checks (seed 004): users with tiers and limits, their checks, schedules, results, incidents and alerts."""
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import AfterValidator, ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from hashrange import (
+    KEYS_ONLY,
+    Add,
+    Between,
+    Delete,
+    Ensure,
+    Eq,
+    Ge,
+    Get,
+    Gsi,
+    IsoMillis,
+    Item,
+    Key,
+    Latest,
+    Le,
+    Lt,
+    Once,
+    Patterns,
+    Query,
+    Scan,
+    Secret,
+    Table,
+    Ttl,
+    Update,
+    View,
+    after,
+    camel,
+    where,
+)
+
+users = Table("${USER_TABLE:-USER}", "PK", "SK", naming=camel, indexes=[
+    Gsi("Email-Index", "email", "PK", ["tier", "status"]),  # the seed writes "Email Index": no legal name
+])
+checks = Table("${CHECK_TABLE:-CHECK}", "PK", "SK", naming=camel, ttl="expiresAt", indexes=[
+    Gsi("User-Check-Index", "userid", "PK"),
+    Gsi("Type-Status-Index", "checkType", "status", ["PK", "userid", "createdAt"]),
+    Gsi("Due-Index", "dueShard", "nextRunAt", KEYS_ONLY),  # added: only active checks of active users are in it
+    Gsi("Outbox-Index", "outboxShard", "sendAt", KEYS_ONLY),  # added: only alerts that are still to be sent
+])
+
+Tier = Literal["FREE", "PRO", "BUSINESS"]
+Status = Literal["ACTIVE", "PAUSED", "FAILED"]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # SHA-256: what a key hashes to, never the key itself
+Address = Annotated[str, AfterValidator(str.casefold)]
+Short = Annotated[str, Field(max_length=1000)]
+Record = dict[str, Any]  # a small map that the model writes and reads
+
+
+@with_config(ConfigDict(extra="forbid"))
+class Result(TypedDict, total=False):
+    """What a run found, as it is written: nothing in it can grow, so that a check never nears 400 KB."""
+
+    status: Literal["UP", "DOWN", "DEGRADED", "UNKNOWN"]
+    responseTime: int
+    keywordFound: bool
+    httpStatus: int
+    certificateDays: int
+    available: bool
+    price: int
+    shipping: int
+    shippingKnown: bool
+    currency: Annotated[str, Field(max_length=3)]
+    cause: Annotated[str, Field(max_length=20)]
+    message: Short
+    link: Short
+    phases: dict[Literal["dns", "connect", "tls", "firstByte"], int]
+
+
+# ── USER ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class User(Item, table=users, PK="{userid}", SK="USER"):
+    userid: Key[str]
+    email: str
+    tier: str  # one of Tier, or what another system wrote
+    check_limit: int
+    check_count: int | None = None  # None: never counted, as the original system left it
+    status: str
+    created_at: datetime
+    updated_at: datetime
+    page_slug: str | None = None
+
+
+class ActiveUser(User):
+    status: Literal["ACTIVE"] = "ACTIVE"
+
+
+class SuspendedUser(User):
+    status: Literal["SUSPENDED"] = "SUSPENDED"
+
+
+class ClosingUser(User):
+    """A user who is being deleted: what they own goes first, so that a deletion cut short can be taken up again."""
+
+    status: Literal["CLOSING"] = "CLOSING"
+
+
+class Login(View[User]):
+    """What the e-mail index knows of a user."""
+
+    userid: Key[str]
+    email: str
+    tier: str
+    status: str
+
+
+class EmailClaim(Item, table=users, PK="EMAIL#{address}", SK="EMAIL"):
+    """Guard: one user per e-mail address, however it is capitalised; written in the same transaction."""
+
+    address: Key[Address]
+    owner: str
+
+
+class ApiKey(Item, table=users, PK="{userid}", SK="APIKEY#{key_id}"):
+    """An API key as its user sees it."""
+
+    userid: Key[str]
+    key_id: Key[str]
+    name: str
+    digest: Digest
+    created_at: datetime
+    last_used_at: datetime | None = None
+
+
+class KeyClaim(Item, table=users, PK="APIKEY#{digest}", SK="APIKEY"):
+    """Guard: whose key it is that hashes to this; written and deleted with the key."""
+
+    digest: Key[Digest]
+    owner: str
+    key_id: str
+
+
+class Channel(Item, table=users, PK="{userid}", SK="CHANNEL#{channel_id}"):
+    """Where a user wants to be told; nothing is sent to an address that is not verified."""
+
+    userid: Key[str]
+    channel_id: Key[str]
+    kind: Literal["EMAIL", "WEBHOOK", "APPRISE"]
+    target: str
+    secret: Secret[str] | None = None  # what signs a webhook, or the part of an address that is a password
+    created_at: datetime
+    asked_at: datetime | None = None  # when the address was last asked whether it wants this
+    verified_at: datetime | None = None
+
+
+class StatusPage(Item, table=users, PK="PAGE#{slug}", SK="PAGE"):
+    """A public page, found by its slug, which only one user can have."""
+
+    slug: Key[Slug]
+    owner: str
+    title: Short
+    checks: list[str] = []
+
+
+class DemoMark(Item, table=users, PK="DEMO", SK="DEMO"):
+    """When the demo data began, and whether all of it is there."""
+
+    anchor: datetime
+    complete: bool = False
+
+
+# ── CHECK ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class Check(Item, table=checks, PK="{checkid}", SK="CHECK"):
+    checkid: Key[str]
+    userid: str
+    url: str
+    check_type: str  # one that the model has, or what another system wrote: readable, not runnable
+    delay_ms: int
+    attributes: Record = {}
+    created_at: datetime
+    updated_at: datetime  # of its configuration: a run does not touch it
+    last_executed_at: datetime | None = None
+    last_result: Record | None = None  # written as a Result
+    name: str | None = None
+    state: Record | None = None  # retries, the open incident, flapping
+    told: Record | None = None  # what alerts were sent
+    rules: Record | None = None  # what alerts are wanted
+    channels: list[str] | None = None  # who gets them; None for all of the user's
+    maintenance: list[Record] | None = None
+    revision: int | None = None  # counts the edits
+
+
+class Foreign(Check):
+    """A check in a status of another system: it can be seen and deleted."""
+
+    status: str
+
+
+class Active(Check):
+    status: Literal["ACTIVE"] = "ACTIVE"
+
+
+class Scheduled(Active, dueShard="{checkid:shard8}"):
+    """An active check as we keep it; those of the original system are only Active until given a slot."""
+
+    next_run_at: IsoMillis  # the next slot, or while it runs the end of the worker's lease
+    slot: IsoMillis | None = None  # while it runs: the slot that it is run for
+
+
+class Shelved(Active):
+    """An active check of a suspended user: out of the schedule until the user is back."""
+
+    shelved_at: datetime
+
+
+class Paused(Check):
+    status: Literal["PAUSED"] = "PAUSED"
+
+
+class Failed(Check):
+    """Disabled by itself, because what it asks for cannot be done; a target that is down is in `last_result`."""
+
+    status: Literal["FAILED"] = "FAILED"
+    failed_reason: str | None = None
+
+
+OurCheck = Active | Paused | Failed
+AnyCheck = OurCheck | Foreign
+
+
+class Due(View[Scheduled]):
+    """A slot to run, as the due index holds it."""
+
+    checkid: Key[str]
+    next_run_at: IsoMillis
+
+
+class Typed(View[Check]):
+    """A check as the type and status index holds it."""
+
+    checkid: Key[str]
+    userid: str
+    check_type: str
+    status: str
+    created_at: datetime
+
+
+class Run(Item, table=checks, PK="{checkid}", SK="RESULT#{at}"):
+    checkid: Key[str]
+    at: Key[IsoMillis]
+    result: Result
+    verdict: str | None = None
+    delay_ms: int | None = None
+    slot: IsoMillis | None = None  # None for what is not a run of the schedule
+    expires_at: Ttl = after("at", days=30)
+
+
+class Rollup(Item, table=checks, PK="{checkid}", SK="ROLLUP#{day}"):
+    """How a check spent a day."""
+
+    checkid: Key[str]
+    day: Key[date]
+    rollup: Record
+    expires_at: Ttl
+
+
+class Incident(Item, table=checks, PK="{checkid}", SK="INCIDENT#{started_at}"):
+    checkid: Key[str]
+    started_at: Key[IsoMillis]
+    cause: str | None = None
+    evidence: Short = ""
+    interrupted: bool = False
+    expires_at: Ttl = after("started_at", days=400)
+
+
+class Ongoing(Incident):
+    ended_at: None = None
+
+
+class Ended(Incident):
+    ended_at: IsoMillis
+
+
+class Alert(Item, table=checks, PK="{checkid}", SK="ALERT#{message_id}"):
+    """A message for one channel; its id names what happened, so that the same is never queued twice."""
+
+    checkid: Key[str]
+    message_id: Key[str]
+    owner: str
+    channel_id: str
+    topic: str
+    content: Record
+    created_at: datetime
+    attempts: int = 0
+    last_error: Short | None = None
+    expires_at: Ttl = after("created_at", days=90)
+
+
+class Waiting(Alert, outboxShard="{checkid:shard8}"):
+    delivery: Literal["WAITING"] = "WAITING"
+    send_at: IsoMillis  # when to try next, or while it is tried the end of the sender's lease
+
+
+class Sent(Alert):
+    delivery: Literal["SENT"] = "SENT"
+    sent_at: datetime
+
+
+class Undeliverable(Alert):
+    delivery: Literal["UNDELIVERABLE"] = "UNDELIVERABLE"
+
+
+class Outgoing(View[Waiting]):
+    """An alert to send, as the outbox index holds it."""
+
+    checkid: Key[str]
+    message_id: Key[str]
+    send_at: IsoMillis
+
+
+below_limit = where("check_count < check_limit")
+above_zero = where("check_count > 0")
+uncounted = where("attribute_not_exists(check_count)")
+unchanged = where("state = {seen}")  # no run has been recorded since it was read
+
+
+class Checks(Patterns, Protocol):
+    # users
+    def user(self, userid: str) -> Get[User]: ...
+    def all_users(self) -> Scan[User]: ...  # for operators
+    def login(self, email: str) -> Query[Login]: ...
+    def claim(self, address: str) -> Get[EmailClaim]: ...  # casefolded
+    def belongings(self, userid: str) -> Query[User | ApiKey | Channel]: ...
+    def api_key(self, userid: str, key_id: str) -> Get[ApiKey]: ...
+    def api_keys(self, userid: str) -> Query[ApiKey]: ...
+    def key_owner(self, digest: str) -> Get[KeyClaim]: ...
+    def channel(self, userid: str, channel_id: str) -> Get[Channel]: ...
+    def channels(self, userid: str) -> Query[Channel]: ...
+    def page(self, slug: str) -> Get[StatusPage]: ...
+
+    @below_limit
+    def take_slot(self, user: ActiveUser, check_count: Add[int]) -> Update[ActiveUser]: ...
+    @above_zero
+    def free_slot(self, userid: str, check_count: Add[int]) -> Update[User]: ...
+    @uncounted
+    def count(self, userid: str, check_count: int) -> Update[User]: ...
+    @where("check_count = {seen}")
+    def recount(self, userid: str, check_count: int, seen: int) -> Update[User]: ...
+    def is_active(self, user: ActiveUser) -> Ensure[ActiveUser]: ...
+    def is_suspended(self, user: SuspendedUser) -> Ensure[SuspendedUser]: ...
+    @where("check_count <= check_limit")
+    def is_within_limit(self, user: ActiveUser) -> Ensure[ActiveUser]: ...
+    def change_tier(self, userid: str, tier: Tier, check_limit: int, updated_at: datetime) -> Update[User]: ...
+    def change_email(self, user: User, email: str, updated_at: datetime) -> Update[User]: ...
+    def suspend(self, user: ActiveUser, updated_at: datetime) -> Update[SuspendedUser]: ...
+    def reinstate(self, user: SuspendedUser, updated_at: datetime) -> Update[ActiveUser]: ...
+    def close(self, user: User, updated_at: datetime) -> Update[ClosingUser]: ...
+    @where("page_slug = {seen}")
+    def show_page(
+        self, userid: str, page_slug: str | None, updated_at: datetime, seen: str | None
+    ) -> Update[User]: ...
+    def delete_user(self, userid: str, email: Eq[str]) -> Delete[User]: ...
+    def release_email(self, address: str, owner: Eq[str]) -> Delete[EmailClaim]: ...
+    @where("attribute_not_exists(last_used_at) OR last_used_at <= {before}")
+    def used_key(self, userid: str, key_id: str, last_used_at: datetime, before: datetime) -> Update[ApiKey]: ...
+    def delete_key(self, userid: str, key_id: str, digest: Eq[str]) -> Delete[ApiKey]: ...
+    def release_key(self, digest: str, owner: Eq[str]) -> Delete[KeyClaim]: ...
+    @where("attribute_not_exists(asked_at) OR asked_at <= {before}")
+    def ask(self, userid: str, channel_id: str, asked_at: datetime, before: datetime) -> Update[Channel]: ...
+    def verify(self, userid: str, channel_id: str, verified_at: datetime) -> Update[Channel]: ...
+    def delete_channel(self, userid: str, channel_id: str) -> Delete[Channel]: ...
+    def edit_page(self, slug: str, owner: Eq[str], title: str, checks: list[str]) -> Update[StatusPage]: ...
+    def release_page(self, slug: str, owner: Eq[str]) -> Delete[StatusPage]: ...
+
+    # checks
+    def check(self, checkid: str) -> Get[AnyCheck]: ...
+    def checks_of(self, userid: str) -> Query[AnyCheck]: ...
+    def by_type(self, check_type: str, status: Status) -> Query[Typed]: ...
+    def due(self, due_shard: str, next_run_at: Le[datetime]) -> Query[Due]: ...
+    def scheduled(self, due_shard: str) -> Query[Due]: ...
+
+    @where("revision = {seen}")
+    def edit(
+        self, check: OurCheck, updated_at: datetime, revision: int, seen: int | None,
+        url: str = ..., delay_ms: int = ..., attributes: Record = ...,
+        name: str | None = ..., rules: Record | None = ..., channels: list[str] | None = ...,
+        maintenance: list[Record] | None = ...,
+    ) -> Update[Check]: ...
+    @unchanged
+    def pause(
+        self, check: Active, updated_at: datetime, seen: Record | None, state: Record = ..., told: Record = ...
+    ) -> Update[Paused]: ...
+    def schedule(self, check: OurCheck, updated_at: datetime, next_run_at: datetime) -> Update[Scheduled]: ...
+    def disable(self, check: Active, updated_at: datetime, failed_reason: str = ...) -> Update[Failed]: ...
+    @unchanged
+    def shelve(
+        self, check: Active, shelved_at: datetime, seen: Record | None, state: Record = ..., told: Record = ...
+    ) -> Update[Shelved]: ...
+    def enlist(self, check: Active, next_run_at: datetime) -> Update[Scheduled]: ...  # shelved, or of the original
+    def drop(self, checkid: str, userid: Eq[str]) -> Delete[Check]: ...
+
+    # runs
+    def claim_run(
+        self, due: Due | Scheduled, next_run_at: datetime, slot: Once[datetime] = ...
+    ) -> Update[Scheduled]: ...
+    def finish_run(
+        self, check: Scheduled, next_run_at: datetime, last_executed_at: datetime, last_result: Result,
+        state: Record = ..., told: Record = ..., slot: datetime | None = ...,
+    ) -> Update[Scheduled]: ...
+    @where("next_run_at = {lease}")
+    def fail_run(
+        self, check: Scheduled, lease: datetime, updated_at: datetime, failed_reason: str,
+        last_executed_at: datetime = ..., last_result: Result = ..., state: Record = ..., told: Record = ...,
+    ) -> Update[Failed]: ...
+    def move_slot(self, check: Scheduled, next_run_at: datetime, slot: datetime | None = ...) -> Update[Scheduled]: ...
+    def record(self, check: Active, last_executed_at: datetime, last_result: Result) -> Update[Active]: ...
+    def everything_of(self, checkid: str) -> Query[AnyCheck | Run | Rollup | Incident | Alert]: ...
+    def runs(self, checkid: str) -> Latest[Run]: ...
+    def runs_between(self, checkid: str, at: Between[datetime]) -> Query[Run]: ...
+    def runs_before(self, checkid: str, at: Lt[datetime]) -> Latest[Run]: ...
+    def runs_from(self, checkid: str, at: Ge[datetime]) -> Query[Run]: ...
+    def rollups(self, checkid: str, day: Between[date]) -> Query[Rollup]: ...
+    def incidents(self, checkid: str) -> Latest[Ongoing | Ended]: ...
+    def end_incident(self, incident: Ongoing, ended_at: datetime, interrupted: bool) -> Update[Ended]: ...
+
+    # alerts
+    def alerts(self, checkid: str) -> Query[Waiting | Sent | Undeliverable]: ...
+    def outbox(self, outbox_shard: str, send_at: Le[datetime]) -> Query[Outgoing]: ...
+    def claim_alert(self, alert: Outgoing, send_at: datetime, attempts: Add[int]) -> Update[Waiting]: ...
+    def retry_alert(self, alert: Waiting, send_at: datetime, last_error: str) -> Update[Waiting]: ...
+    def sent(self, alert: Waiting, sent_at: datetime) -> Update[Sent]: ...
+    def give_up(self, alert: Waiting, last_error: str) -> Update[Undeliverable]: ...
