@@ -37,11 +37,15 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the operator allows beyond public web servers; `ca_file` is trusted besides the public authorities."""
+    """What the operator allows beyond public web servers; `ca_file` is trusted besides the public authorities.
+
+    No exemption covers `own_ports`, those of this very process: nobody reaches the inside by way of us.
+    """
 
     exempt: frozenset[Exemption] = frozenset()
     ports: frozenset[int] = frozenset()
     ca_file: Path | None = None
+    own_ports: frozenset[int] = frozenset()
 
     def check_port(self, port: int) -> None:
         """Refuse the ports of other protocols."""
@@ -52,8 +56,13 @@ class Policy:
         """Refuse the target if any one of its addresses is forbidden."""
         for address in addresses:
             reason = explain_forbidden(address)
-            if reason and not any(exemption.covers(target, address) for exemption in self.exempt):
+            if reason and not self._exempts(target, address):
                 raise ForbiddenAddress(target.host, str(address), reason)
+
+    def _exempts(self, target: Target, address: Address) -> bool:
+        if target.port in self.own_ports:
+            return False
+        return any(exemption.covers(target, address) for exemption in self.exempt)
 
 
 def parse_exemptions(texts: Iterable[str]) -> frozenset[Exemption]:

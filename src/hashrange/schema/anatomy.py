@@ -121,6 +121,7 @@ def descend(cls: Kind) -> Iterator[Kind]:
         yield from descend(child)
 
 
+@remembered
 def family(cls: Kind) -> list[Kind]:
     """Return a class and its variants, most specific last."""
     return [cls, *descend(cls)]
@@ -172,7 +173,19 @@ def parts(cls: Kind) -> dict[str, list[Kind]]:
 def attributes(cls: Kind) -> dict[str, Attribute]:
     """Return the stored fields of one class by name; those of its lifecycles are theirs."""
     lifecycles = parts(cls)
-    return {name: _attribute(cls, name, hint) for name, hint in hints_of(cls).items() if name not in lifecycles}
+    found = {name: hint for name, hint in hints_of(cls).items() if name not in lifecycles}
+    return {name: _inherited(cls, name, hint) or _attribute(cls, name, hint) for name, hint in found.items()}
+
+
+def _inherited(cls: Kind, name: str, hint: Any) -> Attribute | None:
+    """Return the attribute of the class above, if this one has it unchanged."""
+    line = (cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base))
+    above = next((base for base in line if name in base.__pydantic_fields__), None)
+    if above is None or above.__pydantic_fields__[name].annotation is not hint or table_of(above) is not table_of(cls):
+        return None
+    one, other = above.__pydantic_fields__[name], cls.__pydantic_fields__[name]
+    same = one.is_required() == other.is_required() and one.metadata == other.metadata
+    return attributes(above).get(name) if same else None
 
 
 def _attribute(cls: Kind, name: str, hint: Any) -> Attribute:
@@ -321,8 +334,13 @@ def values_of(cls: Kind, name: str) -> tuple[Any, ...]:
 
 def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:
     """Return the fields that have one value in this state; those of its item, unless it has some of its own."""
-    found = {name: attribute.fixed for name, attribute in attributes(cls).items() if attribute.is_fixed}
-    return found if found or own or issubclass(cls, Item) else fixed_values(item_of(cls))
+    found = _fixed(cls)
+    return found if found or own or issubclass(cls, Item) else _fixed(item_of(cls))
+
+
+@remembered
+def _fixed(cls: Kind) -> dict[str, Any]:
+    return {name: attribute.fixed for name, attribute in attributes(cls).items() if attribute.is_fixed}
 
 
 @remembered

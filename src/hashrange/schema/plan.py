@@ -6,14 +6,13 @@ A plan holds no connection and sends nothing. `reading` and `writing` make them,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
 
 from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
-from hashrange.expr.condition import CompiledTest, compile_condition
 from hashrange.expr.nodes import Condition, Literal, Node, Path, Placeholder, walk
 from hashrange.expr.render import render
 from hashrange.schema.anatomy import Kind
@@ -21,6 +20,9 @@ from hashrange.schema.codec import plain
 from hashrange.schema.signature import Signature
 from hashrange.schema.slot import Arguments, Slot, Slots
 from hashrange.schema.table import Gsi, Table
+
+if TYPE_CHECKING:
+    from hashrange.expr.condition import CompiledTest
 
 Names: TypeAlias = dict[str, str]
 
@@ -209,4 +211,8 @@ def make_branch(path: Gsi, slots: Slots, *, key: Condition | None, found: Condit
 
 def compile_check(tree: Condition | None) -> CompiledTest | None:
     """Return a condition ready to be asked of items here."""
-    return None if tree is None else compile_condition(tree)
+    if tree is None:
+        return None
+    from hashrange.expr.condition import compile_condition
+
+    return compile_condition(tree)

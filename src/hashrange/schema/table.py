@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from hashrange.core.errors import DeclarationError
@@ -186,25 +187,25 @@ class Table:
             )
         return value
 
-    @property
+    @cached_property
     def paths(self) -> list[Gsi]:
         """The ways to read it: the table itself, under no name, and its indexes."""
         return [self.primary, *self.indexes]
 
-    @property
+    @cached_property
     def primary(self) -> Gsi:
         """The table's own keys, as a nameless index that holds everything."""
         return Gsi("", self.pk, self.sk)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """Its own key attributes."""
         return self.primary.keys
 
-    @property
-    def key_names(self) -> set[str]:
+    @cached_property
+    def key_names(self) -> frozenset[str]:
         """Every attribute that is a key of the table or of an index."""
-        return set(self._keys_of_paths())
+        return frozenset(self._keys_of_paths())
 
     def _keys_of_paths(self) -> Iterator[str]:
         for path in self.paths:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
@@ -30,13 +30,15 @@ from hashrange.schema.plan import Lint
 from hashrange.schema.shape import Item, Shape
 from hashrange.schema.table import Table
 from hashrange.session.batch import fetch_raw, write_raw
-from hashrange.session.changes import Change, read_changes
 from hashrange.session.operation import Runnable, Task
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.session import Hook, Session, make_secret
 from hashrange.session.transaction import Transaction
 from hashrange.session.work import Work
 from hashrange.session.writes import Delete, Ensure, Put, Update, Upsert, Write, find_owner
+
+if TYPE_CHECKING:
+    from hashrange.session.changes import Change
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -123,6 +125,8 @@ class Patterns(Protocol):
 
     def changes(self, event: Mapping[str, Any], table: Table | None = None) -> Iterator[Change]:
         """Read the stream records of a Lambda event, or of an answer of GetRecords, as typed items."""
+        from hashrange.session.changes import read_changes
+
         return read_changes(self.session, self.tables(), event, table)
 
     @overload

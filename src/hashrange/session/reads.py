@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias
 from msgspec.structs import replace
 from typing_extensions import TypeVar
 
-from hashrange.client.cursor import open_cursor, scope_of, seal_cursor
 from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound, Wire
 from hashrange.core.values import Item as Raw
 from hashrange.schema import anatomy
@@ -198,6 +197,8 @@ class Query(Generic[T_co]):
 
     def _page(self, size: int, after: str | None) -> Work[Page[T_co]]:
         """Fill a page, and look one item further to know whether there is another."""
+        from hashrange.client.cursor import seal_cursor
+
         scope = self._scope()
         position: Position | None = self._open(after, scope) if after is not None else Position()
         kept: list[tuple[Position, T_co]] = []
@@ -286,10 +287,14 @@ class Query(Generic[T_co]):
 
     # ── cursors ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _scope(self) -> bytes:
+        from hashrange.client.cursor import scope_of
+
         parameters = {str(at): values_of(branch.slots, self.arguments) for at, branch in enumerate(self.plan.branches)}
         return scope_of(self.plan.label, parameters)
 
     def _open(self, cursor: str, scope: bytes) -> Position:
+        from hashrange.client.cursor import open_cursor
+
         found = open_cursor(self.session.secret, scope, cursor)
         branch, start = found.get("branch"), found.get("start")
         if not isinstance(branch, int) or not 0 <= branch < len(self.plan.branches) or not isinstance(start, dict):

@@ -63,3 +63,21 @@ def test_ports_of_other_protocols_are_refused_unless_allowed(port):
 @pytest.mark.parametrize("port", [80, 443, 8000, 8080, 8443, 3000, 65535])
 def test_web_ports_are_allowed(port):
     Policy().check_port(port)
+
+
+@pytest.mark.parametrize(("port", "refused"), [(8000, True), (9000, False)])
+def test_no_exemption_covers_a_port_of_this_process(port, refused):
+    policy = Policy(exempt=parse_exemptions(["127.0.0.0/8", "localhost"]), own_ports=frozenset({8000}))
+    for host in ("127.0.0.1", "127.0.0.2", "localhost"):
+        try:
+            policy.check_addresses(parse_url(f"http://{host}:{port}/"), [ip_address("127.0.0.1")])
+        except ForbiddenAddress:
+            assert refused
+        else:
+            assert not refused
+
+
+def test_a_public_server_may_have_the_port_that_is_ours():
+    Policy(own_ports=frozenset({8000})).check_addresses(
+        parse_url("http://example.com:8000/"), [ip_address("93.184.215.14")]
+    )
