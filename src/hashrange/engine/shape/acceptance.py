@@ -28,6 +28,8 @@ from hashrange.engine.shape.model import (
 
 Check = Callable[[Any], bool]
 
+ONLY_MAPS = frozenset({dict})
+
 
 def compile_request(operation: str) -> Check:
     """Return the predicate for an operation's requests."""
@@ -97,12 +99,7 @@ def _compile_map(shape: Mapping) -> Check:
 
 
 def _accept_values(found: Any) -> bool:
-    if type(found) is not dict:
-        return False
-    for value in found.values():  # noqa: SIM110 - all() over a generator takes three times as long
-        if type(value) is not dict:
-            return False
-    return True
+    return type(found) is dict and ONLY_MAPS.issuperset(map(type, found.values()))
 
 
 def _compile_text(shape: Text) -> Check:
