@@ -207,7 +207,9 @@ def test_a_check_that_cannot_be_run_fails_and_can_be_scheduled_again(db):
 def test_an_edit_changes_what_is_given_and_nothing_else(db):
     check = db.create(make_check(name="home", attributes={"keyword": "a"})).run()
     window = {"kind": "ONCE", "start": 1, "end": 2}
-    edited = db.edit(check, updated_at=LATER, revision=1, seen=None, attributes={"keyword": "b"}, maintenance=[window]).run()
+    edited = db.edit(
+        check, updated_at=LATER, revision=1, seen=None, attributes={"keyword": "b"}, maintenance=[window]
+    ).run()
     assert (edited.attributes, edited.maintenance, edited.name) == ({"keyword": "b"}, [window], "home")
     assert (edited.url, edited.updated_at, due(db)) == (check.url, LATER, ["c1"])
     assert db.edit(check, LATER, revision=2, seen=1, name=None, channels=["m1"]).run().name is None

@@ -142,7 +142,9 @@ def test_03_only_active_checks_are_in_the_due_index(db, database):
         "failed": lambda check: db.disable(check, updated_at=LATER).run(),
         "shelved": lambda check: db.shelve(check, shelved_at=LATER, seen=None).run(),
         "dropped": lambda check: db.drop(check.checkid, userid="u1").run(),
-        "edited": lambda check: db.edit(check, updated_at=LATER, revision=1, seen=None, url="https://other.example").run(),
+        "edited": lambda check: db.edit(
+            check, updated_at=LATER, revision=1, seen=None, url="https://other.example"
+        ).run(),
     }
     for checkid, step in steps.items():
         step(db.create(make_check(checkid)).run())

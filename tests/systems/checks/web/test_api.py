@@ -313,7 +313,9 @@ def test_without_a_token_there_is_no_operator(opened, clock):
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_every_refusal_has_one_shape(api):
     assert is_problem(api.get("/nonsense"), 404)
-    assert is_problem(api.put("/checks"), 405)
+    refused = api.put("/checks")
+    assert is_problem(refused, 405)
+    assert refused.headers["allow"] == "GET, POST"
     assert is_problem(api.post("/checks", content=b"\xff"), 422)
     assert is_problem(api.get("/checks/x/summary", params={"days": "many"}), 422)
 

@@ -310,9 +310,10 @@ def test_messages_show_what_was_sent(lobby, ann, browser):
     assert "sent" in page
 
 
-def test_reports_are_offered_for_each_month_and_downloaded(lobby, ann, browser):
+def test_reports_are_offered_for_each_month_and_downloaded(lobby, ann):
     lobby.add(ann.user.userid, name="Shop")
     lobby.clock.advance(40 * 86_400)
+    browser = lobby.browser(ann.key)
     links = [link for link in Forms(browser.get("/reports").text).links if "/report/" in link]
     assert [link.rpartition("/")[2] for link in links] == ["2026-02.pdf", "2026-02.csv", "2026-01.pdf", "2026-01.csv"]
     assert browser.get("/report/2026-01.csv").text.count("Shop") == 1

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 Span = tuple[int, int]
 
 CLOCK_TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+LATEST = 253_402_300_799_999  # the end of the year 9999, after which there are no dates
 WEEK_MINUTES = 7 * 24 * 60
 FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,8 +32,8 @@ class Once(BaseModel):
 
     model_config = FROZEN
     kind: Literal["ONCE"] = "ONCE"
-    start: int
-    end: int
+    start: int = Field(ge=0, le=LATEST)
+    end: int = Field(ge=0, le=LATEST)
 
     @model_validator(mode="after")
     def order(self) -> Once:

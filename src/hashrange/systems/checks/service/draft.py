@@ -163,7 +163,7 @@ def _settle_channels(value: object, scope: Scope) -> list[str] | None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise InputRefused([Fault("channels", "must be a list of channel ids")])
-    if unknown := [each for each in value if each not in scope.channels]:
+    if unknown := [each for each in value if not isinstance(each, str) or each not in scope.channels]:
         raise InputRefused([Fault("channels", f"must be channels of yours; {str(unknown[0])[:40]!r} is none")])
     return list(dict.fromkeys(value))
 

@@ -129,7 +129,7 @@ class Doorkeeper:
         """Whether it is the demo, asked for from this machine by its own name: another name may be an attack."""
         if not self.demo or request.client is None:
             return False
-        asked, ours = urlsplit(f"//{request.headers.get('host', '')}").hostname, urlsplit(self.base_url).hostname
+        asked, ours = find_host(f"//{request.headers.get('host', '')}"), find_host(self.base_url)
         return is_loopback(request.client.host) and (is_loopback(asked) or asked == ours)
 
     def _begin(self, userid: str, key_id: str) -> Session:
@@ -153,8 +153,16 @@ def refuse_foreign(request: Request) -> None:
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise FormRefused
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         raise FormRefused
+
+
+def find_host(address: str) -> str | None:
+    """Return the host of an address, whatever a client made of it."""
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def is_loopback(host: str | None) -> bool:

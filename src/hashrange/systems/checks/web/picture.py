@@ -32,7 +32,7 @@ RANGES = {  # how long, and in which intervals
     "30d": (30 * DAY_MS, 12 * HOUR_MS),
     "90d": (90 * DAY_MS, DAY_MS),
 }
-MOST_RUNS = 20
+MOST_RUNS = 15
 MOST_INCIDENTS = 15
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 AT_ONCE = 16

@@ -78,6 +78,11 @@ def strip_scheme(url: str) -> str:
     return (parts.netloc + parts.path).rstrip("/") or url
 
 
+def can_follow(url: str) -> bool:
+    """Whether an address may be a link: another system may have written anything."""
+    return url.startswith(("http://", "https://"))
+
+
 def tell_state(check: AnyCheck, now: int) -> State:
     """Return how a check is."""
     if isinstance(check, Paused):

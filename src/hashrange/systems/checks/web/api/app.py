@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
 
 from hashrange import __version__
 from hashrange.systems.checks.web.allowance import Allowance
 from hashrange.systems.checks.web.api import account, admin, checks, report
 from hashrange.systems.checks.web.api.caller import Counter
-from hashrange.systems.checks.web.problem import Problem, install
+from hashrange.systems.checks.web.painter import find_root
+from hashrange.systems.checks.web.problem import Problem, install, tell_http
 from hashrange.systems.checks.web.services import Services
 
 BURST, PER_SECOND = 100, 10.0
@@ -22,8 +25,8 @@ Send an API key as `Authorization: Bearer KEY`. A key may make 100 requests at o
 answer is 429, with `Retry-After`. Every refusal is a problem document (RFC 9457) whose `faults` name each field."""
 
 
-def make_api(services: Services, base_url: str, burst: int = BURST) -> FastAPI:
-    """Return the API; a key may make so many requests at once."""
+def make_api(services: Services, base_url: str, burst: int = BURST, failures: int = FAILURES) -> FastAPI:
+    """Return the API; a key may make so many requests at once, and an address give so many wrong keys."""
     app = FastAPI(
         title="hashrange checks",
         version=__version__,
@@ -37,13 +40,31 @@ def make_api(services: Services, base_url: str, burst: int = BURST) -> FastAPI:
         services=services,
         base_url=base_url,
         per_key=Allowance(services.clock, burst=burst, per_second=PER_SECOND),
-        failures=Allowance(services.clock, burst=FAILURES, per_second=FAILURES_PER_SECOND),
+        failures=Allowance(services.clock, burst=failures, per_second=FAILURES_PER_SECOND),
     )
     for module in (checks, account, report, admin):
         app.include_router(module.router)
     install(app)
+    app.add_exception_handler(HTTPException, tell_http_and_methods)
     app.openapi = lambda: app.openapi_schema or describe(app)  # type: ignore[method-assign]  # as FastAPI has it done
     return app
+
+
+async def tell_http_and_methods(request: Request, error: Exception) -> Response:
+    """Answer that there is no such address, or not for this method; then with all that there are."""
+    response = await tell_http(request, error)
+    if response.status_code == 405:
+        response.headers["Allow"] = ", ".join(
+            find_methods(request.app, request.url.path.removeprefix(find_root(request)))
+        )
+    return response
+
+
+def find_methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods of an address: FastAPI itself knows only those of the first route that fits."""
+    templates: dict[str, dict[str, Any]] = app.openapi()["paths"]
+    fitting = (each for each in templates if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(each)), path))
+    return sorted(method.upper() for method in templates.get(next(fitting, ""), {}))
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
