@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +15,9 @@ from typing import Any, Self
 import orjson
 
 from hashrange.client import extra
+from hashrange.client.encoding import encode_request
 from hashrange.core.clock import Clock
 from hashrange.core.errors import Wire
-from hashrange.core.values import encode_binary
 from hashrange.engine.engine import Engine, Settings, open_engine
 from hashrange.operations import OPERATIONS
 
@@ -110,18 +109,5 @@ class Database:
 
 def _read_as_json(request: Wire) -> Wire:
     """Return a request of its own for the engine, as it would come over the wire."""
-    try:
-        read: Wire = orjson.loads(orjson.dumps(request, default=_encode_other, option=orjson.OPT_PASSTHROUGH_DATETIME))
-        return read
-    except orjson.JSONEncodeError as fault:
-        advice = "a number is {'N': '5'}, a set {'SS': ['a', 'b']}"
-        raise TypeError(f"The request is not in wire form, where {advice}: {fault}") from fault
-
-
-def _encode_other(value: Any) -> Any:
-    """Give JSON what it lacks, as the AWS SDKs do: bytes as base64, times as seconds since the epoch."""
-    if isinstance(value, bytes | bytearray | memoryview):
-        return encode_binary(bytes(value))
-    if isinstance(value, datetime):
-        return value.timestamp()
-    raise TypeError
+    read: Wire = orjson.loads(encode_request(request))
+    return read
