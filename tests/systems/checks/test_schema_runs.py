@@ -184,7 +184,9 @@ def test_an_alert_whose_sender_died_or_failed_is_tried_again_until_it_is_given_u
     second = db.claim_alert(again, send_at=LEASE + MINUTE, attempts=1).run()
     later = db.retry_alert(second, send_at=NEXT, last_error="connection refused").run()
     assert (later.attempts, later.last_error, outbox(db, LEASE + MINUTE)) == (2, "connection refused", [])
-    gone = db.give_up(later, last_error="connection refused").run()
+    with pytest.raises(Conflict):
+        db.give_up(later, lease=NOON, last_error="another sender has it").run()
+    gone = db.give_up(later, lease=later.send_at, last_error="connection refused").run()
     assert (type(gone), outbox(db, NEXT)) == (Undeliverable, [])
     assert db.alerts("c1").run() == [gone]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["EMAIL", "WEBHOOK", "APPRISE"]
 
-MOST_CHANNELS = 20
+MOST_CHANNELS = 20  # told of by one run: a transaction has a hundred writes, and a run a few messages
 ASKED_EVERY_MS = 10 * 60_000
 TOKEN_LASTS_MS = 3 * 86_400_000
 VERIFICATION = "verify channel"

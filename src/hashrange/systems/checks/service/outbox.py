@@ -134,7 +134,7 @@ class Outbox:
     async def _give_up(self, alert: Waiting, reason: str) -> Fate:
         log.warning("an alert is given up", extra={"fields": {"alert": alert.message_id, "reason": reason}})
         error = shorten(reason, LONGEST_ERROR)
-        return await self._mark(lambda: self.db.give_up(alert, last_error=error), Fate.GIVEN_UP)
+        return await self._mark(lambda: self.db.give_up(alert, lease=alert.send_at, last_error=error), Fate.GIVEN_UP)
 
     async def _mark(self, write: Callable[[], Update[Alert]], fate: Fate) -> Fate:
         """Write down what came of it, as long as it is ours."""

@@ -17,11 +17,10 @@ from hashrange.systems.checks.model.outcome import write_outcome
 from hashrange.systems.checks.model.state import write_state
 from hashrange.systems.checks.model.tier import read_tier
 from hashrange.systems.checks.schema import ActiveUser, Alert, Channel, Check, Checks, Scheduled
+from hashrange.systems.checks.service.channels import MOST_CHANNELS
 from hashrange.systems.checks.service.moment import from_ms
 from hashrange.systems.checks.service.patience import Sleep, insist
 from hashrange.systems.checks.service.step import Step, make_alert, make_incidents, make_run
-
-MOST_CHANNELS = 20  # told of by one run: a transaction has a hundred writes, and a run a few messages
 
 Writes = list[Write[Any]]
 
