@@ -45,6 +45,13 @@ GOLDEN = [
         "GONE: Shop",
         "Shop is no longer available: the price is now 1234.56 USD, shipping unknown.",
     ),
+    (
+        "STOPPED",
+        CONTENT | {"result": {"status": "UNKNOWN", "message": "a.example is at a private address."}},
+        "failure",
+        "STOPPED: Shop",
+        "Shop is no longer checked: a.example is at a private address. Edit or resume it to go on.",
+    ),
     ("LATER", CONTENT, "info", "NEWS: Shop", "There is news of Shop."),
 ]
 

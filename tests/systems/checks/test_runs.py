@@ -366,7 +366,7 @@ def test_a_forbidden_address_disables_the_check_and_ends_its_incident(db, clock)
     assert failed.last_result["cause"] == "REFUSED"
     (incident,) = db.incidents("c1").run()
     assert (type(incident), incident.interrupted) == (Ended, True)
-    assert alerts_of(db) == [("DOWN", "m1")]  # a pause is no recovery
+    assert alerts_of(db) == [("DOWN", "m1"), ("STOPPED", "m1")]  # an end of checking is no recovery
     assert db.runs("c1").run()[0].verdict == "PAUSED"
 
 

@@ -74,11 +74,14 @@ async def run_until_nothing_is_due(db, clock, target):
 
 def test_no_more_runs_at_once_than_allowed(db, clock):
     add_checks(db, 40)
-    here, most = [], []
+    here, most, full = [], [], asyncio.Event()
 
     async def stay():
         here.append(1)
         most.append(len(here))
+        if len(here) == 5:
+            full.set()
+        await asyncio.wait_for(full.wait(), 20)
         await asyncio.sleep(0.001)
         here.pop()
 

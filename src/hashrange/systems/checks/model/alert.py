@@ -29,6 +29,7 @@ class Topic(StrEnum):
     STEADY = "STEADY"
     AVAILABLE = "AVAILABLE"
     GONE = "GONE"
+    STOPPED = "STOPPED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -164,6 +164,13 @@ def word_gone(notice: Notice) -> Wording:
     return "info", f"GONE: {notice.name}", f"{notice.name} is no longer available{price}."
 
 
+def word_stopped(notice: Notice) -> Wording:
+    """Tell that a check has disabled itself."""
+    reason = f": {clean(notice.outcome.message, LONGEST_LINE).rstrip('.')}" if notice.outcome.message else ""
+    sentence = f"{notice.name} is no longer checked{reason}. Edit or resume it to go on."
+    return "failure", f"STOPPED: {notice.name}", sentence
+
+
 def word_unknown(notice: Notice) -> Wording:
     """Tell that there is something to tell."""
     return "info", f"NEWS: {notice.name}", f"There is news of {notice.name}."
@@ -179,6 +186,7 @@ WORDINGS: Mapping[Topic, Callable[[Notice], Wording]] = {
     Topic.STEADY: word_steady,
     Topic.AVAILABLE: word_available,
     Topic.GONE: word_gone,
+    Topic.STOPPED: word_stopped,
 }
 
 

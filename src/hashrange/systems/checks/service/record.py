@@ -61,6 +61,7 @@ class Recorder:
     async def disable(self, claim: Claim, step: Step, user: ActiveUser, reason: str) -> Check | None:
         """End a run and all further ones; return the check, or None when it was no longer ours."""
         check = claim.check
+        alerts = await self._queue(check, step)
         fail = self.db.fail_run(
             check,
             lease=check.next_run_at,
@@ -71,7 +72,8 @@ class Recorder:
             state=write_state(step.state),
             told=write_memory(step.memory),
         )
-        return await self._write([fail, *self._history(claim, step, user)], {})
+        active: Writes = [self.db.is_active(user)] if alerts else []
+        return await self._write([fail, *self._history(claim, step, user), *active], alerts)
 
     def _history(self, claim: Claim, step: Step, user: ActiveUser) -> Writes:
         run = make_run(claim.check, step, read_tier(user.tier).result_days, claim.slot)

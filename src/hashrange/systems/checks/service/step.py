@@ -10,6 +10,7 @@ from hashrange.systems.checks.model.alert import (
     Memory,
     Message,
     Scene,
+    Topic,
     decide,
     forget_incident,
     read_memory,
@@ -19,7 +20,7 @@ from hashrange.systems.checks.model.fetched import Cause
 from hashrange.systems.checks.model.incident import Incident as Outage
 from hashrange.systems.checks.model.incident import write_incident
 from hashrange.systems.checks.model.maintenance import is_under_maintenance
-from hashrange.systems.checks.model.outcome import Outcome, Status, drop_absent, write_outcome
+from hashrange.systems.checks.model.outcome import LONGEST_MESSAGE, Outcome, Status, drop_absent, shorten, write_outcome
 from hashrange.systems.checks.model.state import (
     Event,
     Happening,
@@ -75,13 +76,21 @@ def take_step(check: Check, attributes: Attributes, outcome: Outcome, at: int) -
 def give_up(check: Check, outcome: Outcome | None, reason: str, at: int) -> Step:
     """Return what it leads to that a check cannot go on: an open incident ends, and nothing is remembered."""
     state, events = interrupt(read_state(check.state), at)
+    last = outcome or Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message=reason)
+    told = Message(
+        topic=Topic.STOPPED,
+        key=f"{check.checkid}#{Topic.STOPPED.value}#{at}",
+        at=at,
+        outcome=replace(last, message=shorten(reason, LONGEST_MESSAGE)),
+    )
     return Step(
         at=at,
-        outcome=outcome or Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message=reason),
+        outcome=last,
         state=replace(state, last_at=at),
         memory=forget_incident(read_memory(check.told)),
         verdict=Verdict.PAUSED,
         events=events,
+        messages=(told,),
     )
 
 
