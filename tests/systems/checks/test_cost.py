@@ -6,6 +6,7 @@ When a plan changes, `python -m tests.systems.checks.test_cost` prints the rows 
 import asyncio
 import re
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,9 @@ class Meter:
         self.db = Checks.open(self.database, clock=self.clock, hooks=[self.events.append])
         self.outcome = UP
         self.runs = Runs(self.db, self.clock, self)
-        self.ledger = Ledger(self.db, self.clock, self.runs)
+        numbers = count(1)
+        self.make_id = lambda: f"{next(numbers):020x}"  # the size of an item, and so its cost, depends on its id
+        self.ledger = Ledger(self.db, self.clock, self.runs, make_id=self.make_id)
         self.history = History(self.db, self.clock)
         self.outbox = Outbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
         self.worker = Worker(self.runs, self.history, self.outbox, self.db, self.clock)
@@ -94,7 +97,7 @@ class Meter:
         return self.outcome
 
     async def sign_up(self):
-        users = Users(self.db, self.clock)
+        users = Users(self.db, self.clock, make_id=self.make_id)
         self.new = await users.create("ann@example.com", "PRO")
         self.userid = self.new.user.userid
 
