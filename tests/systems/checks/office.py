@@ -112,27 +112,32 @@ class Dying:
 
 
 class Interfering:
-    """A transport that lets somebody else act once, right before the first call of an operation."""
+    """A transport that lets somebody else act once, right before the first call of an operation, or right after it."""
 
-    def __init__(self, inner, operation, meanwhile):
-        self.inner, self.operation, self.meanwhile = inner, operation, meanwhile
+    def __init__(self, inner, operation, meanwhile, *, afterwards):
+        self.inner, self.operation, self.meanwhile, self.afterwards = inner, operation, meanwhile, afterwards
 
     def call(self, operation, request):
         return self.inner.call(operation, request)
 
     async def call_async(self, operation, request):
-        if operation == self.operation and self.meanwhile is not None:
-            act, self.meanwhile = self.meanwhile, None
+        if operation != self.operation or self.meanwhile is None:
+            return await self.inner.call_async(operation, request)
+        act, self.meanwhile = self.meanwhile, None
+        if not self.afterwards:
             await act()
-        return await self.inner.call_async(operation, request)
+            return await self.inner.call_async(operation, request)
+        answer = await self.inner.call_async(operation, request)
+        await act()
+        return answer
 
     def close(self):
         self.inner.close()
 
 
-def interfere(office, meanwhile, operation="TransactWriteItems"):
-    """The same office, where somebody else is faster with the first write."""
-    return Office(Interfering(office.database, operation, meanwhile), office.clock)
+def interfere(office, meanwhile, operation="TransactWriteItems", *, afterwards=False):
+    """The same office, where somebody else is faster with the first write, or there right after it."""
+    return Office(Interfering(office.database, operation, meanwhile, afterwards=afterwards), office.clock)
 
 
 def crash_everywhere(office, prepare, act, settled):

@@ -109,12 +109,12 @@ def test_a_check_is_not_added_by_who_loses_the_right_to_it_at_that_moment(office
 
 
 def test_what_is_moved_on_right_after_a_write_does_not_make_the_write_a_failure(office, ann):
-    """What a transaction left is read after it: by then somebody else may have been there."""
-    slow = interfere(office, lambda: office.users.suspend(ann), operation="TransactGetItems")
+    """Whatever is read after a transaction, somebody else may have been there by then."""
+    slow = interfere(office, lambda: office.users.suspend(ann), afterwards=True)
     made = do(slow.ledger.create(ann, draft()))
     assert office.check(made.checkid) is not None
     do(office.users.reinstate(ann))
-    slow = interfere(office, lambda: office.ledger.resume(ann, made.checkid), operation="TransactGetItems")
+    slow = interfere(office, lambda: office.ledger.resume(ann, made.checkid), afterwards=True)
     do(slow.ledger.pause(ann, made.checkid))
     assert type(office.check(made.checkid)) is Scheduled
 
