@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from tests.conftest import ROOT, find_free_port, stop
+from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
@@ -25,10 +25,26 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-ge
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address of the system, as `hashrange up --demo` hosts it."""
+def wire(tmp_path_factory):
+    """The address of a `hashrange serve` of its own: what a test leaves there is in nobody's way."""
+    port, log = find_free_port(), tmp_path_factory.mktemp("wire") / "log"
+    with log.open("wb") as output:
+        process = start_server("--memory", "--port", str(port), output=output)
+        try:
+            wait_until_healthy(f"http://127.0.0.1:{port}", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            stop(process)
+
+
+@pytest.fixture(scope="module", params=["embedded", "wire"])
+def site(request, tmp_path_factory):
+    """The address of the system, as `hashrange up --demo` hosts it, on its own database and over the wire."""
     port, log = find_free_port(), tmp_path_factory.mktemp("up") / "log"
-    command = [sys.executable, "-m", "hashrange.cli", "up", "--demo", "--memory", "--only", "checks", "--port", "0"]
+    embedded = request.param == "embedded"
+    remote = ["--data", str(log.parent / "data"), "--endpoint"]
+    where = ["--memory", "--port", "0"] if embedded else [*remote, request.getfixturevalue("wire")]
+    command = [sys.executable, "-m", "hashrange.cli", "up", "--demo", "--only", "checks", *where]
     environment = os.environ | {"CHECKS_DEMO_PORT": "0", "CHECKS_ADMIN_TOKEN": ADMIN_TOKEN}
     with log.open("wb") as output:
         process = subprocess.Popen(
