@@ -72,21 +72,22 @@ def compare(attribute: Attribute, parameter: Parameter, slots: Slots) -> Criteri
     if operator == "BETWEEN":
         low = FieldSlot(EndOf(parameter.name, 0), attribute.codec, up=True)
         high = FieldSlot(EndOf(parameter.name, 1), attribute.codec)
-        return Criterion(Between(path, _place(low, slots), _place(high, slots)))
+        return Criterion(Between(path, place(low, slots), place(high, slots)))
     if operator in {"contains", "begins_with"}:
         codec = make_codec(parameter.hint, ())
-        return Criterion(Call(operator, (path, _place(FieldSlot(Given(parameter.name), codec), slots))))
+        return Criterion(Call(operator, (path, place(FieldSlot(Given(parameter.name), codec), slots))))
     slot = FieldSlot(Given(parameter.name), attribute.codec, up=operator in FINER)
-    return Criterion(Comparison(operator, path, _place(slot, slots)))
+    return Criterion(Comparison(operator, path, place(slot, slots)))
 
 
-def _place(slot: Slot, slots: Slots) -> Placeholder:
+def place(slot: Slot, slots: Slots) -> Placeholder:
+    """Return a slot as an operand."""
     return Placeholder(slots.add(slot))
 
 
 def equal(stored: str, slot: Slot, slots: Slots) -> Criterion:
     """Return the test of an attribute for being what a slot gives."""
-    return Criterion(Comparison("=", path_of(stored), _place(slot, slots)))
+    return Criterion(Comparison("=", path_of(stored), place(slot, slots)))
 
 
 def never_there(stored: str) -> Criterion:
@@ -103,7 +104,7 @@ def exists(stored: str) -> Criterion:
 
 def starts(stored: str, slot: Slot, slots: Slots) -> Criterion:
     """Return the test for an attribute that starts with what a slot gives."""
-    return Criterion(Call("begins_with", (path_of(stored), _place(slot, slots))))
+    return Criterion(Call("begins_with", (path_of(stored), place(slot, slots))))
 
 
 # ── @where ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,11 +204,6 @@ def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Va
             f"@where compares {found.name} with {value!r}, which it never is",
             f"it has {options}",
         )
-
-
-def operand_of(slot: Slot, slots: Slots) -> Placeholder:
-    """Return a slot as an operand."""
-    return _place(slot, slots)
 
 
 # ── values that are not there ────────────────────────────────────────────────────────────────────────────────────────

@@ -87,14 +87,12 @@ class _Bounds(Struct, frozen=True):
 
     @property
     def start(self) -> Any:
-        return criterion.operand_of(self.filled.slot(), self.slots)
+        return criterion.place(self.filled.slot(), self.slots)
 
     @property
     def end(self) -> Any:
         filled = self.filled
-        return criterion.operand_of(
-            KeySlot(filled.maker, filled.sources, filled.count, filled.prefix + HIGHEST), self.slots
-        )
+        return criterion.place(KeySlot(filled.maker, filled.sources, filled.count, filled.prefix + HIGHEST), self.slots)
 
     def at(self, source: Source, *, up: bool = False) -> Any:
         """The first key with a value."""
@@ -110,4 +108,4 @@ class _Bounds(Struct, frozen=True):
     def _with(self, source: Source, tail: str, *, up: bool = False) -> Any:
         filled = self.filled
         sources = {**filled.sources, self.ranged.name: source}
-        return criterion.operand_of(KeySlot(filled.maker, sources, filled.count + 1, tail, up), self.slots)
+        return criterion.place(KeySlot(filled.maker, sources, filled.count + 1, tail, up), self.slots)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from hashrange.core.values import Value
-from hashrange.schema.codec import Codec, encode, plain
+from hashrange.schema.codec import Codec, plain
 from hashrange.schema.keymaker import KeyMaker
 from hashrange.schema.shape import seen_keys
 
@@ -208,11 +208,6 @@ class SeenSlot(Struct, frozen=True):
         return self.otherwise.text
 
 
-def constant_slot(value: Any) -> FixedSlot:
-    """Return the slot of a constant Python value."""
-    return FixedSlot(encode(value))
-
-
 class Slots(Struct):
     """The slots of one request, each under the placeholder it got."""
 
@@ -226,11 +221,6 @@ class Slots(Struct):
         name = f":v{len(self.by_name)}"
         self.by_name[name] = slot
         return name
-
-    def values(self, arguments: Arguments) -> dict[str, Value]:
-        """Return the values of a call; those that have none are left out."""
-        found = {name: slot.value(arguments) for name, slot in self.by_name.items()}
-        return {name: value for name, value in found.items() if value is not None}
 
 
 NOW = "(now)"  # the argument that the session adds: its clock's time

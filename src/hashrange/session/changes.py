@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from hashrange.core.errors import ValueInvalid, Wire
 from hashrange.core.values import Item as Raw
+from hashrange.schema.codec import EPOCH
 from hashrange.schema.shape import Item
 from hashrange.schema.table import Table
-from hashrange.session.session import EPOCH, Session
+from hashrange.session.session import Session
 
 SERVICE = "dynamodb.amazonaws.com"  # who deletes what has expired
 

@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -23,13 +23,13 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
+from hashrange.schema.codec import EPOCH, MILLIS_FROM
 from hashrange.schema.layout import load, load_all
 from hashrange.schema.table import Table
 from hashrange.session.work import Call, Pause, Step, Work
 
 T = TypeVar("T")
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECRET_VARIABLE = "HASHRANGE_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 
@@ -155,7 +155,7 @@ class Session(Struct):
         if value is None:
             return False
         seconds = float(value)
-        if seconds > 100_000_000_000:  # written in milliseconds by another system
+        if seconds > MILLIS_FROM:  # written in milliseconds by another system
             seconds /= 1000
         return seconds * 1000 <= self.clock.millis()
 
