@@ -16,6 +16,7 @@ import orjson
 
 from hashrange.client import extra
 from hashrange.client.encoding import encode_request
+from hashrange.client.transport import Read, read_all
 from hashrange.core.clock import Clock
 from hashrange.core.errors import Wire
 from hashrange.engine.engine import Engine, Settings, open_engine
@@ -53,14 +54,14 @@ class Database:
         """The region in its ARNs."""
         return self.engine.settings.region
 
-    def call(self, operation: str, request: Wire | None = None) -> Wire:
+    def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
         answer = self.engine.call(operation, request or {}, _read_as_json)
-        return orjson.loads(answer) if answer else {}
+        return read(answer) if answer else {}
 
-    async def call_async(self, operation: str, request: Wire | None = None) -> Wire:
+    async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
         """Do the same in an event loop: it takes microseconds, and needs no thread."""
-        return self.call(operation, request)
+        return self.call(operation, request, read)
 
     @property
     def clock(self) -> Clock:

@@ -24,6 +24,7 @@ from hashrange.client.http.pool import Pool
 from hashrange.client.reply import read_reply
 from hashrange.client.retry import STREAM_OPERATIONS, Policy
 from hashrange.client.sign import Keys, Signer
+from hashrange.client.transport import Read, read_all
 from hashrange.core.clock import Clock
 from hashrange.core.errors import ServiceError, TransportError, Wire
 
@@ -131,15 +132,15 @@ class Remote:
         """The region it signs for."""
         return self._account.region
 
-    def call(self, operation: str, request: Wire | None = None) -> Wire:
+    def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
-        return run_now(self._call(self._blocking, operation, request or {}))
+        return run_now(self._call(self._blocking, operation, request or {}, read))
 
-    async def call_async(self, operation: str, request: Wire | None = None) -> Wire:
+    async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
         """Do the same as `call`, on the running event loop."""
-        return await self._call(self._find_looping(), operation, request or {})
+        return await self._call(self._find_looping(), operation, request or {}, read)
 
-    async def _call(self, driver: Driver, operation: str, request: Wire) -> Wire:
+    async def _call(self, driver: Driver, operation: str, request: Wire, read: Read) -> Wire:
         token = TOKENS.get(operation)
         if token and token not in request:
             request = {**request, token: str(uuid.uuid4())}
@@ -150,7 +151,7 @@ class Remote:
             if delay := trial.wait_before():
                 await driver.sleep(delay)
             try:
-                answer = read_reply(await self._send(driver, operation, body))
+                answer = read_reply(await self._send(driver, operation, body), read)
             except (ServiceError, TransportError) as failure:
                 again = trial.wait_after(failure)
                 if again is None:

@@ -6,10 +6,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from hashrange.client.fault import AnswerBroken, AnswerForeign, AnswerTooLarge
 from hashrange.client.http.connection import LARGEST, Response
+from hashrange.client.transport import Read, read_all
 from hashrange.core.errors import ServiceError, Wire
 
 ANY_WRAPPER = 32 + zlib.MAX_WBITS  # gzip or zlib, by their own marks
@@ -30,14 +29,14 @@ def _find_classes(cls: type[ServiceError]) -> Iterator[tuple[str, type[ServiceEr
 CLASSES = dict(_find_classes(ServiceError))
 
 
-def read_reply(response: Response) -> Wire:
-    """Return the operation's answer; raise the ServiceError it answered, or what is wrong with it."""
+def read_reply(response: Response, read: Read = read_all) -> Wire:
+    """Return the operation's answer, read so; raise the ServiceError it answered, or what is wrong with it."""
     status, headers, body = response
     _check_sum(headers, body)
     if encoding := headers.get(b"content-encoding"):
         body = _inflate(body, encoding)
     if status == 200:
-        return _parse(body) if body else {}
+        return _parse(body, read) if body else {}
     raise _read_error(status, headers, body)
 
 
@@ -64,10 +63,10 @@ def _inflate(body: bytes, encoding: bytes) -> bytes:
     return plain
 
 
-def _parse(body: bytes) -> Wire:
+def _parse(body: bytes, read: Read) -> Wire:
     try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError as fault:
+        answer = read(body)
+    except ValueError as fault:
         raise AnswerBroken(f"the answer is not JSON: {fault}") from fault
     if not isinstance(answer, dict):
         raise AnswerBroken("the answer is not a JSON object")
@@ -76,7 +75,7 @@ def _parse(body: bytes) -> Wire:
 
 def _read_error(status: int, headers: dict[bytes, bytes], body: bytes) -> ServiceError | AnswerForeign:
     try:
-        answer = _parse(body)
+        answer = _parse(body, read_all)
     except AnswerBroken:
         answer = {}
     kind = answer.pop("__type", None)

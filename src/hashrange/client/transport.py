@@ -5,19 +5,25 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import orjson
 
 from hashrange.core.errors import Wire
+
+Read: TypeAlias = Callable[[bytes], Wire]  # how the JSON of an answer is read
+read_all: Read = orjson.loads
 
 
 class Transport(Protocol):
     """Runs DynamoDB's operations somewhere; it may be used from any thread and any event loop."""
 
-    def call(self, operation: str, request: Wire, /) -> Wire:
-        """Return the answer; raise the ServiceError that DynamoDB answers, or TransportError when there is none."""
+    def call(self, operation: str, request: Wire, read: Read = read_all, /) -> Wire:
+        """Return the answer, read so; raise the ServiceError that DynamoDB answers, or TransportError for no answer."""
         ...
 
-    async def call_async(self, operation: str, request: Wire, /) -> Wire:
+    async def call_async(self, operation: str, request: Wire, read: Read = read_all, /) -> Wire:
         """Do the same as `call` without blocking the event loop."""
         ...
 

@@ -53,7 +53,7 @@ class Codec(Struct, frozen=True):
 
 def precision_of(hint: Any, metadata: Iterable[Any]) -> timedelta | None:
     """Return the smallest difference between two times of a field; None when it holds no time."""
-    if hints.without_none(hint) is not datetime:
+    if hint is not datetime and (isinstance(hint, type) or hints.without_none(hint) is not datetime):
         return None
     given = tuple(marker for marker in metadata if isinstance(marker, Marker))
     return make_codec(hint, (*given, *hints.markers_of(hint))).step
@@ -62,6 +62,8 @@ def precision_of(hint: Any, metadata: Iterable[Any]) -> timedelta | None:
 def make_codec(hint: Any, markers: tuple[Marker, ...]) -> Codec:
     """Return the codec of a type with its markers; what the type does not settle, each value does."""
     kind = hints.without_none(hint)
+    if not markers:
+        return _by_type(kind)
     codec = _by_marker(kind, markers) or _by_type(kind)
     if formerly := hints.find(markers, Formerly):
         codec = _tolerate(codec, formerly)
@@ -119,7 +121,7 @@ def _iso(digits: int) -> Codec:
     def write(value: Any) -> Value:
         return {"S": show_time(utc(value), digits)}
 
-    return Codec("S", write, _read_time, unit)
+    return Codec("S", write, read_time, unit)
 
 
 def show_time(moment: datetime, digits: int = 0) -> str:
@@ -137,7 +139,8 @@ def utc(value: Any) -> datetime:
     return value.astimezone(UTC)
 
 
-def _read_time(value: Value) -> Any:
+def read_time(value: Value) -> Any:
+    """Read a time in ISO form."""
     text = value.get("S")
     if text is None:
         return plain(value)
@@ -263,7 +266,8 @@ def _decode_set(value: Value) -> Any:
     return set(found) if isinstance(found, list) else found
 
 
-def _number(text: str) -> int | Decimal:
+def number_of(text: str) -> int | Decimal:
+    """Return the text of a number as one: an int where it is whole."""
     try:
         return int(text)
     except ValueError:
@@ -293,12 +297,12 @@ ENCODERS: dict[type, Callable[[Any], Value]] = {
 }
 DECODERS: dict[str, Callable[[Any], Any]] = {
     "S": lambda content: content,
-    "N": _number,
+    "N": number_of,
     "B": decode_binary,
     "BOOL": lambda content: content,
     "NULL": lambda _: None,
     "SS": set,
-    "NS": lambda content: {_number(text) for text in content},
+    "NS": lambda content: {number_of(text) for text in content},
     "BS": lambda content: {decode_binary(text) for text in content},
     "L": lambda content: [plain(part) for part in content],
     "M": lambda content: {name: plain(member) for name, member in content.items()},
@@ -312,10 +316,10 @@ def _read_text(value: Value) -> Any:
 
 def _read_number(value: Value) -> Any:
     text = value.get("N")
-    return plain(value) if text is None else _number(text)
+    return plain(value) if text is None else number_of(text)
 
 
-def _read_list(value: Value) -> Any:
+def read_texts(value: Value) -> Any:
     """Read a list of texts, which is what most lists are."""
     try:
         return [part["S"] for part in value["L"]]
@@ -323,7 +327,7 @@ def _read_list(value: Value) -> Any:
         return plain(value)
 
 
-def _read_map(value: Value) -> Any:
+def read_map(value: Value) -> Any:
     """Read a map of texts."""
     try:
         return {name: part["S"] for name, part in value["M"].items()}
@@ -331,7 +335,7 @@ def _read_map(value: Value) -> Any:
         return plain(value)
 
 
-_READ_TEXTS: dict[Any, Callable[[Value], Any]] = {list[str]: _read_list, dict[str, str]: _read_map}
+_READ_TEXTS: dict[Any, Callable[[Value], Any]] = {list[str]: read_texts, dict[str, str]: read_map}
 SIMPLE: dict[Any, Codec] = {
     str: Codec("S", ENCODERS[str], _read_text),
     bool: Codec("BOOL", ENCODERS[bool], plain),

@@ -7,6 +7,8 @@ inside one, no key longer than DynamoDB takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -101,7 +103,10 @@ class KeyMaker(Struct, frozen=True):
         found = self.template.parse(text)
         if found is None:
             return None
-        return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
+        try:
+            return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
+        except ValueError:
+            return None
 
     def _parse_simple(self, text: str) -> dict[str, Any] | None:
         """Take a key with one field apart: most are such, and need no regular expression."""
@@ -109,18 +114,41 @@ class KeyMaker(Struct, frozen=True):
         start, end = len(step.literal), len(text) - len(tail)
         if end <= start or not text.startswith(step.literal) or not text.endswith(tail):
             return None
-        return {step.field: step.take(text[start:end])} if step.take is not None else {}
+        try:
+            return {step.field: step.take(text[start:end])} if step.take is not None else {}
+        except ValueError:
+            return None
 
 
 def _make_take(codec: Codec, form: str) -> Callable[[str], Any] | None:
-    """Return how a field's text becomes its value again; None when it cannot."""
+    """Return how a field's text becomes its value again, or a ValueError; None when it cannot."""
     if not is_readable(form):
         return None
     if codec is SIMPLE[str]:
         return str
-    if codec.tag == "N":
-        return lambda text: codec.decode({"N": text.lstrip("0") or "0"})
-    return lambda text: codec.decode({"S": text})
+    if codec is SIMPLE[int] and form:
+        return partial(_take_digits, int(form[1:-1]))
+    return partial(_take_value, codec)
+
+
+def _take_digits(width: int, text: str) -> int:
+    if len(text) != width or not text.isdigit():
+        raise ValueError(text)
+    return int(text)
+
+
+def _take_value(codec: Codec, text: str) -> Any:
+    """Return what a text in a key stands for; a number must be one, and a time too."""
+    if codec.tag != "N":
+        value = codec.decode({"S": text})
+    else:
+        try:
+            value = codec.decode({"N": text.lstrip("0") or "0"})
+        except ArithmeticError:
+            raise ValueError(text) from None
+    if codec.step is not None and not isinstance(value, datetime):
+        raise ValueError(text)
+    return value
 
 
 def make_keymaker(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyMaker:

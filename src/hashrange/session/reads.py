@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import TypeVar
 
@@ -18,16 +18,18 @@ from hashrange.schema.plan import Branch, ReadPlan, values_of
 from hashrange.schema.reading import plan_read
 from hashrange.schema.shape import Item, Shape, View
 from hashrange.schema.slot import Arguments
-from hashrange.session.batch import MOST_KEYS, fetch_raw
 from hashrange.session.operation import Runnable, Task
-from hashrange.session.session import Session
+from hashrange.session.rows import Row, read_row, read_rows, split_answer
 from hashrange.session.work import Call, Work
+
+if TYPE_CHECKING:
+    from hashrange.session.session import Session
 
 T_co = TypeVar("T_co", bound=Shape, covariant=True)
 S = TypeVar("S", bound=Shape)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
-Rows: TypeAlias = list[tuple[Raw, Any]]
+Rows: TypeAlias = list[tuple[Row, Any]]
 MOST_AT_ONCE = 1000
 
 
@@ -78,8 +80,7 @@ class Get(Runnable[T_co | None]):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T_co]):
+class Page(Struct, Generic[T_co], frozen=True):
     """Some of the items of a query, and the cursor that the next page starts after; None at the end."""
 
     items: Sequence[T_co]
@@ -92,8 +93,7 @@ class Page(Generic[T_co]):
         return len(self.items)
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """How far a query was read: which of its requests, and the key after which it goes on."""
 
     branch: int = 0
@@ -201,31 +201,31 @@ class Query(Generic[T_co]):
 
         scope = self._scope()
         position: Position | None = self._open(after, scope) if after is not None else Position()
-        kept: list[tuple[Position, T_co]] = []
+        kept: list[tuple[int, Row, T_co]] = []
         while position is not None and len(kept) <= size:
             branch = position.branch
             rows, position = yield from self._fetch(position, size + 1 - len(kept))
-            kept += [(Position(branch, self._key_of(raw)), found) for raw, found in rows]
+            kept += [(branch, row, found) for row, found in rows]
         cursor = None
         if len(kept) > size:
-            last = kept[size - 1][0]
-            cursor = seal_cursor(self.session.secret, scope, {"branch": last.branch, "start": last.start})
-        return Page([found for _, found in kept[:size]], cursor)
+            branch, last, _ = kept[size - 1]
+            cursor = seal_cursor(self.session.secret, scope, {"branch": branch, "start": self._key_of(last)})
+        return Page([found for _, _, found in kept[:size]], cursor)
 
     def _fetch(self, position: Position, most: int | None) -> Work[tuple[Rows, Position | None]]:
         """Run one request; return at most so many rows, and where to go on."""
         branch = self.plan.branches[position.branch]
         request = yield from self._request(branch, position, most)
-        answer = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label)
-        raws: list[Raw] = answer["Items"]
+        answer = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label, split_answer)
+        rows: list[Row] = answer["Items"]
         left_out = self._left_out(branch)
         if left_out is not None:
-            raws = [raw for raw in raws if raw.get(left_out[0]) != left_out[1]]
-        rows = yield from self._interpret(raws)
-        if most is not None and len(rows) > most:
-            rows = rows[:most]
-            return rows, Position(position.branch, self._key_of(rows[-1][0]))
-        return rows, self._after(position.branch, answer.get("LastEvaluatedKey"))
+            rows = [row for row in rows if read_row(row).get(left_out[0]) != left_out[1]]
+        found = yield from self._interpret(rows)
+        if most is not None and len(found) > most:
+            found = found[:most]
+            return found, Position(position.branch, self._key_of(found[-1][0]))
+        return found, self._after(position.branch, answer.get("LastEvaluatedKey"))
 
     def _request(self, branch: Branch, position: Position, most: int | None) -> Work[Wire]:
         table = self.plan.table
@@ -244,30 +244,32 @@ class Query(Generic[T_co]):
             request["Limit"] = min(max(most * 4, 50), MOST_AT_ONCE) if drops else min(most, MOST_AT_ONCE)
         return request
 
-    def _interpret(self, raws: list[Raw]) -> Work[Rows]:
+    def _interpret(self, rows: list[Row]) -> Work[Rows]:
         """Return the rows that are of the asked shape; behind views, the whole items."""
         table, kinds = self.plan.table, self.plan.kinds
         if self._whole:
-            behind = yield from self._read_whole(raws)
+            behind = yield from self._read_whole(rows)
             return behind
-        found = zip(raws, self.session.read_all(table, kinds, raws), strict=True)
+        found = zip(rows, self.session.read_all(table, kinds, read_rows(rows)), strict=True)
         if self._only:
             return [row for row in found if isinstance(row[1], self._only)]
         return [row for row in found if row[1] is not None]
 
-    def _read_whole(self, raws: list[Raw]) -> Work[Rows]:
+    def _read_whole(self, rows: list[Row]) -> Work[Rows]:
+        from hashrange.session.batch import MOST_KEYS, fetch_raw
+
         table = self.plan.table
         items = list(dict.fromkeys(anatomy.item_of(kind) for kind in self.plan.kinds))
-        rows: Rows = []
-        for at in range(0, len(raws), MOST_KEYS):
-            some = raws[at : at + MOST_KEYS]
-            keys = [{attr: raw[attr] for attr in table.keys} for raw in some]
+        behind: Rows = []
+        for at in range(0, len(rows), MOST_KEYS):
+            some = rows[at : at + MOST_KEYS]
+            keys = [{attr: raw[attr] for attr in table.keys} for raw in read_rows(some)]
             found = yield from fetch_raw(self.session, [(table, key) for key in keys], self.plan.label)
-            for raw, whole in zip(some, found, strict=True):
+            for row, whole in zip(some, found, strict=True):
                 item = self.session.read(table, items, whole)
                 if item is not None:
-                    rows.append((raw, item))
-        return rows
+                    behind.append((row, item))
+        return behind
 
     def _left_out(self, branch: Branch) -> tuple[str, Any] | None:
         if branch.excluded is None:
@@ -280,8 +282,9 @@ class Query(Generic[T_co]):
             return Position(branch, start)
         return Position(branch + 1) if branch + 1 < len(self.plan.branches) else None
 
-    def _key_of(self, raw: Raw) -> Raw:
+    def _key_of(self, row: Row) -> Raw:
         """Return what ExclusiveStartKey takes: the keys of the table and of the index."""
+        raw = read_row(row)
         names = dict.fromkeys((*self.plan.table.keys, *self.plan.path.keys))
         return {attr: raw[attr] for attr in names}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from hashrange.core.values import Value
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import EPOCH, MILLIS_FROM
-from hashrange.schema.layout import load, load_all
+from hashrange.schema.reader import load, load_all
 from hashrange.schema.table import Table
 from hashrange.session.work import Call, Pause, Step, Work
 
@@ -95,10 +95,10 @@ class Session(Struct):
             time.sleep(step.seconds)
             return {}
         if not self.hooks:
-            return self.transport.call(step.operation, step.request)
+            return self.transport.call(step.operation, step.request, step.read)
         watch = _Watch(self.hooks, step)
         with watch:
-            watch.answer = self.transport.call(step.operation, watch.request)
+            watch.answer = self.transport.call(step.operation, watch.request, step.read)
         return watch.answer
 
     async def _do_async(self, step: Step) -> Wire:
@@ -108,10 +108,10 @@ class Session(Struct):
             await sleep(step.seconds)
             return {}
         if not self.hooks:
-            return await self.transport.call_async(step.operation, step.request)
+            return await self.transport.call_async(step.operation, step.request, step.read)
         watch = _Watch(self.hooks, step)
         with watch:
-            watch.answer = await self.transport.call_async(step.operation, watch.request)
+            watch.answer = await self.transport.call_async(step.operation, watch.request, step.read)
         return watch.answer
 
     # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -165,7 +165,7 @@ class Session(Struct):
             return None
         return self.interpret(table, kinds, raw)
 
-    def read_all(self, table: Table, kinds: Sequence[Kind], raws: list[Raw]) -> list[Any]:
+    def read_all(self, table: Table, kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
         """Return stored items as these classes, each as `read` does."""
         if table.ttl is None and not self._sealed(table):
             return load_all(kinds, raws)

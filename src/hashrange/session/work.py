@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from hashrange.client.transport import Read, read_all
 from hashrange.core.errors import Wire
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ class Call(Struct, frozen=True):
     operation: str
     request: Wire
     pattern: str = ""
+    read: Read = read_all
 
 
 class Pause(Struct, frozen=True):

@@ -258,9 +258,9 @@ class Recorder:
     def __init__(self, database):
         self.database, self.texts = database, []
 
-    def call(self, operation, request):
+    def call(self, operation, request, *read):
         self.texts += [text for name, text in request.items() if name.endswith("Expression")]
-        return self.database.call(operation, request)
+        return self.database.call(operation, request, *read)
 
 
 def test_trap_reserved_words_are_never_written_bare(database, db, clock):

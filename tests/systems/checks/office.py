@@ -98,14 +98,14 @@ class Dying:
     def __init__(self, inner, calls):
         self.inner, self.left = inner, calls
 
-    def call(self, operation, request):
-        return self.inner.call(operation, request)
+    def call(self, operation, request, *read):
+        return self.inner.call(operation, request, *read)
 
-    async def call_async(self, operation, request):
+    async def call_async(self, operation, request, *read):
         if self.left == 0:
             raise Crash
         self.left -= 1
-        return await self.inner.call_async(operation, request)
+        return await self.inner.call_async(operation, request, *read)
 
     def close(self):
         self.inner.close()
@@ -117,17 +117,17 @@ class Interfering:
     def __init__(self, inner, operation, meanwhile, *, afterwards):
         self.inner, self.operation, self.meanwhile, self.afterwards = inner, operation, meanwhile, afterwards
 
-    def call(self, operation, request):
-        return self.inner.call(operation, request)
+    def call(self, operation, request, *read):
+        return self.inner.call(operation, request, *read)
 
-    async def call_async(self, operation, request):
+    async def call_async(self, operation, request, *read):
         if operation != self.operation or self.meanwhile is None:
-            return await self.inner.call_async(operation, request)
+            return await self.inner.call_async(operation, request, *read)
         act, self.meanwhile = self.meanwhile, None
         if not self.afterwards:
             await act()
-            return await self.inner.call_async(operation, request)
-        answer = await self.inner.call_async(operation, request)
+            return await self.inner.call_async(operation, request, *read)
+        answer = await self.inner.call_async(operation, request, *read)
         await act()
         return answer
 

@@ -45,14 +45,14 @@ class Throttled:
     def throttle(self, operation, times):
         self.left[operation] = times
 
-    def call(self, operation, request):
-        return self.inner.call(operation, request)
+    def call(self, operation, request, *read):
+        return self.inner.call(operation, request, *read)
 
-    async def call_async(self, operation, request):
+    async def call_async(self, operation, request, *read):
         if self.left.get(operation, 0):
             self.left[operation] -= 1
             raise ProvisionedThroughputExceededException("The level of configured throughput was exceeded.")
-        return await self.inner.call_async(operation, request)
+        return await self.inner.call_async(operation, request, *read)
 
     def close(self):
         self.inner.close()

@@ -27,13 +27,13 @@ class Failing:
     def __init__(self, inner, calls):
         self.inner, self.left = inner, calls
 
-    async def call_async(self, operation, request):
+    async def call_async(self, operation, request, *read):
         self.left -= 1
         if self.left < 0:
             raise InternalServerError("The disk is gone.")
-        return await self.inner.call_async(operation, request)
+        return await self.inner.call_async(operation, request, *read)
 
-    def call(self, operation, request):
+    def call(self, operation, request, *read):
         raise AssertionError("the demo does not block")
 
 

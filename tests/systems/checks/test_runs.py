@@ -469,8 +469,8 @@ def test_a_run_whose_answer_was_lost_is_recorded_once(db, database, clock):
     transport, slow = open_throttled(database, clock)
     inner, answers = transport.call_async, []
 
-    async def lose_the_first_answer(operation, request):
-        answer = await inner(operation, request)
+    async def lose_the_first_answer(operation, request, *read):
+        answer = await inner(operation, request, *read)
         if operation == "TransactWriteItems" and not answers:
             answers.append(answer)
             raise ProvisionedThroughputExceededException("The level of configured throughput was exceeded.")

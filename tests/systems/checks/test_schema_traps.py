@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hashrange import Conflict, Taken, ValueInvalid
-from hashrange.schema.layout import load, store
+from hashrange.schema.layout import store
+from hashrange.schema.reader import load
 from hashrange.systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
 from hashrange.systems.checks.model.schedule import due_shard
 from hashrange.systems.checks.schema import (

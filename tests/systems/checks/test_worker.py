@@ -169,11 +169,11 @@ def test_a_database_that_is_away_for_a_while_is_waited_for(db, database, clock, 
     transport, slow = open_throttled(database, clock)
     inner, left = transport.call_async, [5]
 
-    async def be_away(operation, request):
+    async def be_away(operation, request, *read):
         if left[0]:
             left[0] -= 1
             raise ServiceError("away")
-        return await inner(operation, request)
+        return await inner(operation, request, *read)
 
     transport.call_async = be_away
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from hashrange.schema.layout import load, store
+from hashrange.schema.layout import store
+from hashrange.schema.reader import load
 from hashrange.systems.kelifax.schema import Kelifax, Lesson, Pending, Resource, Submission
 from tests.systems.kelifax.entries import (
     EXAMPLE,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hashrange import Conflict, CursorInvalid, ServiceError, Taken, ValueInvalid
-from hashrange.schema.layout import load, store
+from hashrange.schema.layout import store
+from hashrange.schema.reader import load
 from hashrange.systems.kelifax.schema import PUBLIC, Decision, Kelifax, Lesson, Pending, Rejected, Resource, UrlClaim
 from tests.systems.kelifax.entries import (
     EXAMPLE,

@@ -6,7 +6,7 @@ from typing import get_args, get_origin
 
 from typing_extensions import is_typeddict
 
-from hashrange.schema import anatomy, hint, layout
+from hashrange.schema import anatomy, hint, reader
 from hashrange.schema.shape import Shape
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,12 +48,11 @@ class Chance:
     def item(self, cls):
         """Return an item of a class, fields that have a default now and then left to it."""
         values = {}
-        for name, wanted in anatomy.hints_of(cls).items():
-            info = cls.model_fields[name]
+        for name, info in anatomy.fields_of(cls).items():
             if name in anatomy.parts(cls) or (not info.is_required() and self.random.random() < 0.5):
                 continue
             fixed = anatomy.attributes(cls)[name].fixed
-            values[name] = self.value(wanted) if fixed is anatomy.NOTHING else fixed
+            values[name] = self.value(info.annotation) if fixed is anatomy.NOTHING else fixed
         return cls(**values)
 
     def arguments(self, plan, stored):
@@ -75,7 +74,7 @@ class Chance:
 
 def read(kinds, raw) -> Shape | None:
     """Return a stored item as one of these classes: itself, or the lifecycle it is in."""
-    item = layout.load([anatomy.root(anatomy.item_of(kinds[0]))], raw)
+    item = reader.load([anatomy.root(anatomy.item_of(kinds[0]))], raw)
     if item is None:
         return None
     states = [getattr(item, name) for name in anatomy.parts(type(item))]

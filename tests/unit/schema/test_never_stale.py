@@ -28,7 +28,7 @@ from hashrange import (
     initially,
 )
 from hashrange.client.localkeys import LocalKeys
-from hashrange.schema import anatomy, layout
+from hashrange.schema import anatomy, layout, reader
 from hashrange.schema.change import WritePlan
 from hashrange.systems.aura.schema import Aura
 from hashrange.systems.checks.schema import Checks
@@ -176,7 +176,7 @@ def check_indexes(db, database, declared):
     roots = list(dict.fromkeys(anatomy.root(item) for item in declared.items))
     expected = {index.name: [] for index in declared.indexes}
     for raw in scan(database, declared):
-        item = layout.load(roots, db.session.unseal(declared, raw))
+        item = reader.load(roots, db.session.unseal(declared, raw))
         fresh = layout.store(item)
         keys = {attr: raw[attr] for attr in declared.key_names if attr in raw}
         assert keys == {attr: fresh[attr] for attr in declared.key_names if attr in fresh}, item

@@ -1,5 +1,6 @@
 """An embedded database with the library's table, and a wrapper that can be told to misbehave."""
 
+import orjson
 import pytest
 
 import hashrange
@@ -30,12 +31,12 @@ class Meddler:
     def __init__(self, database, meddle):
         self.database, self.meddle, self.calls = database, meddle, []
 
-    def call(self, operation, request):
+    def call(self, operation, request, read=orjson.loads):
         self.calls.append((operation, request))
-        return self.meddle(operation, request, self.database.call)
+        return read(orjson.dumps(self.meddle(operation, request, self.database.call)))
 
-    async def call_async(self, operation, request):
-        return self.call(operation, request)
+    async def call_async(self, operation, request, read=orjson.loads):
+        return self.call(operation, request, read)
 
     def close(self):
         pass
