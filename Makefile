@@ -62,6 +62,7 @@ clean: ## Remove everything that setup and the tools made; data/ stays
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements-dev.txt
 	$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src  # as pip does for what it copies
 	@touch $@
 
 .venv-clients/.installed: requirements-clients.txt

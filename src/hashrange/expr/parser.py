@@ -15,8 +15,9 @@ Nothing here recurses: parentheses and calls are kept on a list, so that 4096 of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from hashrange.core.values import utf8_length
 from hashrange.expr.fault import Fault
@@ -54,8 +55,7 @@ Written: TypeAlias = Path | Placeholder | Call  # the operands that a text can h
 Term: TypeAlias = Condition | Written
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """A pair of parentheses in a condition, or the whole text, as far as it is read."""
 
     alternatives: list[Condition] = field(default_factory=list)
@@ -269,8 +269,7 @@ def _read_operand(tokens: Tokens) -> Written:
                 return finished
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """A call whose arguments are being read."""
 
     function: str

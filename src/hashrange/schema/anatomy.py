@@ -5,47 +5,26 @@ Everything here is a fact about classes, found once and remembered until the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic.fields import FieldInfo
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import hint as hints
 from hashrange.schema.codec import Codec, make_codec
 from hashrange.schema.marker import Counted, Encrypted, KeyOnly, Marker, Stored, Touch
+from hashrange.schema.memory import remembered
 from hashrange.schema.shape import Item, Shape, View
 from hashrange.schema.table import Table
-from hashrange.schema.template import FORMAT, Template
+from hashrange.schema.template import FORMAT, Template, read_template
 
-T = TypeVar("T")
 M = TypeVar("M", bound=Marker)
 Kind = type[Shape]
 
 NOTHING: Any = object()
-REMEMBERED: list[dict[Any, Any]] = []
-
-
-def remembered(function: Callable[[Kind], T]) -> Callable[[Any], T]:
-    """Keep the answer for each class, as `functools.cache` does, until `forget` is called."""
-    known: dict[Any, T] = {}
-    REMEMBERED.append(known)
-
-    @wraps(function)
-    def ask(cls: Kind) -> T:
-        if cls not in known:
-            known[cls] = function(cls)
-        return known[cls]
-
-    return ask
-
-
-def forget() -> None:
-    """Forget every answer: a class was declared since."""
-    for known in REMEMBERED:
-        known.clear()
 
 
 class Attribute(Struct, frozen=True):
@@ -59,20 +38,12 @@ class Attribute(Struct, frozen=True):
     fixed: Any = NOTHING  # the one value that the class allows, None for "never there"
     optional: bool = False
     required: bool = True
+    key_only: bool = False  # it lives inside keys only
+    sealed: bool = False  # it is stored encrypted
 
     def marker(self, kind: type[M]) -> M | None:
         """Return its marker of a kind."""
-        return hints.find(self.markers, kind)
-
-    @property
-    def key_only(self) -> bool:
-        """Whether it lives inside keys only."""
-        return self.marker(KeyOnly) is not None
-
-    @property
-    def sealed(self) -> bool:
-        """Whether it is stored encrypted."""
-        return self.marker(Encrypted) is not None
+        return hints.find(self.markers, kind) if self.markers else None
 
     @property
     def is_fixed(self) -> bool:
@@ -145,18 +116,18 @@ def table_of(cls: Kind) -> Table:
 
 
 @remembered
-def hints_of(cls: Kind) -> dict[str, Any]:
-    """Return the types of a class's fields, markers and all."""
+def fields_of(cls: Kind) -> dict[str, FieldInfo]:
+    """Return the fields of a class as pydantic has them, with what was declared after it looked up."""
     if not cls.__pydantic_fields_complete__:
         cls.model_rebuild(raise_errors=False)
-    return {name: info.annotation for name, info in cls.model_fields.items()}
+    return cls.__pydantic_fields__
 
 
 @remembered
 def parts(cls: Kind) -> dict[str, list[Kind]]:
     """Return the fields that hold a lifecycle: a union of views of this very item, by field."""
-    found = {name: hints.members(hint) for name, hint in hints_of(cls).items()}
-    states = {name: kinds for name, kinds in found.items() if all(is_shape(k) and issubclass(k, View) for k in kinds)}
+    found = {name: _states_in(info.annotation) for name, info in fields_of(cls).items()}
+    states = {name: kinds for name, kinds in found.items() if kinds}
     for name, kinds in states.items():
         for kind in kinds:
             if root(item_of(kind)) is not root(item_of(cls)):
@@ -169,41 +140,54 @@ def parts(cls: Kind) -> dict[str, list[Kind]]:
     return states
 
 
+def _states_in(hint: Any) -> list[Kind]:
+    """Return the views that a type is a union of; none if it is anything else."""
+    if isinstance(hint, type) and not issubclass(hint, View):
+        return []
+    kinds = hints.members(hint)
+    return kinds if all(isinstance(kind, type) and issubclass(kind, View) for kind in kinds) else []
+
+
 @remembered
 def attributes(cls: Kind) -> dict[str, Attribute]:
     """Return the stored fields of one class by name; those of its lifecycles are theirs."""
-    lifecycles = parts(cls)
-    found = {name: hint for name, hint in hints_of(cls).items() if name not in lifecycles}
-    return {name: _inherited(cls, name, hint) or _attribute(cls, name, hint) for name, hint in found.items()}
+    lifecycles, line = parts(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
+    return {
+        name: _inherited(cls, name, info, line) or _attribute(cls, name, info)
+        for name, info in fields_of(cls).items()
+        if name not in lifecycles
+    }
 
 
-def _inherited(cls: Kind, name: str, hint: Any) -> Attribute | None:
+def _inherited(cls: Kind, name: str, info: FieldInfo, line: list[Kind]) -> Attribute | None:
     """Return the attribute of the class above, if this one has it unchanged."""
-    line = (cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base))
-    above = next((base for base in line if name in base.__pydantic_fields__), None)
-    if above is None or above.__pydantic_fields__[name].annotation is not hint or table_of(above) is not table_of(cls):
-        return None
-    one, other = above.__pydantic_fields__[name], cls.__pydantic_fields__[name]
-    same = one.is_required() == other.is_required() and one.metadata == other.metadata
-    return attributes(above).get(name) if same else None
+    for above in line:
+        held = above.__pydantic_fields__.get(name)
+        if held is not None:
+            same = held.annotation is info.annotation and table_of(above) is table_of(cls)
+            same = same and held.is_required() == info.is_required() and held.metadata == info.metadata
+            return attributes(above).get(name) if same else None
+    return None
 
 
-def _attribute(cls: Kind, name: str, hint: Any) -> Attribute:
-    info = cls.model_fields[name]
+def _attribute(cls: Kind, name: str, info: FieldInfo) -> Attribute:
+    hint = info.annotation
     markers = (*(marker for marker in info.metadata if isinstance(marker, Marker)), *hints.markers_of(hint))
     renamed = hints.find(markers, Stored)
     values = hints.literals(hint)
-    kinds = hints.members(hint)
+    kinds, bare = hints.members(hint), hints.without_none(hint)
     only = values[0] if len(values) == 1 else NOTHING
     return Attribute(
         name=name,
         stored=renamed.name if renamed else table_of(cls).naming(name),
-        hint=hints.without_none(hint),
+        hint=bare,
         markers=markers,
-        codec=make_codec(hint, markers),
+        codec=make_codec(bare, markers),
         fixed=None if kinds == [type(None)] else only,
         optional=type(None) in kinds,
         required=info.is_required(),
+        key_only=hints.find(markers, KeyOnly) is not None,
+        sealed=hints.find(markers, Encrypted) is not None,
     )
 
 
@@ -211,6 +195,8 @@ def _attribute(cls: Kind, name: str, hint: Any) -> Attribute:
 def relatives(cls: Kind) -> list[Kind]:
     """Return an item, its variants, and every state of their lifecycles."""
     top = root(item_of(cls))
+    if cls is not top:
+        return relatives(top)
     states = [
         state
         for item in family(top)
@@ -224,6 +210,9 @@ def relatives(cls: Kind) -> list[Kind]:
 @remembered
 def known(cls: Kind) -> dict[str, Attribute]:
     """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
+    top = root(item_of(cls))
+    if cls is not top:
+        return known(top)
     found: dict[str, Attribute] = {}
     for shape in relatives(cls):
         for name, attribute in attributes(shape).items():
@@ -231,7 +220,10 @@ def known(cls: Kind) -> dict[str, Attribute]:
                 found[name] = attribute
             elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
                 check_same(shape, found[name], attribute)
-    return {name: replace(attribute, fixed=NOTHING) for name, attribute in found.items()}
+    return {
+        name: attribute if attribute.fixed is NOTHING else replace(attribute, fixed=NOTHING)
+        for name, attribute in found.items()
+    }
 
 
 def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
@@ -253,14 +245,23 @@ def keys(cls: Kind) -> dict[str, Template]:
     for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
         for attr, text in base.__dict__.get("__own_keys__", {}).items():
             _check_key(cast("Kind", base), table, attr, text)
-            found[attr] = Template(text)
-    by_stored = {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
-    for attr in sorted(table.key_names - set(found)):
+            found[attr] = read_template(text)
+    by_stored = names_by_attribute(cls)
+    for attr in sorted(table.key_names - found.keys()):
         if attr in by_stored:
-            found[attr] = Template(f"{{{by_stored[attr]}}}")
+            found[attr] = read_template(f"{{{by_stored[attr]}}}")
     for attr, template in found.items():
         _check_fields(cls, attr, template)
     return found
+
+
+@remembered
+def names_by_attribute(cls: Kind) -> dict[str, str]:
+    """Return the field behind each attribute that an item may have, save those that live inside keys."""
+    top = root(item_of(cls))
+    if cls is not top:
+        return names_by_attribute(top)
+    return {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
 
 
 def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
@@ -296,6 +297,13 @@ def _check_fields(cls: Kind, attr: str, template: Template) -> None:
                 f"{template.text!r} has an unknown format {piece.format!r}",
                 "there are fit, sha, shard8 (any number), 012d (any width)",
             )
+
+
+@remembered
+def identity(cls: Kind) -> frozenset[str]:
+    """Return the fields that the primary key is made of."""
+    ours = keys(cls)
+    return frozenset(name for attr in table_of(cls).keys if attr in ours for name in ours[attr].fields)
 
 
 @remembered

@@ -13,12 +13,14 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.expr.nodes import And, Condition
 from hashrange.schema import anatomy
+from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import counts_millis
 from hashrange.schema.criterion import exists, placeholders_in, settle
+from hashrange.schema.marker import Marker
 from hashrange.schema.plan import Aliases, Lint, show, values_of
 from hashrange.schema.shape import Shape, seen_keys
-from hashrange.schema.signature import Signature
+from hashrange.schema.signature import Parameter, Signature
 from hashrange.schema.slot import NOW, Arguments, Slot
 from hashrange.schema.table import Table
 
@@ -97,11 +99,11 @@ class WritePlan(Struct, frozen=True):
     removes: tuple[str, ...]
     condition: Condition | None
     slots: Mapping[str, Slot]
-    costs: tuple[tuple[str, int], ...]
+    moving: tuple[str, ...]  # the key attributes that it writes anew
     edges: tuple[tuple[str, str], ...]
     exact: bool
     signature: Signature
-    checked: Mapping[str, Any]  # the types of the values that it sets
+    sets: tuple[str, ...]  # the parameters that set a field
     lints: tuple[Lint, ...] = ()
     texts: dict[tuple[tuple[int, ...], frozenset[str]], _Text] = field(default_factory=dict)
 
@@ -120,6 +122,29 @@ class WritePlan(Struct, frozen=True):
     def kinds(self) -> tuple[Kind, ...]:
         """The state entered."""
         return (self.target,)
+
+    @property
+    def sources(self) -> list[Kind]:
+        """The states that the item passed in may be in."""
+        return self.signature.parameters[self.subject].shapes if self.subject else []
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether values are checked before it writes."""
+        return bool(self.sets or self.signature.checked)
+
+    @property
+    def checked(self) -> Mapping[str, Any]:
+        """The types of the values that are checked before it writes."""
+        given = self.signature.parameters
+        return self.signature.checked | {name: _checked(self.target, name, given[name]) for name in self.sets}
+
+    @property
+    def costs(self) -> tuple[tuple[str, int], ...]:
+        """The write units of a call for a small item, by table and index."""
+        from hashrange.schema.cost import count_units
+
+        return count_units(self)
 
     def key_of(self, arguments: Arguments) -> Raw:
         """Return the primary key of the item that is written."""
@@ -205,3 +230,14 @@ class WritePlan(Struct, frozen=True):
             lines.append(f"    if      {show(self.condition, self.slots)}")
         lines.append(f"    cost    {' + '.join(f'{place} {units}' for place, units in self.costs)}")
         return "\n".join(lines)
+
+
+def _checked(target: Kind, name: str, parameter: Parameter) -> Any:
+    """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
+    shapes = (target, *anatomy.family(anatomy.root(anatomy.item_of(target))))
+    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
+    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
+        return hints.constrain(parameter.hint, parameter.constraints)
+    hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
+    own = [fact for fact in info.metadata if not isinstance(fact, Marker)]
+    return hints.constrain(hint, (*own, *parameter.constraints))

@@ -13,6 +13,7 @@ from hashrange.schema.anatomy import Attribute, Kind
 from hashrange.schema.field import check_fields
 from hashrange.schema.layout import makers, pattern_of
 from hashrange.schema.marker import Epoch
+from hashrange.schema.memory import remembered
 from hashrange.schema.shape import Item
 from hashrange.schema.table import Table
 from hashrange.schema.template import Template
@@ -21,13 +22,12 @@ SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", 
 NUMBERS = ("N",)
 
 
+@remembered
 def check_table(table: Table) -> None:
     """Refuse a table whose items cannot be stored, ordered or told apart as they are declared."""
     for item in table.items:
         _check_identity(item, table)
-        for kind in anatomy.relatives(item):
-            for attr, template in anatomy.keys(kind).items():
-                _check_template(kind, attr, template)
+        _check_templates(item)
         check_fields(item)
         for attribute in anatomy.known(item).values():
             _check_ttl(item, attribute, table)
@@ -61,6 +61,16 @@ def _check_identity(item: type[Item], table: Table) -> None:
                     f"is part of the primary key {attr} and may be None",
                     "drop the None",
                 )
+
+
+def _check_templates(item: type[Item]) -> None:
+    """Check each template where it is first seen: relatives share their fields, and most of their keys."""
+    seen: set[tuple[str, Template]] = set()
+    for kind in anatomy.relatives(item):
+        for attr, template in anatomy.keys(kind).items():
+            if (attr, template) not in seen:
+                seen.add((attr, template))
+                _check_template(kind, attr, template)
 
 
 def _check_template(kind: Kind, attr: str, template: Template) -> None:
@@ -219,11 +229,13 @@ def _are_apart(one: Template, other: Template) -> bool:
     first, second = one.prefix, other.prefix
     if not one.fields and not other.fields:
         return first != second
+    if not first.startswith(second) and not second.startswith(first):
+        return True
     if not one.fields:
         return not other.pattern.fullmatch(first)
     if not other.fields:
         return not one.pattern.fullmatch(second)
-    return not (first.startswith(second) or second.startswith(first))
+    return False
 
 
 def _is_excluded(kind: Kind, attr: str, other: Template) -> bool:

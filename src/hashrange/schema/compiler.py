@@ -24,9 +24,7 @@ Plan = ReadPlan | WritePlan
 
 def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope: Mapping[str, Any]) -> dict[str, Plan]:
     """Return the plan of each pattern that a class declares; refuse what cannot work."""
-    anatomy.forget()
     plans: dict[str, Plan] = {}
-    checked: set[Table] = set()
     for name, function in dict(vars(cls)).items():
         if name.startswith("_") or not callable(function):
             continue
@@ -35,9 +33,8 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
                 "HR200", f"{cls.__name__}.{name}", "is a name that every Patterns class has", "rename it"
             )
         signature = read_signature(cls.__name__, function, tenant, scope)
-        for table in {anatomy.table_of(kind) for kind in signature.kinds} - checked:
-            check_table(table)
-            checked.add(table)
+        for kind in signature.kinds:
+            check_table(anatomy.table_of(kind))
         for kind in (*signature.kinds, *(kind for found in signature.parameters.values() for kind in found.shapes)):
             check_view(kind)
         check_parameters(signature)

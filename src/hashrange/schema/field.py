@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
 from hashrange.core.errors import DeclarationError
 from hashrange.schema import anatomy
 from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.marker import Counted
+from hashrange.schema.memory import remembered
 from hashrange.schema.shape import After, Initial, Item, Shape, View
 
 
@@ -17,11 +22,11 @@ def check_fields(item: type[Item]) -> None:
     for kind in anatomy.relatives(item):
         _check_stored_once(kind)
         _check_touched(kind)
-        for name in kind.model_fields:
-            _check_alias(kind, name)
-            _check_values(kind, name)
-            _check_mixed(kind, name)
+        for name, info in kind.__pydantic_fields__.items():
+            _check_alias(kind, name, info)
         for name, attribute in anatomy.attributes(kind).items():
+            _check_values(kind, name, hints.literals(attribute.hint))
+            _check_mixed(kind, name, attribute.hint)
             if attribute.key_only:
                 _check_readable(kind, name)
         for name, default in kind.__special__.items():
@@ -44,6 +49,7 @@ def _check_one_table(item: type[Item]) -> None:
             )
 
 
+@remembered
 def check_view(view: Kind) -> None:
     """Refuse a view with a field that its item does not have, or stores otherwise."""
     if not issubclass(view, View):
@@ -78,8 +84,7 @@ def _check_stored_once(kind: Kind) -> None:
             )
 
 
-def _check_alias(kind: Kind, name: str) -> None:
-    info = kind.model_fields[name]
+def _check_alias(kind: Kind, name: str, info: FieldInfo) -> None:
     if info.alias is not None or info.validation_alias is not None:
         raise DeclarationError(
             "HR118",
@@ -89,15 +94,14 @@ def _check_alias(kind: Kind, name: str) -> None:
         )
 
 
-def _check_values(kind: Kind, name: str) -> None:
+def _check_values(kind: Kind, name: str, mine: tuple[Any, ...]) -> None:
     """Refuse a value that no relative's Literal has: in a variant, or as a default."""
-    info = kind.model_fields[name]
-    mine = hints.literals(hints.without_none(info.annotation))
     if not mine:
         return
+    info = kind.__pydantic_fields__[name]
     given = [*mine, *([] if info.default is None or info.is_required() else [info.default])]
     for base in kind.__mro__:
-        above = base.model_fields.get(name) if issubclass(base, Shape) else None
+        above = base.__pydantic_fields__.get(name) if issubclass(base, Shape) else None
         allowed = hints.literals(hints.without_none(above.annotation)) if above is not None else ()
         odd = [value for value in given if allowed and value not in allowed]
         if odd:
@@ -109,11 +113,10 @@ def _check_values(kind: Kind, name: str) -> None:
             )
 
 
-def _check_mixed(kind: Kind, name: str) -> None:
-    hint = kind.model_fields[name].annotation
-    members = [hint] if isinstance(hint, type) else hints.members(hint)
-    states = [member for member in members if anatomy.is_shape(member)]
-    if states and (len(states) != len(members) or any(issubclass(state, Item) for state in states)):
+def _check_mixed(kind: Kind, name: str, hint: Any) -> None:
+    """Refuse a field that is no lifecycle and may hold a shape."""
+    states = [member for member in hints.members(hint) if anatomy.is_shape(member)]
+    if states:
         raise DeclarationError(
             "HR128",
             f"{kind.__name__}.{name}",

@@ -142,20 +142,13 @@ def _check_comparison(signature: Signature, attribute: Attribute, parameter: Par
 
 
 def _check_idle(signature: Signature, parameter: Parameter) -> None:
-    if parameter.name not in _identity(signature) and parameter.name != signature.tenant:
+    if parameter.name not in anatomy.identity(signature.kinds[0]) and parameter.name != signature.tenant:
         raise DeclarationError(
             "HR216",
             signature.label,
             f"{parameter.name} is no part of the key, and {signature.verb} sets nothing",
             f"make it a condition: {parameter.name}: Eq[...]",
         )
-
-
-def _identity(signature: Signature) -> set[str]:
-    """Return the fields that the primary key is made of."""
-    kind = signature.kinds[0]
-    ours = anatomy.keys(kind)
-    return {name for attr in anatomy.table_of(kind).keys if attr in ours for name in ours[attr].fields}
 
 
 def _check_change(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
@@ -180,9 +173,11 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
 def _check_given_once(signature: Signature, parameter: Parameter) -> None:
     """Refuse a part of the key beside an item that has a key already."""
     name = parameter.name
+    if parameter.compare or name == signature.tenant or name not in anatomy.identity(signature.kinds[0]):
+        return
     items = [found for found in signature.parameters.values() if found.shapes]
     holds = [found.name for found in items if all(name in kind.model_fields for kind in found.shapes)]
-    if holds and name != signature.tenant and not parameter.compare and name in _identity(signature):
+    if holds:
         raise DeclarationError(
             "HR217",
             signature.label,

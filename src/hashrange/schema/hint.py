@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import types
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args
 
 from hashrange.schema.marker import Marker
 
 M = TypeVar("M", bound=Marker)
 
+# What a hint is, told by its class: its attributes would be asked of the type inside it, which takes long.
+ANNOTATED: type[Any] = type(Annotated[int, ""])
+WRAPPED = frozenset({ANNOTATED, NewType})
+UNIONS = frozenset({types.UnionType, type(Union[int, "str"])})  # the two ways to write one
+LITERAL = type(Literal[1])
+
 
 def unwrap(hint: Any) -> tuple[Any, tuple[Marker, ...]]:
     """Return the type inside `Annotated` and `NewType`, and the markers beside it."""
-    if not hasattr(hint, "__metadata__") and type(hint) is not NewType:
+    if type(hint) not in WRAPPED:
         return hint, ()
     markers: list[Marker] = []
-    while get_origin(hint) is Annotated or isinstance(hint, NewType):
-        markers.extend(found for found in getattr(hint, "__metadata__", ()) if isinstance(found, Marker))
-        hint = hint.__supertype__ if isinstance(hint, NewType) else hint.__origin__
+    while type(hint) in WRAPPED:
+        if isinstance(hint, NewType):
+            hint = hint.__supertype__
+        else:
+            markers.extend(found for found in hint.__metadata__ if isinstance(found, Marker))
+            hint = hint.__origin__
     return hint, tuple(markers)
 
 
 def constraints_of(hint: Any) -> tuple[Any, ...]:
     """Return what stands beside a type in `Annotated` and is no marker: what pydantic is to check."""
-    return tuple(fact for fact in getattr(hint, "__metadata__", ()) if not isinstance(fact, Marker))
+    facts = hint.__metadata__ if type(hint) is ANNOTATED else ()
+    return tuple(fact for fact in facts if not isinstance(fact, Marker))
 
 
 def constrain(hint: Any, constraints: tuple[Any, ...]) -> Any:
@@ -36,16 +46,16 @@ def members(hint: Any) -> list[Any]:
     hint, _ = unwrap(hint)
     if isinstance(hint, type):
         return [hint]
-    if hasattr(hint, "__value__"):  # type X = A | B, Python 3.12
-        return members(hint.__value__)
     if is_union(hint):
         return [member for argument in get_args(hint) for member in members(argument)]
+    if hasattr(hint, "__value__"):  # type X = A | B, Python 3.12
+        return members(hint.__value__)
     return [hint]
 
 
 def is_union(hint: Any) -> bool:
     """Whether a hint is a union, however it is written."""
-    return type(hint) is types.UnionType or getattr(hint, "__origin__", None) is Union
+    return type(hint) in UNIONS
 
 
 def markers_of(hint: Any) -> tuple[Marker, ...]:
@@ -67,7 +77,7 @@ def find(markers: tuple[Marker, ...], kind: type[M]) -> M | None:
 def literals(hint: Any) -> tuple[Any, ...]:
     """Return the values of a Literal, or nothing."""
     hint, _ = unwrap(hint)
-    return get_args(hint) if getattr(hint, "__origin__", None) is Literal else ()
+    return get_args(hint) if type(hint) is LITERAL else ()
 
 
 def is_optional(hint: Any) -> bool:

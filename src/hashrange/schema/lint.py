@@ -17,8 +17,8 @@ from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Attribute, Kind
 from hashrange.schema.change import WritePlan
 from hashrange.schema.plan import Lint, ReadPlan
+from hashrange.schema.reading import whole_lifecycle
 from hashrange.schema.shape import Initial, Item, View
-from hashrange.schema.signature import Signature
 from hashrange.schema.table import Gsi, Table
 
 Plans = Mapping[str, ReadPlan | WritePlan]
@@ -42,15 +42,15 @@ def lint_patterns(plans: Plans) -> list[Lint]:
     return found
 
 
-def lint_read(signature: Signature, path: Gsi, kind: Kind, *, filtered: bool) -> Iterator[Lint]:
+def lint_read(plan: ReadPlan) -> Iterator[Lint]:
     """Yield what a read alone shows: how much it reads for what it returns, and from how few partitions."""
-    label = signature.label
-    if signature.verb == "Scan":
+    label = plan.label
+    if plan.verb == "Scan":
         yield Lint("HR401", label, "reads the whole table; give a partition key, unless that is meant")
-    elif signature.verb != "Get":
-        if filtered:
+    elif plan.verb != "Get":
+        if plan.filtered:
             yield Lint("HR402", label, "is served by a filter: a page is filled by reading more than it returns")
-        if few := _few_values(path, kind):
+        if few := _few_values(plan.path, whole_lifecycle(plan.kinds)[0]):
             yield Lint("HR403", label, f"reads a partition key with few values: {few}")
 
 

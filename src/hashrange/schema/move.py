@@ -14,6 +14,7 @@ from hashrange.schema import anatomy, criterion
 from hashrange.schema.anatomy import Attribute, Kind
 from hashrange.schema.change import Change
 from hashrange.schema.criterion import Criterion
+from hashrange.schema.memory import remembered
 from hashrange.schema.shape import View
 from hashrange.schema.signature import Parameter, Signature
 from hashrange.schema.slot import (
@@ -65,10 +66,9 @@ class Move(Struct):
         return anatomy.known(self.target)
 
     @property
-    def identity(self) -> set[str]:
+    def identity(self) -> frozenset[str]:
         """The fields that the primary key is made of."""
-        ours = anatomy.keys(self.target)
-        return {name for attr in self.table.keys for name in ours[attr].fields}
+        return anatomy.identity(self.target)
 
     def source_of(self, name: str) -> Source | None:
         """Say where the new value of a field comes from: a parameter, the state entered, the item passed in."""
@@ -152,10 +152,9 @@ def _check_starts_somewhere(move: Move) -> None:
 
 def check_complete(move: Move) -> None:
     """Refuse to enter a state without what it requires."""
+    given = {*move.changes, *move.identity, *(found.name for found in anatomy.touched(move.target))}
     for name, attribute in anatomy.attributes(move.target).items():
-        if not attribute.required or attribute.fixed is not anatomy.NOTHING or name in move.changes:
-            continue
-        if name in move.identity or name in {found.name for found in anatomy.touched(move.target)}:
+        if not attribute.required or attribute.fixed is not anatomy.NOTHING or name in given:
             continue
         if not move.sources and move.verb == "Upsert":
             _refuse_incomplete(move, name, "the item that it may create")
@@ -197,9 +196,13 @@ def left(move: Move) -> list[Kind]:
 
 def carried(attr: str, kind: Kind) -> Template | None:
     """Return the template by which an item of this class carries a key attribute, if it does."""
-    template = anatomy.keys(kind).get(attr)
-    if template is None or issubclass(kind, View):
-        return template
+    return _carried(kind).get(attr)
+
+
+@remembered
+def _carried(kind: Kind) -> dict[str, Template]:
+    if issubclass(kind, View):
+        return anatomy.keys(kind)
     states = [state for kinds in anatomy.parts(kind).values() for state in kinds]
     mine = {*anatomy.attributes(kind), *(name for state in states for name in anatomy.attributes(state))}
-    return template if all(name in mine for name in template.fields) else None
+    return {attr: template for attr, template in anatomy.keys(kind).items() if mine.issuperset(template.fields)}

@@ -6,6 +6,7 @@ A plan holds no connection and sends nothing. `reading` and `writing` make them,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
@@ -120,7 +121,7 @@ class Branch(Struct, frozen=True):
         return {**self.request, "ExpressionAttributeValues": values} if values else dict(self.request)
 
 
-class ReadPlan(Struct, frozen=True):
+class ReadPlan(Struct, frozen=True, dict=True):
     """A Get, Query, Latest or Scan."""
 
     label: str
@@ -131,12 +132,11 @@ class ReadPlan(Struct, frozen=True):
     path: Gsi
     branches: tuple[Branch, ...]
     key: Mapping[str, Slot]  # of a Get
-    check: CompiledTest | None  # of a Get, what its parameters ask besides the key
     check_slots: Mapping[str, Slot]
-    check_tree: Condition | None
+    check_tree: Condition | None  # of a Get, what its parameters ask besides the key
     projected: tuple[str, ...]  # the attributes asked for; none for all
     needs: tuple[str, ...]
-    lints: tuple[Lint, ...]
+    filtered: bool  # more is read than is returned
     signature: Signature
 
     @property
@@ -150,9 +150,28 @@ class ReadPlan(Struct, frozen=True):
         return frozenset(self.signature.parameters)
 
     @property
+    def has_checks(self) -> bool:
+        """Whether values are checked before it reads."""
+        return bool(self.checked)
+
+    @property
     def checked(self) -> Mapping[str, Any]:
         """The types of the values that are checked before it reads."""
         return self.signature.checked
+
+    @cached_property
+    def check(self) -> CompiledTest | None:
+        """What the parameters of a Get ask besides the key, ready to be asked of items here."""
+        from hashrange.expr.condition import compile_condition
+
+        return None if self.check_tree is None else compile_condition(self.check_tree)
+
+    @property
+    def lints(self) -> tuple[Lint, ...]:
+        """What works and should be known, as far as this pattern alone shows it."""
+        from hashrange.schema.lint import lint_read
+
+        return tuple(lint_read(self))
 
     @property
     def forward(self) -> bool:
@@ -207,12 +226,3 @@ def make_branch(path: Gsi, slots: Slots, *, key: Condition | None, found: Condit
     if aliases.names:
         request["ExpressionAttributeNames"] = aliases.names
     return Branch(key, found, request, used_slots(slots, (key, found)), aliases.constants, **more)
-
-
-def compile_check(tree: Condition | None) -> CompiledTest | None:
-    """Return a condition ready to be asked of items here."""
-    if tree is None:
-        return None
-    from hashrange.expr.condition import compile_condition
-
-    return compile_condition(tree)

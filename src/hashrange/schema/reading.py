@@ -17,8 +17,7 @@ from hashrange.expr.render import join_all, join_any, without_repeats
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.access import Access, choose
 from hashrange.schema.anatomy import Kind
-from hashrange.schema.lint import lint_read
-from hashrange.schema.plan import ReadPlan, compile_check, make_branch, show, used_slots
+from hashrange.schema.plan import ReadPlan, make_branch, show, used_slots
 from hashrange.schema.shape import View
 from hashrange.schema.signature import Signature
 from hashrange.schema.slot import Slots
@@ -28,7 +27,7 @@ from hashrange.schema.table import Gsi
 def plan_read(signature: Signature) -> ReadPlan:
     """Return the plan of a pattern that reads."""
     slots = Slots()
-    kinds = _whole_lifecycle(signature.kinds)
+    kinds = whole_lifecycle(signature.kinds)
     chosen = [choose(_applicable(signature, kind) if len(kinds) > 1 else signature, kind, slots) for kind in kinds]
     paths = {access.path.name: access.path for access in chosen}
     if len(paths) > 1:
@@ -86,7 +85,9 @@ class _Reads(Struct, frozen=True):
         """Put the accesses that one request serves together."""
         if self.signature.verb == "Scan":
             return [(None, self.chosen)]
-        if len(self.chosen) > 1 and _covers(self.chosen):
+        if len(self.chosen) == 1:
+            return [(self.chosen[0].key(self.slots), self.chosen)]
+        if _covers(self.chosen):
             first = replace(self.chosen[0], sort=None)
             return [(first.key(self.slots), self.chosen)]
         groups: dict[str, tuple[Condition | None, list[Access]]] = {}
@@ -125,11 +126,8 @@ class _Reads(Struct, frozen=True):
             kinds=signature.kinds,
             table=anatomy.table_of(signature.kinds[0]),
             path=self.path,
-            check=compile_check(given["check_tree"]),
             needs=self.needs,
-            lints=tuple(
-                lint_read(signature, self.path, self.chosen[0].kind, filtered=any(a.filters for a in self.chosen))
-            ),
+            filtered=any(access.filters for access in self.chosen),
             signature=signature,
             **given,
         )
@@ -157,7 +155,7 @@ def _applicable(signature: Signature, kind: Kind) -> Signature:
     return replace(signature, parameters=kept)
 
 
-def _whole_lifecycle(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+def whole_lifecycle(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     """A union of all variants of a class is no condition at all."""
     found: dict[Kind, None] = {}
     for kind in kinds:
@@ -182,6 +180,8 @@ def _covers(chosen: list[Access]) -> bool:
 
 def _check_one_key(signature: Signature, chosen: list[Access]) -> None:
     """Refuse a Get whose shapes lie under different keys."""
+    if len(chosen) == 1:
+        return
     keys = [[slot.text for slot in (access.partition, access.sort_slot) if slot is not None] for access in chosen]
     for access, key in zip(chosen, keys, strict=True):
         if key != keys[0]:

@@ -7,13 +7,14 @@ while Python makes the class, or an object of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from msgspec import Struct
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic._internal._model_construction import ModelMetaclass  # the public name for it does not exist
 from pydantic.fields import FieldInfo
+from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 from typing_extensions import TypeVar, dataclass_transform
 
 from hashrange.core.errors import DeclarationError
@@ -21,25 +22,27 @@ from hashrange.core.values import Value
 from hashrange.schema.codec import precision_of
 from hashrange.schema.hint import markers_of
 from hashrange.schema.marker import Encrypted
+from hashrange.schema.memory import forget
 from hashrange.schema.table import Table
 
 T = TypeVar("T")
 SEEN = "_seen"  # where a loaded shape keeps the keys it was stored under
 
 
-@dataclass(frozen=True, slots=True)
-class Initial:
+class Initial(Struct, frozen=True):
     """The default of a lifecycle: its first state."""
 
     kind: type[View[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(Struct, frozen=True):
     """The default of a time: so long after another field."""
 
     other: str
     delta: timedelta
+
+
+SPECIAL = frozenset({Initial, After})
 
 
 def initially(kind: type[T]) -> T:
@@ -93,6 +96,7 @@ class Shape(BaseModel, metaclass=ShapeType):
         cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str
     ) -> None:
         super().__init_subclass__()
+        forget()
         cls.__own_keys__ = {**(keys or {}), **more}
         if table is not None and not isinstance(table, Table):
             raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
@@ -104,12 +108,24 @@ class Shape(BaseModel, metaclass=ShapeType):
     @classmethod
     def __pydantic_init_subclass__(cls, **_more: Any) -> None:
         fields = cls.__pydantic_fields__
-        defaults = {name: info.default for name, info in fields.items()}
-        cls.__special__ = {name: default for name, default in defaults.items() if isinstance(default, Initial | After)}
+        cls.__special__ = {name: info.default for name, info in fields.items() if type(info.default) in SPECIAL}
         steps = {name: precision_of(info.annotation, info.metadata) for name, info in fields.items()}
         cls.__times__ = {name: step for name, step in steps.items() if step is not None}
 
-    @model_validator(mode="before")
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        """Have `_fill` called before the fields are validated, if there is something to do for it.
+
+        A decorated validator would do the same, and be copied for each class above each class.
+        """
+        schema = handler(source)
+        if cls.__special__ or cls.__times__:
+            around: Any = schema
+            while around["schema"]["type"] != "model-fields":
+                around = around["schema"]
+            around["schema"] = no_info_before_validator_function(cls._fill, around["schema"])
+        return schema
+
     @classmethod
     def _fill(cls, data: Any) -> Any:
         """Work out the defaults that depend on other fields, and give times the precision they are stored with."""

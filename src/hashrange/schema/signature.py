@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
@@ -47,7 +49,7 @@ class Parameter(Struct, frozen=True):
         return hints.members(self.hint) == [type(None)]
 
 
-class Signature(Struct, frozen=True):
+class Signature(Struct, frozen=True, dict=True):
     """One pattern, as declared."""
 
     label: str
@@ -59,7 +61,7 @@ class Signature(Struct, frozen=True):
     via: str | None
     tenant: str | None
 
-    @property
+    @cached_property
     def values(self) -> dict[str, Parameter]:
         """The parameters that are plain values, not items."""
         return {name: found for name, found in self.parameters.items() if not found.shapes}
@@ -106,17 +108,15 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     """Return what a method of a Patterns class declares."""
     name = function.__name__
     label = f"{owner}.{name}"
-    declared = list(inspect.signature(function).parameters.values())
-    _check_method(label, function, declared)
+    declared = _read_parameters(label, inspect.unwrap(function))
     found = _hints_of(label, function, scope)
     verb, kinds = _returned(label, found.pop("return", None))
-    parameters = [_parameter(label, parameter, found) for parameter in declared[1:]]
     signature = Signature(
         label=label,
         name=name,
         verb=verb,
         kinds=tuple(kinds),
-        parameters={parameter.name: parameter for parameter in parameters},
+        parameters={name: _parameter(label, name, found, optional) for name, optional in declared.items()},
         wheres=getattr(function, "__where__", ()),
         via=getattr(function, "__via__", None),
         tenant=tenant,
@@ -125,11 +125,23 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     return signature
 
 
-def _check_method(label: str, function: Any, declared: list[inspect.Parameter]) -> None:
-    if not declared or declared[0].name != "self":
+def _read_parameters(label: str, function: Any) -> dict[str, bool]:
+    """Return the parameters of a method after self, each with whether it has a default."""
+    code: types.CodeType | None = getattr(function, "__code__", None)
+    if code is None or code.co_varnames[:1] != ("self",) or not code.co_argcount:
         raise DeclarationError("HR197", label, "does not take self", "a pattern is a method: write self first")
-    if inspect.iscoroutinefunction(function):
+    if code.co_flags & inspect.CO_COROUTINE:
         raise DeclarationError("HR198", label, "is async", "write def: what it returns can be awaited as well as run")
+    count = code.co_argcount + code.co_kwonlyargcount
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        raise _untyped(label, code.co_varnames[count])
+    first_default = code.co_argcount - len(function.__defaults__ or ())
+    defaults = {*code.co_varnames[first_default : code.co_argcount], *(function.__kwdefaults__ or ())}
+    return {name: name in defaults for name in code.co_varnames[1:count]}
+
+
+def _untyped(label: str, name: str) -> DeclarationError:
+    return DeclarationError("HR205", label, f"parameter {name!r} has no type", "name each parameter and its type")
 
 
 def _hints_of(label: str, function: Any, scope: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,21 +181,20 @@ def show_type(hint: Any) -> str:
     return re.sub(r"[\w.]+\.(?=\w)", "", str(hint))
 
 
-def _parameter(label: str, parameter: inspect.Parameter, found: Mapping[str, Any]) -> Parameter:
-    if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} or parameter.name not in found:
-        raise DeclarationError(
-            "HR205", label, f"parameter {parameter.name!r} has no type", "name each parameter and its type"
-        )
-    markers = hints.markers_of(found[parameter.name])
+def _parameter(label: str, name: str, found: Mapping[str, Any], may_be_left_out: bool) -> Parameter:
+    if name not in found:
+        raise _untyped(label, name)
+    hint = found[name]
+    markers = hints.markers_of(hint)
     compare, change = hints.find(markers, Compare), hints.find(markers, Change)
     return Parameter(
-        name=parameter.name,
-        hint=hints.unwrap(found[parameter.name])[0],
+        name=name,
+        hint=hints.unwrap(hint)[0],
         compare=compare.operator if compare else "",
         change=change.action if change else "",
-        may_be_left_out=parameter.default is not parameter.empty,
-        shapes=_shapes_in(found[parameter.name]),
-        constraints=hints.constraints_of(found[parameter.name]),
+        may_be_left_out=may_be_left_out,
+        shapes=_shapes_in(hint),
+        constraints=hints.constraints_of(hint),
     )
 
 

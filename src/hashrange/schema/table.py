@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
 
@@ -38,8 +39,7 @@ def camel(name: str) -> str:
     return head + "".join(word[:1].upper() + word[1:] for word in tail)
 
 
-@dataclass(frozen=True, slots=True)
-class Provisioned:
+class Provisioned(Struct, frozen=True):
     """Read and write capacity units that are paid for by the hour, instead of by the request."""
 
     read: int
@@ -53,8 +53,7 @@ def _check_keys(place: str, pk: str, sk: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Gsi:
+class Gsi(Struct, frozen=True):
     """A global secondary index: its name, its key attributes, and what it holds besides."""
 
     name: str
@@ -105,8 +104,7 @@ class Gsi:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Lsi(Gsi):
+class Lsi(Gsi, frozen=True):
     """A local secondary index: the table's partition key, and another sort key; can be read consistently."""
 
     @property
@@ -115,25 +113,27 @@ class Lsi(Gsi):
         return True
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes, and how it is kept."""
+class _Named(Struct, frozen=True, eq=False):
+    """What of a table is given by position."""
 
     name: str
     pk: str
     sk: str | None = None
-    indexes: Sequence[Gsi] = field(default=(), kw_only=True)
-    ttl: str | None = field(default=None, kw_only=True)
-    naming: Callable[[str], str] = field(default=str, kw_only=True)
-    unset: str | None = field(default=None, kw_only=True)
-    billing: Literal["PAY_PER_REQUEST"] | Provisioned = field(default="PAY_PER_REQUEST", kw_only=True)
-    pitr: bool = field(default=False, kw_only=True)
-    encryption: str = field(default="AWS_OWNED", kw_only=True)
-    deletion_protection: bool = field(default=True, kw_only=True)
-    stream: StreamView | None = field(default=None, kw_only=True)
-    tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    items: list[type[Item]] = field(default_factory=list, init=False, repr=False)
-    plans: list[ReadPlan | WritePlan] = field(default_factory=list, init=False, repr=False)
+
+
+class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
+    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes, and how it is kept."""
+
+    indexes: Sequence[Gsi] = ()
+    ttl: str | None = None
+    naming: Callable[[str], str] = str
+    unset: str | None = None
+    billing: Literal["PAY_PER_REQUEST"] | Provisioned = "PAY_PER_REQUEST"
+    pitr: bool = False
+    encryption: str = "AWS_OWNED"
+    deletion_protection: bool = True
+    stream: StreamView | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_name()
@@ -186,6 +186,16 @@ class Table:
                 f"set it, or declare a default: ${{{match[1]}:-name}}",
             )
         return value
+
+    @cached_property
+    def items(self) -> list[type[Item]]:
+        """The items that are declared to live in it."""
+        return []
+
+    @cached_property
+    def plans(self) -> list[ReadPlan | WritePlan]:
+        """The plans of every pattern declared on it."""
+        return []
 
     @cached_property
     def paths(self) -> list[Gsi]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+
+from msgspec import Struct
 
 from hashrange.core.errors import ValueInvalid
 
@@ -20,8 +21,7 @@ DIGEST = 64  # hex digits of SHA-256
 HIGHEST = "\U0010ffff"  # sorts after every other text
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Fixed text, then a field in a format; the last piece of a template has no field."""
 
     literal: str
@@ -29,38 +29,14 @@ class Piece:
     format: str = ""
 
 
-@dataclass(frozen=True)
-class Template:
-    """A key template as written."""
+class Template(Struct, frozen=True, eq=False, dict=True):
+    """A key template: as written, cut at its fields, and what follows from that; one object for each text."""
 
     text: str
-
-    @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
-        """The text cut at its fields."""
-        found: list[Piece] = []
-        at = 0
-        for match in FIELD.finditer(self.text):
-            found.append(Piece(self.text[at : match.start()], match[1], match[2] or ""))
-            at = match.end()
-        return (*found, Piece(self.text[at:]))
-
-    @cached_property
-    def fields(self) -> tuple[str, ...]:
-        """The fields it names, in order."""
-        return tuple(piece.field for piece in self.pieces if piece.field)
-
-    @cached_property
-    def alone(self) -> str:
-        """The field that is the whole key, so that the key has its type; or nothing."""
-        first = self.pieces[0]
-        whole = len(self.pieces) == 2 and not first.literal and not first.format and not self.pieces[1].literal
-        return first.field if whole else ""
-
-    @cached_property
-    def recoverable(self) -> frozenset[str]:
-        """The fields that can be read back from a key."""
-        return frozenset(piece.field for piece in self.pieces if piece.field and is_readable(piece.format))
+    pieces: tuple[Piece, ...]
+    fields: tuple[str, ...]  # in order
+    alone: str  # the field that is the whole key, so that the key has its type; or nothing
+    recoverable: frozenset[str]  # the fields that can be read back from a key
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -76,6 +52,24 @@ class Template:
         """Return the texts of the fields inside a key, or None when the key has another form."""
         found = self.pattern.fullmatch(key)
         return found.groupdict() if found else None
+
+
+@cache
+def read_template(text: str) -> Template:
+    """Return a text as a template: the same for the same text."""
+    pieces: list[Piece] = []
+    at = 0
+    for match in FIELD.finditer(text):
+        pieces.append(Piece(text[at : match.start()], match[1], match[2] or ""))
+        at = match.end()
+    fields = tuple(piece.field for piece in pieces)
+    return Template(
+        text=text,
+        pieces=(*pieces, Piece(text[at:])),
+        fields=fields,
+        alone=fields[0] if len(fields) == 1 and text == f"{{{fields[0]}}}" else "",
+        recoverable=frozenset(piece.field for piece in pieces if is_readable(piece.format)),
+    )
 
 
 def is_readable(form: str) -> bool:

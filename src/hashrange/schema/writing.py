@@ -12,18 +12,16 @@ from hashrange.core.errors import DeclarationError
 from hashrange.core.values import Value
 from hashrange.expr.render import join_all
 from hashrange.schema import anatomy, criterion
-from hashrange.schema import hint as hints
-from hashrange.schema.anatomy import Attribute, Kind
+from hashrange.schema.anatomy import Attribute
 from hashrange.schema.change import Change, WritePlan
 from hashrange.schema.fence import leave_states, require_existence, test_parameters
 from hashrange.schema.keymaker import KeyMaker
 from hashrange.schema.keymove import move_keys
 from hashrange.schema.kin import check_kin
 from hashrange.schema.layout import makers
-from hashrange.schema.marker import Marker
-from hashrange.schema.move import Move, carried, check_changes, check_complete, left, take_apart
+from hashrange.schema.move import Move, check_changes, check_complete, left, take_apart
 from hashrange.schema.plan import used_slots
-from hashrange.schema.shape import Item, View
+from hashrange.schema.shape import View
 from hashrange.schema.signature import Parameter, Signature
 from hashrange.schema.slot import (
     Constant,
@@ -70,23 +68,12 @@ def plan_write(signature: Signature) -> WritePlan:
         removes=tuple(stored for stored in move.removed if stored not in move.changed),
         condition=tree,
         slots=used_slots(move.slots, (tree,)),
-        costs=tuple(_costs(move)),
+        moving=tuple(move.moving),
         edges=tuple((source.__name__, move.target.__name__) for source in move.sources),
         exact=_is_exact(move),
         signature=signature,
-        checked=signature.checked | {name: _checked(move, name, found) for name, found in move.changes.items()},
+        sets=tuple(move.changes),
     )
-
-
-def _checked(move: Move, name: str, parameter: Parameter) -> Any:
-    """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
-    shapes = (move.target, *anatomy.family(anatomy.root(anatomy.item_of(move.target))))
-    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
-    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
-        return hints.constrain(parameter.hint, parameter.constraints)
-    hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
-    own = [fact for fact in info.metadata if not isinstance(fact, Marker)]
-    return hints.constrain(hint, (*own, *parameter.constraints))
 
 
 def _set_parameters(move: Move) -> None:
@@ -193,31 +180,6 @@ def _key_slot(move: Move, maker: KeyMaker) -> Slot:
     }
     slot = KeySlot(maker, sources, len(maker.steps), maker.tail)
     return slot if given or not move.subject else SeenSlot(move.subject, maker.attr, slot)
-
-
-def _costs(move: Move) -> list[tuple[str, int]]:
-    """Count write units for a small item: the table 1, an index whose key moves 2, one whose projection changes 1."""
-    found = [("table", 1)]
-    changed = {*move.changed, *move.removed}
-    if move.verb == "Ensure":
-        return found
-    for index in move.table.indexes:
-        if not any(
-            _is_in(index.keys, kind) for source in (move.target, *move.sources) for kind in anatomy.family(source)
-        ):
-            continue
-        if move.verb == "Delete" or index.projects_all or set(index.attributes) & changed:
-            found.append((index.name, 2 if set(index.keys) & set(move.moving) else 1))
-        elif set(index.keys) & set(move.moving):
-            found.append((index.name, 2))
-    return found
-
-
-def _is_in(keys: tuple[str, ...], kind: Kind) -> bool:
-    item = anatomy.item_of(kind)
-    states = [state for kinds in anatomy.parts(item).values() for state in kinds]
-    shape = kind if issubclass(kind, Item) else item
-    return all(carried(attr, shape) or any(attr in anatomy.variants(state) for state in states) for attr in keys)
 
 
 def _is_exact(move: Move) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
-from hashrange.session.session import Session
-from hashrange.session.work import Work
+if TYPE_CHECKING:
+    from hashrange.session.session import Session
+    from hashrange.session.work import Work
 
 T_co = TypeVar("T_co", covariant=True)
 

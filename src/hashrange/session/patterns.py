@@ -6,7 +6,8 @@
     db = Aura.open(hashrange.open("data/"))
     shop = db.shop("antik.de").run()
 
-The class is compiled and checked when it is declared. Binding it to a database makes a method of each plan.
+The class is compiled and checked when it is declared. Binding it to a database makes a method of each plan; what only
+runs them is imported then.
 """
 
 from __future__ import annotations
@@ -19,9 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
-from hashrange.client.keyring import Keyring
-from hashrange.client.transport import Transport
-from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.schema import anatomy
 from hashrange.schema.compiler import Plan, compile_patterns
@@ -29,16 +27,18 @@ from hashrange.schema.layout import key_of, store
 from hashrange.schema.plan import Lint
 from hashrange.schema.shape import Item, Shape
 from hashrange.schema.table import Table
-from hashrange.session.batch import fetch_raw, write_raw
 from hashrange.session.operation import Runnable, Task
 from hashrange.session.reads import Get, Latest, Query, Scan
-from hashrange.session.session import Hook, Session, make_secret
-from hashrange.session.transaction import Transaction
-from hashrange.session.work import Work
 from hashrange.session.writes import Delete, Ensure, Put, Update, Upsert, Write, find_owner
 
 if TYPE_CHECKING:
+    from hashrange.client.keyring import Keyring
+    from hashrange.client.transport import Transport
+    from hashrange.core.clock import Clock
     from hashrange.session.changes import Change
+    from hashrange.session.session import Hook, Session
+    from hashrange.session.transaction import Transaction
+    from hashrange.session.work import Work
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -86,6 +86,9 @@ class Patterns(Protocol):
         `keys` open secret fields; `secret` signs cursors (or HASHRANGE_SECRET, else one for this process);
         `hooks` are told of every call.
         """
+        from hashrange.core.clock import SystemClock
+        from hashrange.session.session import Session, make_secret
+
         at = clock or getattr(database, "clock", None) or SystemClock()
         session = Session(database, at, keys, make_secret(secret), hooks)
         return cast("Self", _bind(cls, session))
@@ -143,10 +146,14 @@ class Patterns(Protocol):
     ) -> Transaction[tuple[A, B, C, D, E]]: ...
     def transact(self, *writes: Write[Any]) -> Transaction[Any]:
         """Run up to five writes, all or none; `transact_all` takes a hundred."""
+        from hashrange.session.transaction import Transaction
+
         return Transaction(self.session, writes)
 
     def transact_all(self, writes: Iterable[Write[T]]) -> Transaction[tuple[T, ...]]:
         """Run up to a hundred writes, all or none."""
+        from hashrange.session.transaction import Transaction
+
         return Transaction(self.session, list(writes))
 
 
@@ -171,6 +178,8 @@ def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
 
 
 def _write_batch(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Work[int]:
+    from hashrange.session.batch import write_raw
+
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
     puts = [(anatomy.table_of(type(item)), session.seal(anatomy.table_of(type(item)), store(item))) for item in items]
@@ -180,6 +189,8 @@ def _write_batch(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
 
 
 def _fetch_batch(session: Session, gets: list[Get[S]]) -> Work[list[S | None]]:
+    from hashrange.session.batch import fetch_raw
+
     wanted = [(get.plan.table, get.plan.key_of(get.arguments)) for get in gets]
     found = yield from fetch_raw(session, wanted, "fetch")
     return [get.interpret(raw) for get, raw in zip(gets, found, strict=True)]
@@ -197,7 +208,7 @@ def _bind(patterns: Any, session: Session) -> Any:
 
 
 def _method(plan: Plan) -> Callable[..., Any]:
-    verb, check = VERBS[plan.verb], _Checks(plan) if plan.checked else None
+    verb, check = VERBS[plan.verb], _Checks(plan) if plan.has_checks else None
     names, least = plan.parameters, plan.required
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:

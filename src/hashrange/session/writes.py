@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import TypeVar
 
@@ -28,10 +28,12 @@ from hashrange.schema.change import WritePlan
 from hashrange.schema.layout import key_of, store
 from hashrange.schema.shape import Initial, Item, Shape
 from hashrange.schema.slot import NOW, Arguments
-from hashrange.schema.table import Table
 from hashrange.session.operation import Unsent
-from hashrange.session.session import Session
 from hashrange.session.work import Call, Work
+
+if TYPE_CHECKING:
+    from hashrange.schema.table import Table
+    from hashrange.session.session import Session
 
 T_co = TypeVar("T_co", covariant=True)
 S_co = TypeVar("S_co", bound=Shape, covariant=True)

@@ -1,0 +1,53 @@
+"""What is found out about classes: once, until the next class is declared; and what declaring leaves alone."""
+
+import subprocess
+import sys
+from typing import Protocol
+
+import pytest
+
+from hashrange import DeclarationError, Get, Item, Patterns, Table
+from hashrange.schema import anatomy
+from hashrange.schema.memory import forget, remembered
+
+RUNS_ONLY = ("hashrange.session.session", "hashrange.schema.reader", "hashrange.schema.lint", "hashrange.engine.engine")
+
+
+def test_an_answer_is_worked_out_once_and_again_after_it_was_forgotten():
+    asked = []
+    answer = remembered(lambda cls: asked.append(cls) or cls.__name__)
+    assert [answer(int), answer(int), answer(str)] == ["int", "int", "str"]
+    assert asked == [int, str]
+    forget()
+    assert answer(int) == "int"
+    assert asked == [int, str, int]
+
+
+def test_a_variant_declared_later_is_seen():
+    class Note(Item, table=Table("notes", "pk"), pk="NOTE#{name}"):
+        name: str
+
+    assert anatomy.family(Note) == [Note]
+
+    class Draft(Note):
+        text: str
+
+    assert anatomy.family(Note) == [Note, Draft]
+    assert set(anatomy.known(Note)) == {"name", "text"}
+
+
+def test_a_table_that_was_refused_is_refused_again():
+    class Note(Item, table=Table("notes", "pk", "sk"), pk="NOTE#{name}"):
+        name: str
+
+    for _ in range(2):
+        with pytest.raises(DeclarationError, match="HR130"):
+
+            class Notes(Patterns, Protocol):
+                def note(self, name: str) -> Get[Note]: ...
+
+
+def test_declaring_loads_nothing_that_only_runs_patterns():
+    program = f"import sys, hashrange.systems.checks.schema; print(sorted(set({RUNS_ONLY!r}) & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert ran.stdout == "[]\n"
