@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hashrange.core.errors import TransportError as TransportError
     from hashrange.core.errors import Unreadable as Unreadable
     from hashrange.core.errors import ValueInvalid as ValueInvalid
+    from hashrange.engine.faults.faults import Faults as Faults
     from hashrange.provision.create import create_tables as create_tables
     from hashrange.schema.marker import Add as Add
     from hashrange.schema.marker import Append as Append
@@ -124,6 +125,7 @@ _HOMES = {
         "Unreadable",
         "ValueInvalid",
     ),
+    "engine.faults.faults": ("Faults",),
     "provision.create": ("create_tables",),
     "schema.marker": (
         "Add",

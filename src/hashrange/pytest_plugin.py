@@ -14,16 +14,16 @@ import pytest
 if TYPE_CHECKING:
     from hashrange.client.database import Database
     from hashrange.core.clock import ManualClock
+    from hashrange.engine.faults.faults import Faults
 
 
 @pytest.fixture
 def dynamodb(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """A fresh in-memory DynamoDB; its time is the test's `dynamodb_clock` if the test asks for one."""
+    """A fresh in-memory DynamoDB, with the `dynamodb_clock` and the `dynamodb_faults` that the test asks for."""
     from hashrange.client.database import open_database
 
-    wants_clock = "dynamodb_clock" in request.fixturenames
-    clock = request.getfixturevalue("dynamodb_clock") if wants_clock else None
-    with open_database(clock=clock) as database:
+    wanted = [name for name in ("clock", "faults") if f"dynamodb_{name}" in request.fixturenames]
+    with open_database(**{name: request.getfixturevalue(f"dynamodb_{name}") for name in wanted}) as database:
         yield database
 
 
@@ -33,6 +33,14 @@ def dynamodb_clock() -> ManualClock:
     from hashrange.core.clock import ManualClock
 
     return ManualClock(time.time())
+
+
+@pytest.fixture
+def dynamodb_faults() -> Faults:
+    """What goes wrong in the test's `dynamodb`: nothing until `throttle(...)`, `fail(...)` or the like."""
+    from hashrange.engine.faults.faults import Faults
+
+    return Faults()
 
 
 @pytest.fixture

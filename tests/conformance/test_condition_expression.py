@@ -181,6 +181,12 @@ def test_a_list_of_alternatives_has_at_most_100_members(table):
         check(table, f"a IN ({', '.join(f':{name}' for name in names)})", names)
 
 
+def test_names_and_values_have_at_most_2_mb_together(table):
+    assert not holds(table, "a = :v OR a = :w", v="x" * 2**20, w="x" * 2**20)
+    with invalid():  # AWS's text is not known
+        check(table, "a = :v OR a = :w", {"v": "x" * 2**20, "w": "x" * (2**20 + 1)})
+
+
 @pytest.mark.parametrize(
     ("member", "content", "text"),
     [

@@ -190,13 +190,22 @@ def test_a_call_makes_one_change(make_table, changes, text):
     assert table.describe_table()["Table"] == before
 
 
+REQUIRED = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "
+    "SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+    "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
+)
+
+
 def test_a_call_that_changes_nothing_is_refused(table):
-    with invalid(
-        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "
-        "SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
-        "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
-    ):
+    with invalid(REQUIRED):
         table.update_table()
+
+
+@pytest.mark.parametrize("consistency", ["EVENTUAL", "STRONG"])
+def test_a_consistency_of_regions_alone_is_no_change_and_missing_from_the_list(table, consistency):
+    with invalid(REQUIRED.replace("MultiRegionConsistency, ", "")):
+        table.update_table(MultiRegionConsistency=consistency)
 
 
 def test_a_stream_is_switched_on_once_and_off_once(table):

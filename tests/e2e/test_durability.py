@@ -14,7 +14,14 @@ import apsw
 import orjson
 import pytest
 
-from hashrange.core.errors import CorruptFile, DirectoryInUse, InternalServerError, NewerFormat, ReadOnlyDirectory
+from hashrange.core.errors import (
+    CorruptFile,
+    DirectoryInUse,
+    DiskFull,
+    InternalServerError,
+    NewerFormat,
+    ReadOnlyDirectory,
+)
 from hashrange.engine.engine import Engine, open_engine
 from hashrange.operations import OPERATIONS
 from tests.e2e.served import Served
@@ -223,12 +230,22 @@ def test_a_full_disk_refuses_the_write_and_loses_nothing(tmp_path):
     engine.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
-def test_a_really_full_file_system_refuses_the_write_and_loses_nothing(tmp_path):
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", tmp_path], check=False)
+@contextlib.contextmanager
+def small_disk(path, size):
+    """A file system of that size at the path, as long as the block lasts."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=False)
     if mounted.returncode:
         pytest.skip("this machine lets nobody mount a file system")
     try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+def test_a_really_full_file_system_refuses_the_write_and_loses_nothing(tmp_path):
+    with small_disk(tmp_path, "3m"):
         engine = open_at(tmp_path / "data")
         engine.call("CreateTable", dict(SCHEMA))
         kept = fill(engine)
@@ -237,5 +254,9 @@ def test_a_really_full_file_system_refuses_the_write_and_loses_nothing(tmp_path)
         engine = open_at(tmp_path / "data")
         assert all(present(engine, name) for name in kept)
         engine.close()
-    finally:
-        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+@pytest.mark.parametrize("size", ["4k", "16k", "32k", "64k"])
+def test_a_disk_too_small_to_begin_on_is_said_to_be_full(tmp_path, size):
+    with small_disk(tmp_path, size), pytest.raises(DiskFull, match="is full"):
+        open_at(tmp_path / "data")

@@ -13,6 +13,7 @@ from hashrange.cli.credentials import choose_credentials
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
+    from hashrange.engine.faults.faults import Faults
     from hashrange.server.auth import Authenticate
     from hashrange.server.server import Server
     from hashrange.server.settings import Settings
@@ -29,6 +30,7 @@ HELP = """Serve the DynamoDB protocol, so that any AWS SDK or tool can use it.
   hashrange serve --data ./data --fsync     ... and power loss
   hashrange serve --port 0                  any free port; it is printed
   hashrange serve --credentials-file .env   only for who signs with those keys
+  hashrange serve --faults faults.txt       calls go wrong on purpose, to test retries
 
 [bold]Using it[/bold]
 
@@ -49,6 +51,7 @@ class Choices:
     region: str
     credentials: tuple[str, str] | None
     unsigned: bool
+    faults: Faults | None
 
     @property
     def access(self) -> str:
@@ -79,6 +82,7 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
         option("credentials-file", "Both from a file: AWS_ACCESS_KEY_ID=... and AWS_SECRET_ACCESS_KEY=... lines."),
     ] = None,
     unsigned: Annotated[bool, option("unsigned", "Accept requests without a signature too.")] = False,
+    faults: Annotated[str | None, option("faults", "Let calls go wrong on purpose: a file, or faults as text.")] = None,
     max_connections: Annotated[int, option("max-connections", "Connections open at the same time.", min=1)] = 4096,
     spin: Annotated[int, option("spin", "Microseconds to poll for the next request before sleeping.", min=0)] = 100,
     log_level: Annotated[LOGS, option("log-level", "debug logs every request.")] = "info",
@@ -97,8 +101,34 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     from hashrange.server.settings import Settings
 
     log.configure(log_level, as_json=log_format == "json")
-    choices = Choices(data=data, fsync=fsync, region=region, credentials=credentials, unsigned=unsigned)
+    choices = Choices(
+        data=data,
+        fsync=fsync,
+        region=region,
+        credentials=credentials,
+        unsigned=unsigned,
+        faults=None if faults is None else read_faults(faults),
+    )
     run(choices, Settings(host=host, port=port, max_connections=max_connections, spin=spin / 1e6))
+
+
+def read_faults(given: str) -> Faults:
+    """Return the faults in a text that begins like one, else those in the file of that name."""
+    from hashrange.engine.faults.faults import VERBS, Faults
+
+    try:
+        is_text = given.strip().partition(" ")[0] in VERBS
+        faults = Faults.read(given if is_text else Path(given).read_text("utf-8"))
+    except OSError as problem:
+        known = ", ".join(VERBS)
+        raise typer.BadParameter(
+            f"--faults {given!r}: no file ({problem.strerror}), and begins with none of {known}"
+        ) from problem
+    except ValueError as problem:
+        raise typer.BadParameter(f"--faults: {problem}") from problem
+    if not list(faults):
+        raise typer.BadParameter(f"--faults: there is no fault in {given!r}")
+    return faults
 
 
 def run(choices: Choices, settings: Settings) -> None:
@@ -122,8 +152,9 @@ def open_data(choices: Choices) -> Engine:
     from hashrange.engine.engine import Settings, open_engine
     from hashrange.operations import OPERATIONS
 
+    settings = Settings(region=choices.region)
     try:
-        return open_engine(choices.data, OPERATIONS, fsync=choices.fsync, settings=Settings(region=choices.region))
+        return open_engine(choices.data, OPERATIONS, fsync=choices.fsync, settings=settings, faults=choices.faults)
     except StorageError as error:
         raise refuse(str(error)) from error
 
@@ -150,6 +181,8 @@ def welcome(server: Server, choices: Choices) -> None:
             "(or --credentials-file) let in only who knows them.",
             err=True,
         )
+    if choices.faults is not None:
+        typer.echo(f"warning: calls go wrong on purpose (--faults): {choices.faults}", err=True)
     kept = choices.data.resolve() if choices.data else "in memory, gone when this ends (--data DIR keeps it)"
     typer.echo(
         f"hashrange {__version__}: DynamoDB on this machine\n\n"

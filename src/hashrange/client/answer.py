@@ -15,6 +15,7 @@ from botocore.awsrequest import AWSResponse
 
 from hashrange.core.errors import InternalServerError, SerializationException, ServiceError, Wire
 from hashrange.engine.engine import Engine
+from hashrange.engine.faults.answer import InjectedServerError
 
 TARGETS = ("DynamoDB_20120810.", "DynamoDBStreams_20120810.")
 
@@ -37,6 +38,8 @@ def run(engine: Engine, operation: str, body: bytes | str) -> tuple[int, bytes]:
     """Return the HTTP status and body that the operation answers to a request's body; raise faults of our own."""
     try:
         return 200, engine.call(operation, _parse(body))
+    except InjectedServerError as wanted:
+        return wanted.status, wanted.body()
     except InternalServerError:  # on the wire botocore would try again ten times, with growing pauses: no use here
         raise
     except ServiceError as refusal:

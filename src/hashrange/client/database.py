@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
@@ -22,6 +22,9 @@ from hashrange.core.errors import Wire
 from hashrange.engine.engine import Engine, Settings, open_engine
 from hashrange.operations import OPERATIONS
 
+if TYPE_CHECKING:
+    from hashrange.engine.faults.faults import Faults
+
 
 def _snake_case(operation: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
@@ -31,13 +34,22 @@ METHODS = {_snake_case(operation): operation for operation in OPERATIONS}
 
 
 def open_database(
-    path: str | Path | None = None, *, fsync: bool = False, clock: Clock | None = None, region: str = ""
+    path: str | Path | None = None,
+    *,
+    fsync: bool = False,
+    clock: Clock | None = None,
+    region: str = "",
+    faults: Faults | None = None,
 ) -> Database:
     """Open the database in that directory, making it if need be; `None` or ":memory:" keeps everything in memory."""
     data = None if path is None or path == ":memory:" else Path(path)
-    engine = open_engine(data, OPERATIONS, fsync=fsync, clock=clock, settings=Settings(region=region))
+    engine = open_engine(data, OPERATIONS, fsync=fsync, clock=clock, settings=Settings(region=region), faults=faults)
     engine.jobs.attend()
-    return Database(engine)
+    if faults is None:
+        return Database(engine)
+    from hashrange.client.faulty import FaultyDatabase
+
+    return FaultyDatabase(engine)
 
 
 class Database:
@@ -56,7 +68,7 @@ class Database:
 
     def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
-        answer = self.engine.call(operation, request or {}, _read_as_json)
+        answer = self.engine.call(operation, request or {}, read_as_json)
         return read(answer) if answer else {}
 
     async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
@@ -108,7 +120,7 @@ class Database:
         self.close()
 
 
-def _read_as_json(request: Wire) -> Wire:
+def read_as_json(request: Wire) -> Wire:
     """Return a request of its own for the engine, as it would come over the wire."""
     read: Wire = orjson.loads(encode_request(request))
     return read

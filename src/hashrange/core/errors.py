@@ -31,6 +31,7 @@ import orjson
 Wire = dict[str, Any]
 
 CORAL = "com.amazon.coral.service"
+AVAILABILITY = "com.amazon.coral.availability"
 DYNAMO = "com.amazonaws.dynamodb.v20120810"
 ENVELOPE = "1 validation error detected: "
 
@@ -290,11 +291,17 @@ class TableInUseException(ServiceError): ...
 class TableNotFoundException(ServiceError): ...
 
 
+class ThrottlingException(ServiceError):
+    namespace = AVAILABILITY
+    retryable = True
+
+
 class TransactionConflictException(ServiceError):
     retryable = True
 
 
-class TransactionInProgressException(ServiceError): ...
+class TransactionInProgressException(ServiceError):
+    text_member = "Message"
 
 
 class TrimmedDataAccessException(ServiceError): ...

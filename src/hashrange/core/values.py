@@ -106,11 +106,15 @@ def settle_item(item: Item) -> tuple[Item, int]:
 
 def settle_values(values: Item) -> Item:
     """Return values that have names, but are no item, in canonical form."""
+    return weigh_values(values)[0]
+
+
+def weigh_values(values: Item) -> tuple[Item, int]:
+    """Return such values in canonical form, and their size together, without their names."""
     texts: list[str] = []
     unsettled: list[Any] = []
-    _walk(values.values(), 1, texts, unsettled)
-    _weigh(texts)
-    return _make_members(values) if unsettled else values
+    size = _walk(values.values(), 1, texts, unsettled) + _weigh(texts)
+    return _make_members(values) if unsettled else values, size
 
 
 def settle(value: Value) -> Value:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import orjson
 from msgspec import Struct
@@ -35,6 +35,9 @@ from hashrange.engine.recovery import restore, vault
 from hashrange.engine.recovery.capture import Captures
 from hashrange.engine.store import SqliteFailure, Store
 from hashrange.engine.stream import streams
+
+if TYPE_CHECKING:
+    from hashrange.engine.faults.faults import Faults
 
 Wire = dict[str, Any]
 Reread = Callable[[Wire], Wire]
@@ -66,6 +69,8 @@ def as_given(request: Wire) -> Wire:
 
 class Engine:
     """An open database."""
+
+    faults: Faults | None = None  # what goes wrong on purpose; only `engine.faults.engine` has any
 
     def __init__(
         self,
@@ -181,6 +186,8 @@ class Engine:
         self._group.failure = failure
         self.store.rollback()
         self.dirty = False
+        if self.captures.finished:
+            self.captures.conclude(kept=False)
         self.catalog.reload()
         self.jobs.resume()
         return InternalServerError(str(failure))
@@ -188,16 +195,27 @@ class Engine:
     def end(self) -> None:
         """Commit the group and release the engine; raises StorageError when nothing of it was kept."""
         group = self._group
+        if not self.dirty and group.done is None and group.failure is None:  # nothing was written, and nobody waits
+            self._lock.release()
+            return
+        try:
+            failure = self._finish()
+        finally:
+            self._lock.release()
+        if failure is not None:
+            raise failure
+
+    def _finish(self) -> StorageError | None:
+        """Commit the group and begin the next one; return why nothing of it was kept, if so."""
+        group = self._group
         try:
             if self.dirty and group.failure is None:
                 self._commit()
         finally:
             self._group = Group()
-            self._lock.release()
             if group.done is not None:
                 group.done.set()
-        if group.failure is not None:
-            raise group.failure
+        return group.failure
 
     def _commit(self) -> None:
         try:
@@ -208,8 +226,10 @@ class Engine:
         except SqliteFailure as failure:
             self._void(self.store.translate(failure))
         except BaseException:  # an interrupt: nobody in the group may take it for committed
-            self._void(StorageError("The commit broke off; nothing was written."))
+            self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
             raise
+        if self.captures.finished:
+            self.captures.conclude(kept=True)
 
     def call(self, name: str, request: Wire, reread: Reread = as_given) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""
@@ -221,41 +241,41 @@ class Engine:
 
     def alone(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Run some work in a group of its own or, when others wait, in a group with them."""
-        self._enter()
-        group = self._group
+        group = late = None
         try:
-            answer = work(*arguments)
-        except BaseException:
-            self._leave(group)
-            raise
-        self._leave(group)
+            self._waiting.append(None)  # who has the engine may leave the commit to us; a deque needs no lock
+            with self._lock:  # not `acquire`: an interrupt could fall between having the lock and knowing it
+                group = self._group
+                try:
+                    self._waiting.pop()
+                    answer = work(*arguments)
+                finally:
+                    late = self._leave(group)
+        finally:
+            if group is None:
+                self._give_way()
+            elif late is not None:
+                late.wait()
         if group.failure is not None:
             raise InternalServerError(str(group.failure))
         return answer
 
-    def _enter(self) -> None:
-        """Take the engine; who has it meanwhile may leave the commit to us."""
-        self._waiting.append(None)  # a deque counts without a lock of its own
-        try:
-            self._lock.acquire()
-        except BaseException:  # interrupted: others may be waiting for our commit all the same
-            self._lock.acquire()
-            self._waiting.pop()
-            self._leave(self._group)
-            raise
-        self._waiting.pop()
-
-    def _leave(self, group: Group) -> None:
-        """Commit if nobody else is about to write; otherwise let the last of them do it."""
+    def _leave(self, group: Group) -> threading.Event | None:
+        """Commit if nobody else is about to write; otherwise let the last of them do it, and return what tells so."""
         if self.dirty and self._waiting:
             group.done = group.done or threading.Event()
-            self._lock.release()
-            group.done.wait()
-            return
-        try:  # noqa: SIM105 - contextlib.suppress takes as long as the rest of this
-            self.end()
-        except StorageError:  # the group carries it to everyone in it
-            pass
+            return group.done
+        if self.dirty or group.done is not None:
+            self._finish()  # the group carries a failure to everyone in it
+        else:
+            self._group = Group()
+        return None
+
+    def _give_way(self) -> None:
+        """Leave the queue, interrupted; the commit may have been left to us all the same."""
+        with self._lock:
+            self._waiting.pop()
+            self._leave(self._group)
 
     # -- upkeep ---------------------------------------------------------------------------------------------------
 
@@ -307,11 +327,16 @@ def open_engine(
     fsync: bool = False,
     clock: Clock | None = None,
     settings: Settings | None = None,
+    faults: Faults | None = None,
 ) -> Engine:
     """Open the database in a directory, or one in memory."""
     store = Store(data, fsync=fsync)
     try:
-        return Engine(store, operations, clock=clock, settings=settings)
+        if faults is None:
+            return Engine(store, operations, clock=clock, settings=settings)
+        from hashrange.engine.faults.engine import FaultyEngine
+
+        return FaultyEngine(store, operations, faults, clock=clock, settings=settings)
     except BaseException as failure:
         store.close()
         if isinstance(failure, SqliteFailure):

@@ -3,7 +3,7 @@
 On-disk format 1
     DIR/hashrange.db    one SQLite database in WAL mode, application_id 0x68617268, user_version = format
     DIR/hashrange.lock  held (flock) by the process that owns the directory; its text says which process that is
-    DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` while it is being written
+    DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` until the commit that tells of it
 
     catalog (n, name, definition)            one row per table; `name` is NULL once the table is deleted
     counts  (n, items, bytes, indexes)       exact counters, written with every commit that changes them
@@ -57,6 +57,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL);
 
 SqliteFailure = apsw.Error
 NotUnique = apsw.ConstraintError
+WriteRefused = apsw.ReadOnlyError
 
 
 class Store:
@@ -157,11 +158,17 @@ class Store:
         assert self.directory is not None
         (self.directory / BACKUPS / name).unlink(missing_ok=True)
 
-    def remove_partial_copies(self) -> None:
-        """Remove what a kill left of files that were being written."""
-        if self.directory is not None:
-            for path in (self.directory / BACKUPS).glob(f"*{PARTIAL}"):
-                with contextlib.suppress(OSError):  # in nobody's way
+    def list_copies(self) -> set[str]:
+        """Return the names of such files."""
+        return set() if self.directory is None else {path.name for path in (self.directory / BACKUPS).glob("*.db")}
+
+    def settle_partial_copies(self, told: set[str]) -> None:
+        """After a kill: give files that a commit has told of their names, and remove the others that have none."""
+        for path in [] if self.directory is None else (self.directory / BACKUPS).glob(f"*{PARTIAL}"):
+            with contextlib.suppress(OSError):  # in nobody's way
+                if path.stem in told and not path.with_suffix("").exists():
+                    path.rename(path.with_suffix(""))
+                else:
                     path.unlink()
 
     def begin(self) -> None:
@@ -176,6 +183,15 @@ class Store:
         """Forget everything since `begin`; harmless when SQLite has done so already."""
         if self.connection.in_transaction:
             self.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def writes_refused(self) -> Iterator[None]:
+        """Let every write inside the block raise WriteRefused; what the transaction wrote before stays."""
+        self.execute("PRAGMA query_only=ON")
+        try:
+            yield
+        finally:
+            self.execute("PRAGMA query_only=OFF")
 
     def translate(self, failure: apsw.Error) -> StorageError:
         """Return a failure of SQLite as an error that says what to do."""
@@ -202,7 +218,7 @@ class Store:
 
 
 class Copy:
-    """A file of rows being written: it has its name only once it is complete, so half a copy is never taken for one.
+    """A file of rows being written: it has its name only when the commit that tells of it is over.
 
     Its own connection reads the database under a snapshot taken when it was begun. It may be used from any thread.
     """
@@ -212,6 +228,13 @@ class Copy:
         self._partial = path.with_name(path.name + PARTIAL)
         self._partial.unlink(missing_ok=True)
         self._connection = apsw.Connection(str(self._partial))
+        try:
+            self._prepare(source)
+        except apsw.Error:
+            self.abandon()
+            raise
+
+    def _prepare(self, source: Path) -> None:
         self._connection.set_busy_timeout(10_000)
         execute = self._connection.execute
         execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
@@ -235,10 +258,13 @@ class Copy:
         self._connection.executemany("INSERT INTO rows (k, size, item) VALUES (?, ?, ?)", rows)
 
     def finish(self) -> None:
-        """Make the file durable and give it its name."""
+        """Make the file durable."""
         self._connection.execute("COMMIT")
         self._connection.close()
         _sync(self._partial)
+
+    def publish(self) -> None:
+        """Give the file its name."""
         self._partial.replace(self._path)
         _sync(self._path.parent)
 
@@ -366,6 +392,8 @@ def translated(directory: Path | None) -> Iterator[None]:
 def translate(failure: apsw.Error, directory: Path | None) -> StorageError:
     """Return a failure of SQLite as an error that says what happened and what to do."""
     where = directory or "memory"
+    if getattr(failure, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
+        failure = apsw.FullError()
     kinds: tuple[tuple[Any, type[StorageError], str], ...] = (
         (apsw.FullError, DiskFull, f"The disk that holds {where} is full. Nothing was written; free some space."),
         (apsw.ReadOnlyError, ReadOnlyDirectory, f"{where} cannot be written to. Nothing was written."),

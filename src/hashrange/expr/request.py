@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from hashrange.core.errors import RequestInvalid, Wire
-from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, settle_values, utf8_length
+from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, utf8_length, weigh_values
 from hashrange.expr import legacy
 from hashrange.expr.cache import BoundedCache
 from hashrange.expr.clause import Values
@@ -95,6 +95,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 NAME_KEY = re.compile(r"#[A-Za-z0-9_]+", re.ASCII)
 VALUE_KEY = re.compile(r":[A-Za-z0-9_]+", re.ASCII)
 LONGEST_KEY = 255
+LARGEST_MAPS = 2 * 1024 * 1024
+# The limit is documented, the service's own words for it are not.
+TOO_LARGE_MAPS = f"{NAMES} and {VALUES} together have exceeded the maximum allowed size; allowed size: {LARGEST_MAPS}"
 
 
 class Expressions(Struct, frozen=True, gc=False):
@@ -112,7 +115,7 @@ NONE = Expressions()
 
 @dataclass(slots=True)
 class _Plan:
-    """A request's expressions without its values, and the clauses that must see them to be accepted."""
+    """A request's expressions without its values; the room for these, and the clauses that must see them."""
 
     condition: CompiledTest | None = None
     filter: CompiledTest | None = None
@@ -120,8 +123,11 @@ class _Plan:
     key_condition: CompiledKeyCondition | None = None
     update: CompiledUpdate | None = None
     careful: tuple[tuple[str, ConditionClause], ...] = ()
+    room: int = LARGEST_MAPS
 
-    def bind(self, values: Values) -> Expressions:
+    def bind(self, values: Values, size: int) -> Expressions:
+        if size > self.room:
+            raise RequestInvalid(TOO_LARGE_MAPS)
         for parameter, clause in self.careful:
             try:
                 check_contents(clause, values)
@@ -212,27 +218,28 @@ def _read_texts(request: Wire, spec: Spec) -> Expressions:
     key: tuple[str | int | None, ...] = (spec.name, *texts)
     if names is not None:
         key += (1 + len(names), *names, *names.values())
+    size = 0
     if values is not None:
-        values = _settle_values(request, spec, names, values)
+        values, size = _settle_values(request, spec, names, values)
         key += (-1 - len(values), *values, *chain.from_iterable(values.values()))
     plan = PLANS.get(key)
     if plan is None:
         plan = _make_plan(request, spec, names, values)
         PLANS.store(key, plan, _weigh(texts, names))
-    return plan.bind(values or {})
+    return plan.bind(values or {}, size)
 
 
 def _weigh(texts: list[str | None], names: Wire | None) -> int:
     return sum(len(text) for text in texts if text) + sum(map(len, names.values() if names else ()))
 
 
-def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> Item:
-    """Return the values in canonical form; what is wrong with the maps as such is said first."""
+def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> tuple[Item, int]:
+    """Return the values in canonical form and their size; what is wrong with the maps as such is said first."""
     try:
-        return settle_values(values)
+        return weigh_values(values)
     except InvalidValue:
         _check_maps(request, spec, names, values)
-        return check_expression_values(values, spec.layer)
+        return weigh_values(check_expression_values(values, spec.layer))
 
 
 def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> _Plan:
@@ -246,11 +253,11 @@ def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | Non
     read = {parameter: _read_text(parameter, request[parameter], scope) for parameter in given}
     _check_unused(NAMES, names, scope.names_used)
     _check_unused(VALUES, values, scope.values_used)
-    return _compile_plan(read)
+    return _compile_plan(read, LARGEST_MAPS - sum(map(utf8_length, (names or {}).values())))
 
 
-def _compile_plan(read: dict[str, Any]) -> _Plan:
-    plan = _Plan()
+def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
+    plan = _Plan(room=room)
     careful: list[tuple[str, ConditionClause]] = []
     for parameter, resolved in read.items():
         match parameter:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HOWTO = Path(__file__).parents[3] / "docs" / "howto"
-PAGES = ("test-with-pytest.md", "replace-moto.md")
+PAGES = ("test-with-pytest.md", "test-your-retries.md", "replace-moto.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

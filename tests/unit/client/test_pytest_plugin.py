@@ -91,3 +91,23 @@ def test_installing_the_plugin_loads_nothing():
     )
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
+
+
+def test_calls_go_wrong_in_the_database_of_a_test_that_asks_for_it(pytester):
+    outcome = run(
+        pytester,
+        """
+    import pytest
+
+    def test_throttled(dynamodb_client, dynamodb_faults, dynamodb_clock, dynamodb):
+        dynamodb.create_table(**TABLE)
+        fault = dynamodb_faults.throttle("PutItem", times=1)
+        dynamodb_client.put_item(TableName="things", Item={"pk": {"S": "a"}})
+        assert (fault.struck, fault.seen) == (1, 2)
+        assert dynamodb.clock is dynamodb_clock
+
+    def test_sound(dynamodb):
+        assert dynamodb.engine.faults is None
+""",
+    )
+    outcome.assert_outcomes(passed=2)

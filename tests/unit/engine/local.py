@@ -14,17 +14,18 @@ from tests.conformance.wire import item
 class Local:
     """An engine and its clock; the table is `tab` unless told otherwise."""
 
-    def __init__(self, directory=None):
+    def __init__(self, directory=None, faults=None):
         self.directory = directory
+        self.faults = faults
         self.clock = ManualClock()
-        self.engine = open_engine(directory, OPERATIONS, clock=self.clock)
+        self.engine = open_engine(directory, OPERATIONS, clock=self.clock, faults=faults)
 
     def close(self):
         self.engine.close()
 
     def reopen(self):
         self.engine.close()
-        self.engine = open_engine(self.directory, OPERATIONS, clock=self.clock)
+        self.engine = open_engine(self.directory, OPERATIONS, clock=self.clock, faults=self.faults)
 
     def call(self, operation, **members):
         answer = self.engine.call(operation, members)

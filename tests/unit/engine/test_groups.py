@@ -312,36 +312,58 @@ def test_background_work_that_breaks_off_is_undone(db):
 # -- interrupted and closed -------------------------------------------------------------------------------------------
 
 
-def test_an_interrupt_while_waiting_leaves_nobody_waiting_for_ever(db):
-    class Interrupt(Exception):
-        pass
+class Interrupt(Exception):
+    pass
+
+
+@pytest.fixture
+def interrupts():
+    """SIGUSR1 raises `Interrupt` in the main thread."""
 
     def interrupt(*_):
         raise Interrupt
 
-    engine, held = db.engine, threading.Event()
     before = signal.signal(signal.SIGUSR1, interrupt)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def interrupt_while_waiting(engine, pause):
+    """Call the engine while a thread has it, which sends the interrupt and lets go of the engine after a pause."""
+    held = threading.Event()
 
     def hold():
         engine.begin()
         held.set()
         wait_for_waiting(engine, 1)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
-        time.sleep(0.05)
+        time.sleep(pause)
         engine.end()
 
     holder = threading.Thread(target=hold, daemon=True)
     holder.start()
     held.wait()
-    try:
-        with pytest.raises(Interrupt):
-            engine.call(*put_request("interrupted"))
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(Interrupt):
+        engine.call(*put_request("interrupted"))
     holder.join(20)
-    assert not engine._waiting
+
+
+def test_an_interrupt_while_waiting_leaves_nobody_waiting_for_ever(db, interrupts):
+    interrupt_while_waiting(db.engine, pause=0.05)
+    assert not db.engine._waiting
     put(db, "next")
     assert_agrees(db)
+
+
+@pytest.mark.timeout(20)
+def test_an_interrupt_in_the_moment_the_engine_becomes_free_leaves_it_free(interrupts):
+    local = Local()  # not closed by a fixture: that would wait for an engine that nobody leaves any more
+    local.create()
+    for _ in range(100):
+        interrupt_while_waiting(local.engine, pause=0)
+        assert not local.engine._waiting
+        assert not local.engine._lock.locked()
+    local.close()
 
 
 def test_closing_finishes_the_group_that_is_under_way(tmp_path):

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 
-from hashrange.engine import store
 from hashrange.engine.recovery import capture
 from tests.conformance.wire import item
+from tests.unit.engine.backup import back_up, describe, listed, restore, status
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
 from tests.unit.engine.local import Local
 
@@ -16,26 +16,6 @@ START = 1_800_000_000
 @pytest.fixture(params=["memory", "disk"])
 def anywhere(request):
     return request.getfixturevalue("local" if request.param == "memory" else "on_disk")
-
-
-def back_up(local, name="tab", **members):
-    return local.call("CreateBackup", TableName=name, BackupName="copy", **members)["BackupDetails"]["BackupArn"]
-
-
-def restore(local, arn, target="back", **members):
-    return local.call("RestoreTableFromBackup", BackupArn=arn, TargetTableName=target, **members)["TableDescription"]
-
-
-def describe(local, arn):
-    return local.call("DescribeBackup", BackupArn=arn)["BackupDescription"]
-
-
-def status(local, arn):
-    return describe(local, arn)["BackupDetails"]["BackupStatus"]
-
-
-def listed(local, **members):
-    return [summary["BackupArn"] for summary in local.call("ListBackups", **members)["BackupSummaries"]]
 
 
 @given(histories, histories)
@@ -167,14 +147,6 @@ def test_a_deleted_backup_is_gone_at_once_with_all_its_rows(anywhere):
     assert anywhere.engine.store.execute(tables).fetchall() == [("t1",)]
     if anywhere.directory:
         assert list((anywhere.directory / "backups").iterdir()) == []
-
-
-def test_a_backup_whose_file_was_taken_away_is_not_found(on_disk):
-    on_disk.create()
-    arn = back_up(on_disk)
-    (file,) = (on_disk.directory / "backups").iterdir()
-    file.unlink()
-    assert on_disk.refusal("DescribeBackup", BackupArn=arn) == f"BackupNotFoundException: Backup not found: {arn}"
 
 
 def test_a_backup_feeds_one_restore_at_a_time_and_cannot_be_deleted_meanwhile(on_disk, monkeypatch):
@@ -354,82 +326,3 @@ def test_without_recovery_nothing_is_left(local):
     local.switch_recovery(on=False)
     local.call("DeleteTable", TableName="tab")
     assert listed(local, BackupType="ALL") == []
-
-
-# -- faults ------------------------------------------------------------------------------------------------------------
-
-
-def damage(local, start):
-    """Overwrite a backup's file from a byte on; return its path."""
-    (path,) = (local.directory / "backups").iterdir()
-    with path.open("r+b") as file:
-        file.seek(start)
-        file.write(b"\xff" * (path.stat().st_size - start))
-    return path
-
-
-def test_a_damaged_backup_is_told_of_before_anything_is_made(on_disk):
-    on_disk.create()
-    on_disk.put_many(100)
-    arn = back_up(on_disk)
-    path = damage(on_disk, 0)
-    answer = on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
-    assert answer.startswith(f"InternalServerError: Backup {arn} cannot be read. {path} is not a complete copy")
-    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
-
-
-def test_a_restore_that_meets_damage_on_its_way_leaves_no_table(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
-    on_disk.create()
-    on_disk.put_many(400, fill="x" * 500)
-    arn = back_up(on_disk)
-    damage(on_disk, 100_000)
-    monkeypatch.setattr(capture, "SMALL", 10)
-    restore(on_disk, arn)
-    on_disk.engine.settle()
-    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
-    assert len(on_disk.items()) == 400
-
-
-def test_a_restore_that_meets_damage_in_its_own_copy_leaves_nothing(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
-    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
-    on_disk.create(recovery=True)
-    on_disk.put_many(400, fill="x" * 500)
-    on_disk.clock.advance(400)
-    members = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
-    on_disk.call("RestoreTableToPointInTime", **members)
-    on_disk.engine.captures.wait()
-    damage(on_disk, 100_000)
-    on_disk.engine.settle()
-    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
-    assert list((on_disk.directory / "backups").iterdir()) == []
-    assert on_disk.engine.store.execute("SELECT name FROM sqlite_schema WHERE name GLOB 't[0-9]'").fetchall() == [
-        ("t1",)
-    ]
-
-
-def test_a_backup_that_cannot_be_written_is_not_there(on_disk):
-    on_disk.create()
-    on_disk.put(pk="a")
-    (on_disk.directory / "backups").write_text("a file where the folder should be")
-    assert on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy").startswith("InternalServerError")
-    assert listed(on_disk) == []
-    on_disk.put(pk="b")
-    assert on_disk.items() == [item(pk="a"), item(pk="b")]
-
-
-def test_a_large_backup_that_fails_on_its_way_is_not_there(on_disk, monkeypatch, caplog):
-    monkeypatch.setattr(capture, "SMALL", 10)
-    on_disk.create()
-    on_disk.put_many(100)
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(store.Copy, "finish", fail)
-    arn = back_up(on_disk)
-    on_disk.engine.settle()
-    assert listed(on_disk) == []
-    assert list((on_disk.directory / "backups").iterdir()) == []
-    assert f"Backup {arn} was given up." in caplog.text

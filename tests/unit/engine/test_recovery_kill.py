@@ -154,3 +154,21 @@ def test_a_backup_of_a_table_that_is_gone_by_then_is_not_there(reopened):
 def test_a_backup_killed_before_its_answer_is_not_there(reopened):
     local = reopened("capture.SMALL = 10_000", "local.engine.store.commit = die", BACK_UP)
     assert local.call("ListBackups") == {"BackupSummaries": []}
+    assert files(local) == []
+
+
+@pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
+def test_a_backup_killed_before_its_file_has_a_name_is_there(reopened, small):
+    local = reopened(f"capture.SMALL = {small}", "store.Copy.publish = die", BACK_UP, "local.engine.captures.wait()")
+    (summary,) = local.call("ListBackups")["BackupSummaries"]
+    assert summary["BackupStatus"] == "AVAILABLE"
+    assert files(local) == [f"{summary['BackupArn'].rpartition('/')[2]}.db"]
+    local.call("RestoreTableFromBackup", BackupArn=summary["BackupArn"], TargetTableName="back")
+    local.engine.settle()
+    assert local.items("back") == local.items()
+
+
+def test_a_restore_killed_before_its_copy_has_a_name_goes_on(reopened):
+    local = reopened("store.Copy.publish = die_once_answered", RESTORE, "local.engine.captures.wait()")
+    assert_restored(local)
+    assert files(local) == []

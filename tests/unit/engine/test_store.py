@@ -103,6 +103,12 @@ def test_every_failure_of_sqlite_becomes_one_that_says_what_to_do(tmp_path, caus
     assert str(tmp_path) in str(error)
 
 
+def test_no_room_for_the_index_of_the_log_is_a_full_disk(tmp_path):
+    failure = apsw.IOError("disk I/O error")
+    failure.extendedresult = apsw.SQLITE_IOERR_SHMSIZE
+    assert type(translate(failure, tmp_path)) is DiskFull
+
+
 def test_rolling_back_without_a_transaction_is_harmless(store):
     store.rollback()
     store.begin()

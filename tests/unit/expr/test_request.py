@@ -23,7 +23,7 @@ from hashrange.expr.request import (
     check_mixing,
     check_mixing_across,
 )
-from tests.unit.expr.reading import condition_of, read, refusal_of
+from tests.unit.expr.reading import condition_of, members_for, read, refusal_of
 
 ONE = {"N": "1"}
 TOO_LONG = "contains invalid key: The expression attribute map contains a key that is too long;"
@@ -320,6 +320,46 @@ def test_a_text_is_measured_before_it_is_read(spec, parameter, text, told):
 def test_4096_bytes_are_accepted():
     text = "a = :v"
     assert condition_of(text + " " * (4096 - len(text)), None, {":v": ONE})({"a": ONE})
+
+
+MAPS = 2 * 1024 * 1024
+TOO_LARGE = (
+    "ExpressionAttributeNames and ExpressionAttributeValues together have exceeded the maximum allowed size; "
+    "allowed size: 2097152"
+)
+
+
+def fill(size):
+    """A value of that size."""
+    return {"S": "é" * (size // 2) + "x" * (size % 2)}
+
+
+@pytest.mark.parametrize("spec", [PUT, UPDATE, DELETE, TRANSACT_CHECK])
+def test_all_values_together_have_at_most_2_mb(spec):
+    for _ in range(2):  # the second time there is a plan
+        half, other = fill(MAPS // 2), fill(MAPS // 2)
+        members = members_for("ConditionExpression", "a = :v OR a = :w", None, {":v": half, ":w": other})
+        assert read(spec, **members).condition({"a": other})
+        members["ExpressionAttributeValues"] = {":v": half, ":w": fill(MAPS // 2 + 1)}
+        assert refusal_of(spec, **members) == TOO_LARGE
+
+
+def test_names_count_like_values():
+    text, names = "#a = :v", {"#a": "é" * 1000}
+    assert condition_of(text, names, {":v": fill(MAPS - 2000)})({"é" * 1000: fill(MAPS - 2000)})
+    assert refusal_of(PUT, **members_for("ConditionExpression", text, names, {":v": fill(MAPS - 1999)})) == TOO_LARGE
+
+
+def test_names_alone_have_at_most_2_mb():
+    names = {f"#n{at}": f"{at:02d}" + "x" * (MAPS // 64 - 2) for at in range(64)}
+    assert read(GET, **members_for("ProjectionExpression", ", ".join(names), names)).projection
+    names["#n0"] += "x"
+    assert refusal_of(GET, **members_for("ProjectionExpression", ", ".join(names), names)) == TOO_LARGE
+
+
+def test_a_text_that_cannot_be_read_is_told_of_before_too_large_a_value():
+    members = members_for("FilterExpression", "a = = :v", None, {":v": fill(MAPS + 1)})
+    assert refusal_of(SCAN, **members).startswith("Invalid FilterExpression: Syntax error")
 
 
 def test_a_plan_is_kept_for_the_next_request_of_the_kind():

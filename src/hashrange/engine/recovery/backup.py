@@ -34,6 +34,12 @@ class Backup:
         """Tell whether the service made it."""
         return bool(self.details["type"] == SYSTEM)
 
+    @property
+    def file(self) -> str | None:
+        """Return the file that its rows are in, if they are in one by now."""
+        file: str | None = (self.details["place"] or {}).get("file")
+        return file
+
     def ends_by(self, now: int) -> bool:
         """Tell whether it is past its time."""
         return bool(self.details["expires"] is not None and self.details["expires"] <= now)

@@ -2,12 +2,13 @@
 
 A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in
 memory, and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
-writes the file while requests go on.
+writes the file while requests go on. A file is undone with the transaction that tells of it, or gets its name after it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
+logger = logging.getLogger("hashrange")
 Place = dict[str, Any]
 Outcome = Callable[[StorageError | None], None]
 SMALL = 1_000  # rows that are copied inside a call
@@ -83,6 +85,7 @@ def _write_at_once(engine: Engine, rows: Rows, copy: Copy) -> None:
     except (SqliteFailure, OSError) as failure:
         copy.abandon()
         raise InternalServerError(f"The copy could not be written: {failure}") from failure
+    engine.captures.finished.append(copy)
 
 
 def read_place(engine: Engine, place: Place, after: int) -> list[tuple[Any, ...]]:
@@ -102,11 +105,12 @@ def discard_place(engine: Engine, place: Place) -> None:
 
 
 class Captures:
-    """The copies that are being written on threads of their own."""
+    """The copies that are being written on threads of their own, and the files that the open transaction tells of."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._running: dict[threading.Thread, Copy] = {}
+        self.finished: list[Copy] = []
 
     def start(self, rows: Rows, name: str, tell: Outcome) -> None:
         """Take a snapshot now, write it into a file meanwhile, and tell inside the engine how that went."""
@@ -128,13 +132,27 @@ class Captures:
             copy.abandon()
             failure = StorageError(f"The copy could not be written: {cause}")
         with contextlib.suppress(InternalServerError):  # undone; begun anew when the database is opened again
-            self._engine.alone(lambda: self._engine.attempt(lambda: self._tell(tell, failure)))
+            self._engine.alone(lambda: self._engine.attempt(lambda: self._tell(tell, copy, failure)))
         self._running.pop(threading.current_thread(), None)
 
-    def _tell(self, tell: Outcome, failure: StorageError | None) -> None:
+    def _tell(self, tell: Outcome, copy: Copy, failure: StorageError | None) -> None:
         if not self._engine.closed:
             self._engine.transact()
+            if failure is None:
+                self.finished.append(copy)
             tell(failure)
+
+    def conclude(self, *, kept: bool) -> None:
+        """Give the files of the transaction that is over their names or, when it was undone, remove them."""
+        copies, self.finished = self.finished, []
+        for copy in copies:
+            try:
+                if kept:
+                    copy.publish()
+                else:
+                    copy.abandon()
+            except OSError:
+                logger.exception("A file in backups could not be settled; it is at the next start.")
 
     def wait(self) -> None:
         """Wait for all of them."""

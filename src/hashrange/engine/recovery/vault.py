@@ -137,7 +137,7 @@ def expire(engine: Engine) -> None:
 
 def resume(engine: Engine) -> None:
     """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
-    engine.store.remove_partial_copies()
+    _settle_files(engine)
     for backup in _load_where(engine):
         if backup.details["status"] != CREATING:
             continue
@@ -148,6 +148,25 @@ def resume(engine: Engine) -> None:
         else:
             logger.error("Backup %s was given up. Its table was deleted before it was complete.", backup.arn)
             _remove(engine, backup)
+
+
+def _settle_files(engine: Engine) -> None:
+    """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
+    backups = _load_where(engine)
+    told = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
+    engine.store.settle_partial_copies(told)
+    found = engine.store.list_copies()
+    for backup in backups:
+        if backup.file and backup.file not in found:
+            logger.warning("Backup %s is not there: its file %s is missing in backups.", backup.arn, backup.file)
+    for file in sorted(found - told):
+        logger.warning("The file %s in backups is of no backup that is known here; it can be removed.", file)
+
+
+def _list_job_files(engine: Engine) -> set[str]:
+    states = [orjson.loads(state) for (state,) in engine.store.execute("SELECT state FROM job").fetchall()]
+    places = [state.get("place") or state for state in states]
+    return {place["file"] for place in places if "file" in place}
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------
@@ -165,20 +184,22 @@ def find_backup(engine: Engine, arn: str) -> Backup:
     if account != settings.account:
         raise AccessDeniedException("Access is denied")
     backup = _load(engine, f"arn:aws:dynamodb:{settings.region}:{account}:table/{name}/backup/{identity}")
-    if backup is None or backup.ends_by(engine.now()) or not _is_kept(engine, backup):
+    if backup is None or backup.ends_by(engine.now()):
         raise BackupNotFoundException(f"Backup not found: {arn}")
+    if not _is_kept(engine, backup):
+        raise BackupNotFoundException(f"Backup not found: {arn} (its file {backup.file} is missing in backups)")
     return backup
 
 
 def _is_kept(engine: Engine, backup: Backup) -> bool:
-    place = backup.details["place"] or {}
-    return "file" not in place or engine.store.has_copy(place["file"])  # files can be moved away
+    return backup.file is None or engine.store.has_copy(backup.file)  # files can be moved away
 
 
 def list_after(engine: Engine, start: str | None) -> list[Backup]:
     """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
     after = ("", "") if start is None else _place_in_order(engine, start)
-    shown = [backup for backup in _load_where(engine) if not backup.ends_by(engine.now())]
+    now = engine.now()
+    shown = [backup for backup in _load_where(engine) if not backup.ends_by(now) and _is_kept(engine, backup)]
     return sorted(
         (backup for backup in shown if (backup.identity, backup.arn) > after),
         key=lambda backup: (backup.identity, backup.arn),

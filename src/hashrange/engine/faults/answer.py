@@ -1,0 +1,84 @@
+"""How DynamoDB says that a call was throttled, or failed for no fault of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from hashrange.core.errors import (
+    InternalServerError,
+    ItemCollectionSizeLimitExceededException,
+    LimitExceededException,
+    ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
+    ServiceError,
+    ThrottlingException,
+    TransactionInProgressException,
+)
+
+PROVISIONED = "ProvisionedThroughputExceededException"
+INTERNAL = "InternalServerError"
+BUSY = "Transaction is ongoing for the item"
+
+
+class InjectedServerError(InternalServerError, wire_name=INTERNAL):
+    """A failure that was asked for: clients in this process are to see it as they would over the wire."""
+
+
+class Throttling(NamedTuple):
+    """One way to be throttled."""
+
+    error: type[ServiceError]
+    text: str
+    limit: str  # which one was exceeded
+    member: str = "ThrottlingReasons"
+
+
+THROTTLINGS = {
+    PROVISIONED: Throttling(
+        ProvisionedThroughputExceededException,
+        "The level of configured provisioned throughput for the table was exceeded. "
+        "Consider increasing your provisioning level with the UpdateTable API.",
+        "ProvisionedThroughputExceeded",
+    ),
+    "ThrottlingException": Throttling(
+        ThrottlingException,
+        "Throughput exceeds the maximum OnDemandThroughput configured on table or index",
+        "MaxOnDemandThroughputExceeded",
+        "throttlingReasons",
+    ),
+    "RequestLimitExceeded": Throttling(
+        RequestLimitExceeded,
+        "Throughput exceeds the current throughput limit for your account. Please contact AWS Support at "
+        "https://aws.amazon.com/support request a limit increase",
+        "AccountLimitExceeded",
+    ),
+}
+FAILURES: dict[str, tuple[type[ServiceError], str]] = {
+    INTERNAL: (InjectedServerError, "Internal server error"),
+    "TransactionInProgressException": (
+        TransactionInProgressException,
+        "The transaction with the given request token is already in progress.",
+    ),
+    "ItemCollectionSizeLimitExceededException": (ItemCollectionSizeLimitExceededException, "Collection size exceeded."),
+    "LimitExceededException": (LimitExceededException, "Subscriber limit exceeded"),
+}
+
+
+def check_name(name: str, known: Collection[str]) -> None:
+    """Raise ValueError unless an error of the name can be asked for."""
+    if name not in known:
+        raise ValueError(f"error is one of {', '.join(known)}: not {name}")
+
+
+def make_throttling(name: str, arns: list[str], access: str) -> ServiceError:
+    """Return the error that throttles a read or write of these tables."""
+    throttling = THROTTLINGS[name]
+    reasons = [{"reason": f"Table{access}{throttling.limit}", "resource": arn} for arn in arns]
+    return throttling.error(throttling.text, **({throttling.member: reasons} if reasons else {}))
+
+
+def make_failure(name: str) -> ServiceError:
+    """Return the error of a call that failed."""
+    error, text = FAILURES[name]
+    return error(text)

@@ -1,0 +1,133 @@
+"""Faults: what users make to let calls go wrong on purpose, from Python or from a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from random import Random
+from threading import Lock
+from typing import Any, Self, TypedDict, Unpack
+
+from hashrange.engine.faults import answer
+from hashrange.engine.faults.effect import EFFECTS, Conflict, Delay, Effect, Fail, Throttle, Unprocessed
+from hashrange.engine.faults.fault import ANY, Fault
+from hashrange.engine.faults.reading import EXAMPLE, Statement, read_statements
+
+Wire = dict[str, Any]
+SEED = "seed"
+VERBS = (*EFFECTS, SEED)
+
+
+class When(TypedDict, total=False):
+    """Which calls of an operation a fault strikes; all of them, unless told otherwise."""
+
+    table: str  # only those on this table
+    times: int  # so many, and then no more
+    every: int  # each tenth, for 10
+    chance: float  # this part of them, as the seed has it
+
+
+class Faults:
+    """What goes wrong on purpose: `hashrange.open(faults=faults)`. Faults may be added and cleared at any time.
+
+    A call is struck by the first fault whose turn it is; delays come on top. The same seed and the same calls give the
+    same strikes. A request that is refused anyway is refused as ever, and uses no strike up.
+    """
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self._seed = seed
+        self._made = 0
+        self._faults: list[Fault] = []
+        self._lock = Lock()
+
+    def throttle(self, operation: str = ANY, *, error: str = answer.PROVISIONED, **when: Unpack[When]) -> Fault:
+        """Let calls be told to come again later; nothing is done."""
+        return self._add(Throttle(error), operation, when)
+
+    def fail(
+        self, operation: str = ANY, *, error: str = answer.INTERNAL, after: bool = False, **when: Unpack[When]
+    ) -> Fault:
+        """Let calls fail: before anything is done or, with `after`, when all is done and only the answer gets lost."""
+        return self._add(Fail(error, after), operation, when)
+
+    def conflict(self, operation: str = ANY, *, at: int = 0, **when: Unpack[When]) -> Fault:
+        """Let transactions meet another one on their item number `at`, and single writes on theirs."""
+        return self._add(Conflict(at), operation, when)
+
+    def unprocessed(self, operation: str = ANY, *, last: int = 1, **when: Unpack[When]) -> Fault:
+        """Let batches come back with their last members undone."""
+        return self._add(Unprocessed(last), operation, when)
+
+    def delay(self, operation: str = ANY, *, seconds: float, **when: Unpack[When]) -> Fault:
+        """Let calls take that much longer."""
+        return self._add(Delay(seconds), operation, when)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return the faults that a text names, as `throttle PutItem table=orders times=3; seed 7`."""
+        statements = list(read_statements(text))
+        seeds = [_read_seed(statement) for statement in statements if statement.verb == SEED]
+        faults = cls(seed=seeds[-1] if seeds else 0)
+        for statement in statements:
+            if statement.verb != SEED:
+                faults._add_statement(statement)
+        return faults
+
+    def _add_statement(self, statement: Statement) -> None:
+        kind = EFFECTS.get(statement.verb)
+        if kind is None:
+            raise ValueError(f"{statement.text!r} is none of {', '.join(VERBS)}; write it like {EXAMPLE!r}")
+        names = {each.name for each in fields(kind)}
+        chosen = {name: value for name, value in statement.options.items() if name in names}
+        when = {name: value for name, value in statement.options.items() if name not in names}
+        foreign = when.keys() - When.__annotations__.keys()
+        if foreign:
+            raise ValueError(f"{statement.text!r}: {statement.verb} has no {', '.join(sorted(foreign))}")
+        try:
+            self._add(kind(**chosen), statement.operation, When(**when))  # type: ignore[typeddict-item]
+        except ValueError as problem:
+            raise ValueError(f"{statement.text!r}: {problem}") from None
+
+    def _add(self, effect: Effect | Delay, operation: str, when: When) -> Fault:
+        luck = Random(f"{self._seed}/{self._made}")  # noqa: S311 each its own, so that no fault depends on another
+        fault = Fault(effect=effect, operation=operation, luck=luck, **when)
+        self._made += 1
+        self._faults.append(fault)
+        return fault
+
+    def clear(self) -> None:
+        """Let nothing go wrong any more."""
+        self._faults.clear()
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(list(self._faults))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self))
+
+    # -- what the engine asks ------------------------------------------------------------------------------------------
+
+    def choose(self, operation: str, request: Wire) -> tuple[Fault, Effect] | None:
+        """Return what strikes a call, if anything does."""
+        with self._lock:
+            for fault in self:
+                effect = fault.effect
+                if not isinstance(effect, Delay) and fault.concerns(operation, request) and fault.is_due():
+                    return fault, effect
+        return None
+
+    def take_delay(self, operation: str, request: Wire) -> float:
+        """Return how many seconds longer a call takes."""
+        seconds = 0.0
+        with self._lock:
+            for fault in self:
+                if isinstance(fault.effect, Delay) and fault.concerns(operation, request) and fault.is_due():
+                    seconds += fault.effect.seconds
+        return seconds
+
+
+def _read_seed(statement: Statement) -> int:
+    try:
+        return int(statement.operation)
+    except ValueError:
+        raise ValueError(f"{statement.text!r}: a seed is a whole number, as in 'seed 7'") from None

@@ -1,0 +1,36 @@
+"""Requests that take longer on purpose: each waits on its own, and everybody else is served meanwhile."""
+
+from __future__ import annotations
+
+from hashrange.core.errors import ServiceError
+from hashrange.server.connection import Connection
+from hashrange.server.dispatcher import Dispatcher
+from hashrange.server.request import Request
+from hashrange.server.response import Reply, find_media_type
+
+
+class DelayingDispatcher(Dispatcher):
+    """Runs requests on an engine with faults."""
+
+    def handle(self, connection: Connection, request: Request) -> None:
+        """Answer a request, when its delay is over."""
+        seconds = self._find_delay(request)
+        if not seconds:
+            super().handle(connection, request)
+            return
+        connection.pause_writing()  # its next requests wait, so that answers keep their order
+        self._loop.call_later(seconds, self._go_on, connection, request)
+
+    def _find_delay(self, request: Request) -> float:
+        try:
+            asked = self._protocol.read(request, find_media_type(request.headers.get(b"content-type")))
+        except ServiceError:
+            return 0.0
+        if isinstance(asked, Reply) or self._engine.faults is None:
+            return 0.0
+        operation, wire, _ = asked
+        return self._engine.faults.take_delay(operation.name, wire)
+
+    def _go_on(self, connection: Connection, request: Request) -> None:
+        super().handle(connection, request)
+        connection.resume_writing()

@@ -1,0 +1,159 @@
+"""The files of backups: moved away, damaged, not written, not committed; none is left that belongs to nobody."""
+
+import apsw
+import pytest
+
+from hashrange.core.errors import InternalServerError, StorageError
+from hashrange.engine import store
+from hashrange.engine.recovery import capture
+from tests.conformance.wire import item
+from tests.unit.engine.backup import back_up, listed, restore
+
+
+def test_a_backup_whose_file_was_taken_away_is_not_there_until_the_file_is_back(on_disk, caplog):
+    on_disk.create()
+    on_disk.put(pk="a")
+    first, arn = back_up(on_disk), back_up(on_disk)
+    file = on_disk.directory / "backups" / f"{arn.rpartition('/')[2]}.db"
+    file.rename(on_disk.directory / "elsewhere")
+    gone = f"BackupNotFoundException: Backup not found: {arn} (its file {file.name} is missing in backups)"
+    assert on_disk.refusal("DescribeBackup", BackupArn=arn) == gone
+    assert on_disk.refusal("DeleteBackup", BackupArn=arn) == gone
+    assert on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back") == gone
+    assert listed(on_disk) == [first]
+    on_disk.reopen()
+    assert f"Backup {arn} is not there: its file {file.name} is missing in backups." in caplog.text
+    assert listed(on_disk) == [first]
+    (on_disk.directory / "elsewhere").rename(file)
+    assert sorted(listed(on_disk)) == sorted([first, arn])
+    restore(on_disk, arn)
+    assert on_disk.items("back") == [item(pk="a")]
+
+
+def test_a_file_of_no_backup_is_told_of_and_left_alone(on_disk, caplog):
+    on_disk.create()
+    back_up(on_disk)
+    stranger = on_disk.directory / "backups" / "01800000000000-0123abcd.db"
+    stranger.write_text("perhaps of another database")
+    on_disk.reopen()
+    assert "The file 01800000000000-0123abcd.db in backups is of no backup that is known here" in caplog.text
+    assert len(caplog.records) == 1
+    assert stranger.exists()
+
+
+def damage(local, start):
+    """Overwrite a backup's file from a byte on; return its path."""
+    (path,) = (local.directory / "backups").iterdir()
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(b"\xff" * (path.stat().st_size - start))
+    return path
+
+
+def test_a_damaged_backup_is_told_of_before_anything_is_made(on_disk):
+    on_disk.create()
+    on_disk.put_many(100)
+    arn = back_up(on_disk)
+    path = damage(on_disk, 0)
+    answer = on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
+    assert answer.startswith(f"InternalServerError: Backup {arn} cannot be read. {path} is not a complete copy")
+    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
+
+
+def test_a_restore_that_meets_damage_on_its_way_leaves_no_table(on_disk, monkeypatch):
+    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
+    on_disk.create()
+    on_disk.put_many(400, fill="x" * 500)
+    arn = back_up(on_disk)
+    damage(on_disk, 100_000)
+    monkeypatch.setattr(capture, "SMALL", 10)
+    restore(on_disk, arn)
+    on_disk.engine.settle()
+    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
+    assert len(on_disk.items()) == 400
+
+
+def test_a_restore_that_meets_damage_in_its_own_copy_leaves_nothing(on_disk, monkeypatch):
+    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
+    on_disk.create(recovery=True)
+    on_disk.put_many(400, fill="x" * 500)
+    on_disk.clock.advance(400)
+    members = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
+    on_disk.call("RestoreTableToPointInTime", **members)
+    on_disk.engine.captures.wait()
+    damage(on_disk, 100_000)
+    on_disk.engine.settle()
+    assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
+    assert list((on_disk.directory / "backups").iterdir()) == []
+    assert on_disk.engine.store.execute("SELECT name FROM sqlite_schema WHERE name GLOB 't[0-9]'").fetchall() == [
+        ("t1",)
+    ]
+
+
+def test_a_backup_that_cannot_be_written_is_not_there(on_disk):
+    on_disk.create()
+    on_disk.put(pk="a")
+    (on_disk.directory / "backups").write_text("a file where the folder should be")
+    assert on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy").startswith("InternalServerError")
+    assert listed(on_disk) == []
+    on_disk.put(pk="b")
+    assert on_disk.items() == [item(pk="a"), item(pk="b")]
+
+
+@pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
+def test_a_backup_that_cannot_be_committed_leaves_no_file(on_disk, monkeypatch, small):
+    monkeypatch.setattr(capture, "SMALL", small)
+    on_disk.create()
+    on_disk.put_many(100)
+    on_disk.engine.store.connection.set_commit_hook(lambda: True)
+    refusal = on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy")
+    on_disk.engine.store.connection.set_commit_hook(None)
+    assert refusal.startswith("InternalServerError")
+    on_disk.engine.settle()
+    assert listed(on_disk) == []
+    assert list((on_disk.directory / "backups").iterdir()) == []
+
+
+def test_a_backup_undone_by_another_request_of_its_group_leaves_no_file(on_disk):
+    on_disk.create()
+    engine = on_disk.engine
+    engine.begin()
+    engine.perform(engine.operations["CreateBackup"], {"TableName": "tab", "BackupName": "copy"})
+    pages = engine.store.execute("PRAGMA page_count").fetchone()[0]
+    engine.store.execute(f"PRAGMA max_page_count={pages + 2}")
+    with pytest.raises(InternalServerError, match="full"):
+        engine.perform(engine.operations["PutItem"], {"TableName": "tab", "Item": item(pk="a", x="x" * 100_000)})
+    with pytest.raises(StorageError):
+        engine.end()
+    assert listed(on_disk) == []
+    assert list((on_disk.directory / "backups").iterdir()) == []
+
+
+def test_a_backup_that_cannot_be_begun_leaves_no_file(on_disk, monkeypatch):
+    on_disk.create()
+
+    def fail(self, source):
+        self._connection.execute("CREATE TABLE half (done)")
+        raise apsw.FullError
+
+    monkeypatch.setattr(store.Copy, "_prepare", fail)
+    assert on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy").startswith("InternalServerError")
+    assert listed(on_disk) == []
+    assert list((on_disk.directory / "backups").iterdir()) == []
+
+
+def test_a_large_backup_that_fails_on_its_way_is_not_there(on_disk, monkeypatch, caplog):
+    monkeypatch.setattr(capture, "SMALL", 10)
+    on_disk.create()
+    on_disk.put_many(100)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store.Copy, "finish", fail)
+    arn = back_up(on_disk)
+    on_disk.engine.settle()
+    assert listed(on_disk) == []
+    assert list((on_disk.directory / "backups").iterdir()) == []
+    assert f"Backup {arn} was given up." in caplog.text
