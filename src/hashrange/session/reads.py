@@ -98,6 +98,7 @@ class Position(Struct, frozen=True):
 
     branch: int = 0
     start: Raw | None = None
+    read: int = 0  # the rows that it took so far: where few of them are wanted, the next request reads as many again
 
 
 class Query(Generic[T_co]):
@@ -225,7 +226,7 @@ class Query(Generic[T_co]):
         if most is not None and len(found) > most:
             found = found[:most]
             return found, Position(position.branch, self._key_of(found[-1][0]))
-        return found, self._after(position.branch, answer.get("LastEvaluatedKey"))
+        return found, self._after(position, answer.get("LastEvaluatedKey"), len(answer["Items"]))
 
     def _request(self, branch: Branch, position: Position, most: int | None) -> Work[Wire]:
         table = self.plan.table
@@ -238,10 +239,9 @@ class Query(Generic[T_co]):
         if self._consistent:
             request["ConsistentRead"] = True
         if most is not None:
-            drops = (
-                branch.filter is not None or branch.excluded is not None or bool(self._only) or table.ttl is not None
-            )
-            request["Limit"] = min(max(most * 4, 50), MOST_AT_ONCE) if drops else min(most, MOST_AT_ONCE)
+            selects = branch.filter is not None or branch.excluded is not None or bool(self._only)
+            wanted = max(most * 4, 50) if selects else most
+            request["Limit"] = min(max(wanted, position.read), MOST_AT_ONCE)
         return request
 
     def _interpret(self, rows: list[Row]) -> Work[Rows]:
@@ -277,10 +277,12 @@ class Query(Generic[T_co]):
         attr, slot = branch.excluded
         return attr, slot.value(self.arguments)
 
-    def _after(self, branch: int, start: Raw | None) -> Position | None:
+    def _after(self, position: Position, start: Raw | None, rows: int) -> Position | None:
+        read = position.read + rows
         if start is not None:
-            return Position(branch, start)
-        return Position(branch + 1) if branch + 1 < len(self.plan.branches) else None
+            return Position(position.branch, start, read)
+        following = position.branch + 1
+        return Position(following, read=read) if following < len(self.plan.branches) else None
 
     def _key_of(self, row: Row) -> Raw:
         """Return what ExclusiveStartKey takes: the keys of the table and of the index."""

@@ -99,6 +99,7 @@ def test_limit_and_first_read_no_more_than_they_need(db, meddle):
     assert db.copies("1").first().run().number == 1
     assert db.copies("none").first().run() is None
     assert {operation for operation, _ in transport.calls} == {"DescribeTable", "Query"}
+    assert [request["Limit"] for operation, request in transport.calls if operation == "Query"] == [1]
 
 
 def test_a_page_is_full_although_a_filter_drops_most(db):
@@ -147,6 +148,17 @@ def test_an_item_deleted_between_pages_does_not_stop_the_list(db):
     page = db.copies("1").page(3).run()
     db.batch(delete=[page.items[-1]]).run()
     assert numbers(db.copies("1").page(3, after=page.cursor).run()) == [3, 4, 5]
+
+
+def test_a_read_past_expired_items_asks_for_twice_as_many_each_time(meddle, clock):
+    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+    ends = [NOON + timedelta(hours=1)] * 20 + [NOON + timedelta(days=1)]
+    loans = [Loan(isbn="1", at=NOON + timedelta(minutes=n), reader="a", until=end) for n, end in enumerate(ends)]
+    bound.batch(loans).run()
+    clock.advance(7200)
+    found = bound.loans_until("1", NOON + timedelta(days=1)).first().run()
+    assert found == loans[-1]
+    assert [request["Limit"] for operation, request in transport.calls if operation == "Query"] == [1, 1, 2, 4, 8, 16]
 
 
 def test_expired_items_are_not_seen(db, clock):
