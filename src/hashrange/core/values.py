@@ -23,6 +23,7 @@ Item = dict[str, Value]
 
 DEEPEST = 32
 LONGEST_NAME = 65_535
+LONGEST_KEY_NAME = 255
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {LONGEST_NAME + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
 P1 = "One or more parameter values were invalid: "
@@ -78,6 +79,16 @@ def check_item(item: Item, layer: Layer = Layer.CURRENT) -> tuple[Item, int]:
         raise fault.refusal(layer) from None
 
 
+def check_key(key: Item, layer: Layer = Layer.CURRENT) -> Item:
+    """Return a key in canonical form, or raise the layer's refusal; most are of plain texts, which need no walk."""
+    for name, value in key.items():
+        text = value.get("S") if len(value) == 1 else None
+        named = type(name) is str and 0 < len(name) <= LONGEST_KEY_NAME
+        if type(text) is not str or not text.isascii() or not named:
+            return check_item(key, layer)[0]
+    return key
+
+
 def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> Item:
     """Return the values of an expression in canonical form, or raise the layer's refusal of the first that has none."""
     settled: Item = {}
@@ -128,7 +139,11 @@ def measure_item(item: Item) -> int:
 
 
 def measure(value: Value) -> int:
-    """Return the size of a canonical value."""
+    """Return the size of a canonical value; most are texts or numbers, which need no walk."""
+    if "S" in value:
+        return utf8_length(value["S"])
+    if "N" in value:
+        return numbers.size(value["N"])
     texts: list[str] = []
     return _walk((value,), 1, texts, []) + _weigh(texts)
 

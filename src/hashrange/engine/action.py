@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hashrange.core.errors import RequestInvalid, ValidationException
-from hashrange.core.values import P1, InvalidValue, Item, check_item, measure, measure_item, utf8_length
+from hashrange.core.values import P1, InvalidValue, Item, check_item, check_key, measure, measure_item, utf8_length
 from hashrange.engine import write
 from hashrange.engine.table import Table, check_index_lengths
 from hashrange.engine.write import Change, Image, Row
@@ -89,7 +89,7 @@ def draft_check(request: Wire, spec: Spec) -> Draft:
 
 
 def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
-    key_item, _ = check_item(request["Key"], spec.layer)
+    key_item = check_key(request["Key"], spec.layer)
     expressions = _read(request, spec)
     _check_return_values(request)
 
@@ -105,7 +105,7 @@ def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
 def draft_update(request: Wire, spec: Spec) -> Draft:
     """Check an update: its key's values, its expressions, the size of the statement."""
     check_mixing(request, spec)
-    key_item, _ = check_item(request["Key"], spec.layer)
+    key_item = check_key(request["Key"], spec.layer)
     expressions = read_expressions(request, spec)
 
     def resolve(engine: Engine) -> Action:

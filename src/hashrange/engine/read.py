@@ -65,6 +65,11 @@ class Page:
     last: Item | None  # the item at which the page was cut off
 
 
+def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
+    """Return the size and the stored bytes of the item of a key."""
+    return engine.store.run(table.sql.fetch, (key,)).get  # type: ignore[no-any-return]
+
+
 def read_page(engine: Engine, source: Source) -> Page:
     """Read rows until the limit, a megabyte, or the end of the range."""
     rows = _open(engine, source)

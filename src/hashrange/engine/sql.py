@@ -71,6 +71,7 @@ class Statements:
         listed = "".join(f", {column}" for column in self.columns)
         marks = ", ?" * len(self.columns)
         self.select = f"SELECT id, size, item{listed} FROM t{n} WHERE k = ?"
+        self.fetch = f"SELECT size, item FROM t{n} WHERE k = ?"
         self.insert = f"INSERT INTO t{n} (k, size, item{listed}) VALUES (?, ?, ?{marks})"
         self.delete = f"DELETE FROM t{n} WHERE id = ?"
         self.log = f"INSERT INTO c{n} (seq, at, k, old, new, actor) VALUES (?, ?, ?, ?, ?, ?)"

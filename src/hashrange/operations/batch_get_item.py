@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import check_item
+from hashrange.core.values import check_key
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.write import Row, load
@@ -32,7 +32,7 @@ class Part:
         self.consistent = bool(content.get("ConsistentRead"))
         self.projection: Projection | None = read_expressions(content, BATCH_GET).projection
         written = [orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in content["Keys"]]
-        self.asked = [check_item(key)[0] for key in content["Keys"]]
+        self.asked = [check_key(key) for key in content["Keys"]]
         if len(set(written)) != len(written):  # numbers are compared as they are written
             raise ValidationException("Provided list of item keys contains duplicates")
         self.table: Table

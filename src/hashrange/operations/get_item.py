@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.core.values import check_item
+from hashrange.core.values import check_key
 from hashrange.engine.capacity import Cost, read_units
 from hashrange.engine.operation import operation
-from hashrange.engine.write import load
+from hashrange.engine.read import fetch
 from hashrange.expr.request import GET, check_mixing, read_expressions
 
 if TYPE_CHECKING:
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the item of a key, or no item when there is none."""
     check_mixing(request, GET)
-    key, _ = check_item(request["Key"])
+    key = check_key(request["Key"])
     projection = read_expressions(request, GET).projection
     table = engine.catalog.find(request["TableName"])
-    row = load(engine, table, table.key_of(key))
-    body = None if row is None else row.body if projection is None else orjson.dumps(projection(row.item))
+    size, body = fetch(engine, table, table.key_of(key)) or (0, None)
+    if projection is not None and body is not None:
+        body = orjson.dumps(projection(orjson.loads(body)))
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode == "NONE":
         return b"{}" if body is None else b'{"Item":' + body + b"}"
     cost = Cost(request["TableName"])
-    cost.add_table(read_units(row.size if row else 0, consistent=bool(request.get("ConsistentRead"))))
+    cost.add_table(read_units(size, consistent=bool(request.get("ConsistentRead"))))
     consumed = b'"ConsumedCapacity":' + orjson.dumps(cost.report(mode))
     return b"{" + consumed + b"}" if body is None else b'{"Item":' + body + b"," + consumed + b"}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import Item, check_item
+from hashrange.core.values import Item, check_key
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
@@ -42,7 +42,7 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
 
 def _read(get: Wire) -> tuple[Item, Projection | None]:
     check_mixing(get, TRANSACT_GET)
-    key, _ = check_item(get["Key"])
+    key = check_key(get["Key"])
     return key, read_expressions(get, TRANSACT_GET).projection
 
 

@@ -1,6 +1,7 @@
 """One client's connection: bytes to requests and answers to bytes, with limits on size and time.
 
-What a request means is `dispatcher`'s, parsing is httptools'. A slow, broken or hostile client hurts only itself.
+What a request means is `dispatcher`'s, parsing is httptools' unless `stencil` recognises the request. A slow, broken or
+hostile client hurts only itself.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.server.dispatcher import report_failure
-from hashrange.server.request import Request
+from hashrange.server.request import Request, make_request
 from hashrange.server.response import Reply
+from hashrange.server.stencil import Stencils
 
 if TYPE_CHECKING:
     from hashrange.server.server import Server
@@ -30,6 +32,7 @@ class Connection(asyncio.Protocol):
         "_at_least",
         "_at_most",
         "_backlog",
+        "_begun",
         "_body",
         "_completed",
         "_counted",
@@ -39,6 +42,7 @@ class Connection(asyncio.Protocol):
         "_lingers",
         "_metrics",
         "_out",
+        "_packet",
         "_parser",
         "_partial",
         "_paused",
@@ -47,6 +51,7 @@ class Connection(asyncio.Protocol):
         "_server",
         "_settings",
         "_since",
+        "_stencils",
         "_transport",
         "_unsent",
         "_url",
@@ -64,10 +69,13 @@ class Connection(asyncio.Protocol):
         self._headers: dict[bytes, bytes] | None = None
         self._body = bytearray()
         self._url = b""
+        self._begun = False  # there is one
+        self._packet = b""  # that it began with, while that is parsed
         self._at_least = self._at_most = 0  # how many bytes of it have come; a packet may hold the end of another one
         self._counted = 0  # bytes of its body that the server knows of
         self._partial = False
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
+        self._stencils = Stencils()
         # What waits to go out
         self._out: list[bytes] = []
         self._backlog: deque[Request | Reply] = deque()
@@ -93,32 +101,17 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what the client sent."""
         self._metrics.received_bytes += len(data)
-        parser = self._parser
-        if self._ended or parser is None:
+        if self._ended:
             return
-        completed = self._completed
-        self._at_most += len(data)
-        try:
-            parser.feed_data(data)
-        except HttpParserUpgrade:
-            self.refuse(400, "Upgrades are not supported")
-        except HttpParserCallbackError as error:
-            report_failure("reading a request", error)
-            self.abort()
-        except HttpParserError as error:
-            self.refuse(400, f"Bad request: {error}")
-        if self._completed == completed:
-            self._at_least += len(data)
-            self._note_partial()
+        request = None if self._begun or self._server.stopping else self._stencils.recognise(data)
+        if request is None:
+            self._parse(data)
         else:
-            self._at_least, self._at_most = 0, len(data)
-            self._partial = False
-            if self._url:
-                self._note_partial()
-        if self._out and not (self._backlog or self._ended):
-            self._server.dispatcher.flush_soon(self)
-        else:
+            self._take(request)
+        if self._backlog or not self._reading or self._ended:
             self._work_off()
+        elif self._out:
+            self._server.dispatcher.flush_soon(self)
 
     def eof_received(self) -> bool:
         """Go on only as long as there are answers to give."""
@@ -155,6 +148,10 @@ class Connection(asyncio.Protocol):
         """Collect a piece of the body."""
         return self._body.extend
 
+    def on_message_begin(self) -> None:
+        """Take note that a request is arriving."""
+        self._begun = True
+
     def on_url(self, url: bytes) -> None:
         """Collect a piece of the URL."""
         self._url += url
@@ -179,18 +176,20 @@ class Connection(asyncio.Protocol):
         if self._ended or parser is None or self._headers is None:
             return
         keep_alive = parser.should_keep_alive() and not self._server.stopping
-        request = Request(parser.get_method(), self._url, self._headers, bytes(self._body), keep_alive)
+        body = bytes(self._body)
+        request = make_request(parser.get_method(), self._url, self._headers, body, keep_alive=keep_alive)
+        self._begun = False
         self._url = b""
         self._headers = None
+        self._fields.clear()  # trailers, which nobody reads
         self._body.clear()
-        self._completed += 1
         self._ended = not keep_alive
         if self._counted:
             self._uncount()
-        if self._backlog or self._paused or self._unsent > HIGH_WATER:
-            self._backlog.append(request)
-        else:
-            self._server.dispatcher.handle(self, request)
+        if self._packet and self._completed and self._server.lessons:  # not the first: many clients ask but once
+            self._server.lessons -= 1
+            self._stencils.learn(request, self._packet)
+        self._take(request)
 
     # What the dispatcher calls
 
@@ -207,7 +206,10 @@ class Connection(asyncio.Protocol):
     def release(self) -> None:
         """Send the answers that were held, and go on with what waited behind them."""
         self.held = 0
-        self._work_off()
+        if self._backlog or not self._reading or self._ended:
+            self._work_off()
+        else:
+            self.flush()
 
     # What the server calls
 
@@ -263,6 +265,40 @@ class Connection(asyncio.Protocol):
         return settings.idle_timeout
 
     # The way in
+
+    def _parse(self, data: bytes) -> None:
+        completed = self._completed
+        self._packet = b"" if self._begun else data
+        self._at_most += len(data)
+        self._feed(data)
+        self._packet = b""
+        if self._completed == completed:
+            self._at_least += len(data)
+            self._note_partial()
+        else:
+            self._at_least, self._at_most = 0, len(data)
+            self._partial = False
+            if self._begun:
+                self._note_partial()
+
+    def _feed(self, data: bytes) -> None:
+        assert self._parser is not None
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self.refuse(400, "Upgrades are not supported")
+        except HttpParserCallbackError as error:
+            report_failure("reading a request", error)
+            self.abort()
+        except HttpParserError as error:
+            self.refuse(400, f"Bad request: {error}")
+
+    def _take(self, request: Request) -> None:
+        self._completed += 1
+        if self._backlog or self._paused or self._unsent > HIGH_WATER:
+            self._backlog.append(request)
+        else:
+            self._server.dispatcher.handle(self, request)
 
     def _check_head(self, headers: dict[bytes, bytes]) -> None:
         size = sum(len(name) + len(value) + HEADER_OVERHEAD for name, value in headers.items())

@@ -6,7 +6,7 @@ from hashrange.core.errors import ServiceError
 from hashrange.server.connection import Connection
 from hashrange.server.dispatcher import Dispatcher
 from hashrange.server.request import Request
-from hashrange.server.response import Reply, find_media_type
+from hashrange.server.response import Reply
 
 
 class DelayingDispatcher(Dispatcher):
@@ -23,7 +23,7 @@ class DelayingDispatcher(Dispatcher):
 
     def _find_delay(self, request: Request) -> float:
         try:
-            asked = self._protocol.read(request, find_media_type(request.headers.get(b"content-type")))
+            asked = self._protocol.read(request)
         except ServiceError:
             return 0.0
         if isinstance(asked, Reply) or self._engine.faults is None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hashrange.core.errors import InternalServerError, ServiceError, StorageError
 from hashrange.server.metrics import Meter, Metrics
 from hashrange.server.protocol import Protocol
 from hashrange.server.request import Request
-from hashrange.server.response import Form, Reply, Responder, shape_response, write_headers
+from hashrange.server.response import Form, Reply, Responder, write_headers
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -25,7 +27,7 @@ log = logging.getLogger(__name__)
 PLAIN_TEXT = b"text/plain; charset=utf-8"
 
 
-class Exchange(NamedTuple):
+class Exchange(Struct, gc=False):
     """An answer on its way out, and who is to get it."""
 
     connection: Connection
@@ -62,19 +64,17 @@ class Dispatcher:
         """Answer a request: now, or when the group it falls into has been committed."""
         started = perf_counter()
         self._brought += 1
-        self._arm()
-        headers = request.headers
-        connected = b"close" if not request.keep_alive else b"keep-alive" if b"connection" in headers else None
-        form = shape_response(
-            headers.get(b"content-type"), b"origin" in headers, headers.get(b"accept-encoding"), connected
-        )
+        if not self._armed:
+            self._arm()
+        head = request.head
+        form = head.form
         status, meter, firm = 200, self._metrics.other, True
         try:
-            asked = self._protocol.read(request, form.media_type)
+            asked = self._protocol.read(request)
             if isinstance(asked, Reply):
                 status, body, content_type, lines = asked
-                others = write_headers(content_type, b"origin" in headers, connected)
-                form = Form(None, others + lines, form.encoding, request.method == b"HEAD")
+                others = write_headers(content_type, b"origin" in head.names, head.connection)
+                form = Form(None, others + lines, form.encoding, head.method == b"HEAD")
             else:
                 operation, wire, meter = asked
                 firm = False
@@ -109,12 +109,12 @@ class Dispatcher:
         of all time at 16 connections.
         """
         self._outgoing.append(connection)
-        self._arm()
+        if not self._armed:
+            self._arm()
 
     def _arm(self) -> None:
-        if not self._armed:
-            self._armed = True
-            self._loop.call_soon(self._turn)
+        self._armed = True
+        self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes.
@@ -145,7 +145,9 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 as above
             self._metrics.failed_commits += 1
             text = report_failure("commit", error).body()
-            held = [each if each.firm else each._replace(status=500, body=text) for each in held]
+            for exchange in held:
+                if not exchange.firm:
+                    exchange.status, exchange.body = 500, text
         else:
             self._metrics.commits += bool(held)
             self._metrics.committed_requests += len(held)
@@ -154,9 +156,9 @@ class Dispatcher:
 
     def _release(self, held: list[Exchange]) -> None:
         now = perf_counter()
-        for connection, form, status, body, meter, started, _ in held:
-            self._send(connection, form, status, body, meter, now - started)
-        for connection in {exchange.connection: None for exchange in held}:
+        for each in held:
+            self._send(each.connection, each.form, each.status, each.body, each.meter, now - each.started)
+        for connection in {each.connection: None for each in held}:
             connection.release()
 
     def _send(self, connection: Connection, form: Form, status: int, body: bytes, meter: Meter, seconds: float) -> None:

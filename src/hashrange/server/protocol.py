@@ -6,7 +6,6 @@ What follows (types, constraints, the work itself) is the engine's; how an answe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
@@ -57,22 +56,24 @@ class Protocol:
         }
         self._found: dict[bytes, tuple[Operation, Meter]] = {}  # an operation is imported when it is first named
 
-    def read(self, request: Request, media_type: bytes | None) -> Call | Reply:
+    def read(self, request: Request) -> Call | Reply:
         """Return what the request asks for; raise the error that DynamoDB answers with."""
-        method, _, headers, body, _ = request
+        head, body = request.head, request.body
         if len(body) > self._max_body:
             raise RequestTooLarge(self._max_body)
-        if method != b"POST":
+        if head.method != b"POST":
             return self._read_other(request)
-        if body and media_type is None:
+        if body and head.form.media_type is None:
             return NOT_FOUND
-        if b"content-encoding" in headers:
-            body = inflate(body, headers[b"content-encoding"], self._max_body)
-        wire = parse(body) if body else None
-        target = headers.get(b"x-amz-target", b"")
-        operation, meter = self._found.get(target) or self._find(target)
+        if b"content-encoding" in head.names:
+            body = inflate(body, request.headers[b"content-encoding"], self._max_body)
+        try:
+            wire = orjson.loads(body) if body else None
+        except orjson.JSONDecodeError as error:
+            raise SerializationException from error
+        operation, meter = self._found.get(head.target) or self._find(head.target)
         self._authenticate(request)
-        if not isinstance(wire, dict):
+        if type(wire) is not dict:
             raise SerializationException
         return operation, wire, meter
 
@@ -85,27 +86,20 @@ class Protocol:
 
     def _read_other(self, request: Request) -> Reply:
         path, _ = request.split_url()
-        if request.method == b"GET" and path == b"/":
+        if request.head.method == b"GET" and path == b"/":
             return Reply(200, self._health)
-        if request.method == b"GET" and path == b"/metrics":
+        if request.head.method == b"GET" and path == b"/metrics":
             return Reply(200, self._metrics.render(), metrics.CONTENT_TYPE)
-        if request.method == b"OPTIONS" and b"origin" in request.headers:
+        if request.head.method == b"OPTIONS" and b"origin" in request.head.names:
             return allow_origin(request)
         return NOT_FOUND
-
-
-def parse(body: bytes) -> Any:
-    """Return the JSON value of a body."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise SerializationException from error
 
 
 def allow_origin(request: Request) -> Reply:
     """Answer a browser that asks whether it may send its request."""
     headers = b"Access-Control-Max-Age: 172800\r\n"
+    asked = request.headers
     for name, line in PREFLIGHT_ECHOES:
-        if name in request.headers:
-            headers += line % request.headers[name]
+        if name in asked:
+            headers += line % asked[name]
     return Reply(200, b"", headers=headers)

@@ -6,8 +6,11 @@ import os
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import product
 from typing import NamedTuple
 from zlib import crc32
+
+from msgspec import Struct
 
 from hashrange.core.clock import Clock
 from hashrange.server.encoding import COMPRESSED_OVER, choose_encoding, compress
@@ -18,7 +21,7 @@ STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".enc
 ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUV"
 TO_ALPHABET = ALPHABET * 8
 ID_LENGTH = 52
-IDS_AT_ONCE = 128
+ID_ENDINGS = [bytes(pair) for pair in product(ALPHABET, repeat=2)]
 
 
 class Reply(NamedTuple):
@@ -30,7 +33,7 @@ class Reply(NamedTuple):
     headers: bytes = b""  # further header lines, complete
 
 
-class Form(NamedTuple):
+class Form(Struct, frozen=True, gc=False):
     """Everything about a response that the request's headers decide; the requests of one client share one."""
 
     media_type: bytes | None  # of the request
@@ -81,10 +84,11 @@ class Responder:
 
     def render(self, form: Form, status: int, body: bytes) -> bytes:
         """Return the bytes of the response, with the checksum of exactly the body that is sent."""
-        _, headers, encoding, bodyless = form
-        if encoding is not None and len(body) > COMPRESSED_OVER:
-            body = compress(body, encoding)
-            headers += b"Content-Encoding: " + encoding + b"\r\n"
+        headers, size = form.headers, len(body)
+        if size > COMPRESSED_OVER and form.encoding is not None:
+            body = compress(body, form.encoding)
+            headers += b"Content-Encoding: " + form.encoding + b"\r\n"
+            size = len(body)
         self.request_id = request_id = (self._ids or self._make_ids()).pop()
         return b"%b%b%bx-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b" % (
             STATUS_LINES[status],
@@ -92,12 +96,12 @@ class Responder:
             headers,
             request_id,
             crc32(body),
-            len(body),
-            b"" if bodyless else body,
+            size,
+            b"" if form.bodyless else body,
         )
 
     def _make_ids(self) -> list[bytes]:
-        """Make many at once: one by one, an id costs as much as the rest of the head."""
-        letters = os.urandom(ID_LENGTH * IDS_AT_ONCE).translate(TO_ALPHABET)
-        self._ids = [letters[at : at + ID_LENGTH] for at in range(0, len(letters), ID_LENGTH)]
+        """Make many at once, alike but for the last letters: one by one they cost as much as the rest of the head."""
+        beginning = os.urandom(ID_LENGTH - 2).translate(TO_ALPHABET)
+        self._ids = [beginning + ending for ending in ID_ENDINGS]
         return self._ids

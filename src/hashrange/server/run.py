@@ -73,8 +73,8 @@ def serve_in_background(
 
     async def live() -> None:
         loop, asked = asyncio.get_running_loop(), asyncio.Event()
-        ends.append(lambda: loop.call_soon_threadsafe(asked.set))
         await server.start()
+        ends.append(lambda: loop.call_soon_threadsafe(asked.set))
         started.set()
         await asked.wait()
         await server.stop()
@@ -93,8 +93,9 @@ def serve_in_background(
     try:
         if not failures:
             yield server
-            ends[0]()
     finally:
+        if ends:
+            ends[0]()
         thread.join()
     if failures:
         raise failures[0]

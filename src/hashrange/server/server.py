@@ -25,6 +25,7 @@ BACKLOG = 1024
 TURNED_AWAY = 256  # connections over the limit that are told so at the same time; more are cut off
 SLEEPY = 0.5  # the engine is asked at least so often: a request may have given it work since it last looked
 AFTER_FAILURE = 5.0
+LESSONS = 100  # learning a head takes longer than answering: clients whose heads are never alike must not pay each time
 WARM_UP_AFTER = 0.5  # whoever started us may be waiting for a first answer
 BETWEEN_IMPORTS = 0.005
 
@@ -46,6 +47,7 @@ class Server:
         self.stopping = False
         self.unfinished = 0  # bytes of bodies that are still arriving
         self.now = 0.0  # the loop's time, as of the last sweep
+        self.lessons = LESSONS  # heads that may still be learnt until the next one
         self._deadline = 0.0
         self._engine = engine
         self._responder = Responder(engine.clock)
@@ -151,6 +153,7 @@ class Server:
 
     def _sweep(self) -> None:
         self.now = self._loop.time()
+        self.lessons = LESSONS
         self._responder.refresh_date()
         for connection in list(self._connections):
             connection.check_time(self.now)

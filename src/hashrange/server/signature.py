@@ -65,7 +65,7 @@ class Verifier:
 
     @staticmethod
     def _lifetime(request: Request) -> timedelta:
-        if b"X-Amz-Expires=" not in request.url:
+        if b"X-Amz-Expires=" not in request.head.url:
             return SKEW
         expires = read_query(request).get("X-Amz-Expires", "")
         if not expires.isdecimal() or not 0 < int(expires) <= LONGEST_PRESIGNED:
@@ -174,7 +174,7 @@ def describe_request(request: Request, signed_headers: str) -> str:
     )
     return "\n".join(
         (
-            request.method.decode(),
+            request.head.method.decode(),
             quote(path.decode("latin-1"), safe="/-_.~"),
             _describe_query(query),
             headers,

@@ -15,6 +15,7 @@ from hashrange.core.values import (
     WrongWireType,
     check_expression_values,
     check_item,
+    check_key,
     encode_binary,
     measure,
     measure_item,
@@ -186,6 +187,33 @@ def test_a_name_may_have_65535_bytes_at_any_level(wrap):
     check_item(wrap({"n" * 65_535: {"S": ""}}))
     with pytest.raises(ValidationException, match="Attribute name is too large"):
         check_item(wrap({"é" * 32_768: {"S": ""}}))
+
+
+def refuse_or(check, key):
+    """What a check returns, or how it refuses."""
+    try:
+        return check(key)
+    except (ValidationException, WrongWireType) as refusal:
+        return type(refusal), str(refusal)
+
+
+ODD = (
+    {},
+    {"S": 1},
+    {"S": None},
+    {"S": "a", "N": "1"},
+    {"S": "\ud800"},
+    {"N": "01.0"},
+    {"N": "x"},
+    {"SS": []},
+    {"X": "a"},
+)
+NAMES = st.text(max_size=3) | st.sampled_from(["n" * 255, "n" * 256, "é" * 32_768, 5])
+
+
+@given(st.dictionaries(NAMES, values() | st.sampled_from(ODD), max_size=3))
+def test_a_key_is_checked_like_any_item(key):
+    assert refuse_or(check_key, key) == refuse_or(lambda item: check_item(item)[0], key)
 
 
 def test_an_empty_attribute_name_is_refused():

@@ -8,7 +8,7 @@ from hashrange.core.errors import (
     MissingAuthenticationTokenException,
 )
 from hashrange.server.auth import check_form, check_form_if_signed
-from hashrange.server.request import Request
+from hashrange.server.request import make_request
 
 DATE = {b"x-amz-date": b"20260314T150926Z"}
 WHOLE = b"AWS4-HMAC-SHA256 Credential=a/b/c/d/e, SignedHeaders=host, Signature=00"
@@ -16,7 +16,8 @@ NO_DATE = "Authorization header requires existence of either a 'X-Amz-Date' or a
 
 
 def ask(url=b"/", **headers):
-    return Request(b"POST", url, {name.replace("_", "-").encode(): value for name, value in headers.items()}, b"", True)
+    named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
+    return make_request(b"POST", url, named, b"", keep_alive=True)
 
 
 def explain(request, check=check_form):

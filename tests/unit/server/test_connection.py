@@ -62,6 +62,12 @@ def test_a_body_may_come_in_chunks(client, size):
     assert client.read().json["Item"]["name"] == {"S": "desk"}
 
 
+def test_trailers_are_not_headers_of_the_next_request(client):
+    head, _, body = build("ListTables", {}, content_length=None, transfer_encoding="chunked").partition(b"\r\n\r\n")
+    client.send(head + b"\r\n\r\n" + chunk(body, 9).removesuffix(b"\r\n") + b"Content-Encoding: gzip\r\n\r\n" + LIST)
+    assert [client.read().json, client.read().json] == [TABLES, TABLES]
+
+
 def test_a_client_that_waits_for_permission_gets_it(client):
     head, _, body = build("ListTables", {}, expect="100-continue").partition(b"\r\n\r\n")
     client.send(head + b"\r\n\r\n")

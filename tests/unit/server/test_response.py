@@ -5,6 +5,7 @@ import re
 import zlib
 
 import pytest
+from msgspec.structs import replace
 
 from hashrange.core.clock import ManualClock
 from hashrange.server.response import Responder, shape_response
@@ -13,7 +14,7 @@ JSON = b"application/x-amz-json-1.0"
 
 
 def render(body=b"{}", *, status=200, accepted=None, cross_origin=False, connection=None, bodyless=False):
-    form = shape_response(JSON, cross_origin, accepted, connection)._replace(bodyless=bodyless)
+    form = replace(shape_response(JSON, cross_origin, accepted, connection), bodyless=bodyless)
     head, _, sent = Responder(ManualClock(1_773_500_966)).render(form, status, body).partition(b"\r\n\r\n")
     return head.decode().split("\r\n"), sent
 

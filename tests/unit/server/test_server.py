@@ -18,6 +18,19 @@ def test_a_port_that_is_taken_is_an_error_in_the_callers_thread(engine, server):
         pass
 
 
+def test_a_failure_in_the_block_ends_the_server(engine):
+    ports = []
+
+    def fail():
+        with serve_in_background(engine) as server:
+            ports.append(int(server.url.rpartition(":")[2]))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    wait_until_refused(ports[0])
+
+
 def test_an_ipv6_address_is_written_in_brackets(serve):
     try:
         server = serve(host="::1")
