@@ -3,8 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from bench.peers import Unavailable
 from bench.rows import require
@@ -40,6 +41,12 @@ def require_item(database: Database, partition: int, sort: int) -> Json:
     require("Item" in answer, f"there is no item {dump(key)}")
     item: Json = answer["Item"]
     return item
+
+
+def find_row(database: Any) -> tuple[str, Callable[[Json], bytes]]:
+    """The SQL of a get, and how the key in it is made: for the limit, SQLite asked for the very same row."""
+    table = database.engine.catalog.find(TABLE)
+    return table.sql.fetch, table.key_of
 
 
 def load_file(file: Path, data: Path) -> None:

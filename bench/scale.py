@@ -11,9 +11,11 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
+
 from bench.contender import Contender, fresh_directory, start
 from bench.embedded import clock_calls
-from bench.ours import Database, load_file, open_database, require_item
+from bench.ours import Database, find_row, load_file, open_database, require_item
 from bench.peers import Unavailable, find_wrk, provide_hashrange
 from bench.report import note, pair, render_table, verdict_at_most, warn
 from bench.rows import ROWS, Row
@@ -23,6 +25,7 @@ from bench.wrk import first_count, measure
 
 GOAL = 1.5
 BLOCK = 200
+CACHE_KIB = 16_000  # as the engine's
 SMALL = PARTITIONS * PER_PARTITION
 CHOSEN = [row for row in ROWS if row.name in {"get", "put", "query"}]
 
@@ -40,6 +43,25 @@ class Store:
         return self.items // PER_PARTITION
 
 
+class BareRows:
+    """The rows of a store, read by SQLite alone."""
+
+    def __init__(self, path: Path) -> None:
+        with closing(open_database(path)) as database:
+            self._text, self.key_of = find_row(database)
+        self._connection = apsw.Connection(str(next(path.glob("*.db"))))
+        self._connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        self._execute = self._connection.cursor().execute
+
+    def get(self, key: bytes) -> object:
+        """Reads a row."""
+        return self._execute(self._text, (key,)).get
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
+
 Medians = dict[str, tuple[list[float], list[float]]]
 """By row: the p50 of every round in microseconds, of the small table and of the large one."""
 
@@ -50,15 +72,17 @@ def run(settings: Settings) -> Json:
     try:
         with loaded(SMALL) as small, loaded(settings.items) as large:
             inside = measure_inside(small, large, settings)
+            bare = measure_bare(small, large, settings)
             wire, footprint = measure_wire(small, large, settings)
     except Unavailable as reason:
         warn(f"not measured, {reason}")
         return {}
     header = ["", f"{SMALL:,}", f"{settings.items:,}", "large / small", "goal"]
-    print(render_table(header, [*show(inside, "in process"), *show(wire, "wire, 1 connection")]))
+    lines = [*show(inside, "in process"), *show(wire, "wire, 1 connection"), *show(bare, "the limit", goal=None)]
+    print(render_table(header, lines))
     print()
     print(render_table(["", *header[1:3], "aim"], footprint))
-    return {"items": settings.items, "in_process_us": inside, "wire_us": wire, "footprint": footprint}
+    return {"items": settings.items, "in_process_us": inside, "wire_us": wire, "bare_us": bare, "footprint": footprint}
 
 
 @contextmanager
@@ -104,6 +128,29 @@ def take_turns(opened: list[tuple[Database, Store]], row: Row, seconds: int) -> 
     return times
 
 
+def measure_bare(small: Store, large: Store, settings: Settings) -> Medians:
+    """The statement of a get on both files, without anything around it."""
+    row = next(row for row in CHOSEN if row.name == "get")
+    medians: Medians = {"SQLite, the SELECT of a get": ([], [])}
+    with ExitStack() as stack:
+        asked = [(stack.enter_context(closing(BareRows(store.path))), store) for store in (small, large)]
+        for _ in range(settings.rounds):
+            for kept, times in zip(next(iter(medians.values())), ask_rows(asked, row, settings.seconds), strict=True):
+                kept.append(statistics.median(times) / 1000)
+    return medians
+
+
+def ask_rows(asked: list[tuple[BareRows, Store]], row: Row, seconds: int) -> list[list[int]]:
+    """The nanoseconds of every statement, for each of the files, by turns as in `take_turns`."""
+    times: list[list[int]] = [[] for _ in asked]
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        for at, (bare, store) in enumerate(asked):
+            keys = [bare.key_of(request["Key"]) for request in draw_requests(row, store.partitions)]
+            times[at] += clock_calls(bare.get, keys)
+    return times
+
+
 def bind(call: Callable[[str, Json], Json], operation: str) -> Callable[[Json], Json]:
     """The call of one operation."""
     return lambda request: call(operation, request)
@@ -144,11 +191,11 @@ def measure_start(contender: Contender, store: Store, times: int) -> float:
     return statistics.median(seconds)
 
 
-def show(medians: Medians, where: str) -> list[list[str]]:
+def show(medians: Medians, where: str, goal: float | None = GOAL) -> list[list[str]]:
     """Table lines: small, large, their ratio and whether it stays within the goal."""
     lines = []
     for title, (small, large) in medians.items():
         ratio = pair(large, small)
         values = [f"{statistics.median(kept):.1f}" for kept in (small, large)]
-        lines.append([f"{title}, {where}", *values, str(ratio), verdict_at_most(ratio, GOAL)])
+        lines.append([f"{title}, {where}", *values, str(ratio), verdict_at_most(ratio, goal) if goal else ""])
     return lines
