@@ -105,7 +105,7 @@ def _batches(table: Table, items: Iterable[Item]) -> Iterator[tuple[int, list[tu
 def _make_row(table: Table, item: Item) -> tuple[object, ...]:
     # The decoded item is let go of at once: ten thousand of them make the garbage collector the slowest part.
     key, image = _prepare(table, item)
-    return (key, image.size, image.body, *image.columns)
+    return (key, image.size, image.body, *image.columns, None)
 
 
 def _append(engine: Engine, table: Table, rows: list[tuple[object, ...]]) -> None:
@@ -136,6 +136,7 @@ def _reveal(engine: Engine, table: Table, *, empty: bool) -> None:
     for statement in sql.create_indexes(n, table.definition["slots"]):
         execute(statement)
     engine.catalog.recount(table)
+    table.displaced = not empty
     table.definition.pop("restoring", None)
     engine.catalog.save(table)
     engine.jobs.drop(n, "unfill")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
+from hashrange.core.keys import FIRST_PLACE
 from hashrange.engine import sql
 from hashrange.engine.recovery import vault
 from hashrange.engine.stream.streams import has_log
@@ -46,6 +47,7 @@ class Catalog:
                 self.retired[n] = table
             else:
                 self.tables[name] = table
+                table.displaced = bool(execute(f"SELECT 1 FROM t{n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchall())
         for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
             self._restore_counts(n, items, size, orjson.loads(indexes))
         if self._engine.store.in_memory:  # where counters are not written with each commit

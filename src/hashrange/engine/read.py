@@ -16,7 +16,7 @@ import orjson
 from msgspec import defstruct
 from msgspec.json import Decoder
 
-from hashrange.core.keys import KeyCodec, successor
+from hashrange.core.keys import KeyCodec, place_of, successor
 from hashrange.core.values import Item, Value
 from hashrange.engine.sql import TOP
 
@@ -67,7 +67,10 @@ class Page:
 
 def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
     """Return the size and the stored bytes of the item of a key."""
-    return engine.store.run(table.sql.fetch, (key,)).get  # type: ignore[no-any-return]
+    found: tuple[int, bytes] | None = engine.store.run(table.sql.fetch, (key, place_of(key))).get
+    if found is None and table.displaced:
+        found = engine.store.run(table.sql.fetch_displaced, (key,)).get
+    return found
 
 
 def read_page(engine: Engine, source: Source) -> Page:

@@ -1,6 +1,8 @@
 """The SQL of a table's rows, its index slots and its change log: all of it, and nothing else.
 
 t<n> (id INTEGER PRIMARY KEY, k BLOB, size INTEGER, x INTEGER, g0 BLOB .. gm BLOB, item BLOB)
+    id    the key's place (`core.keys`); where another key had that already, and in rows from before format 2,
+          a number below all places: such a row is displaced, and found by its key
     k     the key as bytes (`core.keys`), unique       size  the item's size in DynamoDB's bytes
     x     expiry in seconds, for tables with a TTL     gN    the key in the index that occupies slot N, NULL = not in it
     item  the item as canonical wire JSON; last, because it may spill into overflow pages
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+
+from hashrange.core.keys import FIRST_PLACE
 
 TOP = b"\xff" * 8  # above every key: a key starts with a checksum and a length below 0xFFFF
 SPARE_SLOTS = 4
@@ -70,9 +74,15 @@ class Statements:
         self.columns = (*(("x",) if expires else ()), *(f"g{slot}" for slot in slots))
         listed = "".join(f", {column}" for column in self.columns)
         marks = ", ?" * len(self.columns)
-        self.select = f"SELECT id, size, item{listed} FROM t{n} WHERE k = ?"
-        self.fetch = f"SELECT size, item FROM t{n} WHERE k = ?"
-        self.insert = f"INSERT INTO t{n} (k, size, item{listed}) VALUES (?, ?, ?{marks})"
+        self.select_displaced = f"SELECT id, size, item{listed} FROM t{n} WHERE k = ?"
+        self.select = f"{self.select_displaced} AND id = ?"
+        self.fetch_displaced = f"SELECT size, item FROM t{n} WHERE k = ?"
+        self.fetch = f"{self.fetch_displaced} AND id = ?"
+        self.insert = f"INSERT INTO t{n} (k, size, item{listed}, id) VALUES (?, ?, ?{marks}, ?)"
+        self.insert_displaced = (
+            f"INSERT INTO t{n} (k, size, item{listed}, id) SELECT ?, ?, ?{marks}, coalesce(max(id), 0) + 1 "
+            f"FROM t{n} WHERE id < {FIRST_PLACE}"
+        )
         self.delete = f"DELETE FROM t{n} WHERE id = ?"
         self.log = f"INSERT INTO c{n} (seq, at, k, old, new, actor) VALUES (?, ?, ?, ?, ?, ?)"
         self._updates: dict[int, str] = {}

@@ -1,6 +1,6 @@
 """The data directory and its SQLite file; the only module that knows SQLite.
 
-On-disk format 1
+On-disk format 2
     DIR/hashrange.db    one SQLite database in WAL mode, application_id 0x68617268, user_version = format
     DIR/hashrange.lock  held (flock) by the process that owns the directory; its text says which process that is
     DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` until the commit that tells of it
@@ -34,7 +34,7 @@ import apsw
 
 from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, NewerFormat, ReadOnlyDirectory, StorageError
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x68617268
 CACHE_KIB = 16_000  # 40,000 is no faster with ten million items: cold memory takes as long as a read
 CHECKPOINT_PAGES = 8_000  # 32 MB; at 2,000 a put took 1.5 times the processor time, most of it copying pages again
@@ -109,6 +109,8 @@ class Store:
                 f"format {FORMAT}. Upgrade hashrange (pip install -U hashrange) or choose another directory."
             )
             raise NewerFormat(message)
+        if version == FORMAT:
+            return
         if version == 0:
             if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
                 message = f"{self.directory}/{MAIN_FILE} is a SQLite database, but not one of hashrange's."
@@ -116,6 +118,8 @@ class Store:
             connection.execute(
                 f"BEGIN; {SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={FORMAT}; COMMIT"
             )
+        else:  # format 1: rows in the order of their insertion, which are found all the same
+            connection.execute(f"PRAGMA user_version={FORMAT}")
 
     def reader(self) -> apsw.Connection:
         """Return a second, reading connection with a snapshot of its own (of a file; memory has but one)."""

@@ -73,7 +73,7 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "counts_written", "definition", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count",
+        "codec", "counts_written", "definition", "displaced", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count",
         "key_names", "logged", "n", "name", "size_bytes", "sql",
     )  # fmt: skip
 
@@ -82,6 +82,7 @@ class Table:
         self.item_count = 0
         self.size_bytes = 0
         self.counts_written: object = None  # the counters as they are in the database
+        self.displaced = False  # there may be rows that are not in the place of their key
         self.indexes: tuple[Index, ...] = ()
         self.load(definition)
 

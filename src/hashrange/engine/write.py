@@ -13,7 +13,9 @@ import orjson
 from msgspec import Struct
 
 from hashrange.core.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.core.keys import place_of
 from hashrange.core.values import Item
+from hashrange.engine.store import NotUnique
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -63,7 +65,9 @@ class Change(Struct, gc=False):
 
 def load(engine: Engine, table: Table, key: bytes) -> Row | None:
     """Return the stored row of a key."""
-    found = engine.store.run(table.sql.select, (key,)).get
+    found = engine.store.run(table.sql.select, (key, place_of(key))).get
+    if found is None and table.displaced:
+        found = engine.store.run(table.sql.select_displaced, (key,)).get
     return None if found is None else Row(found[0], found[1], found[2], found[3:])
 
 
@@ -108,7 +112,11 @@ def apply(engine: Engine, table: Table, key: bytes, old: Row | None, new: Image 
 
 def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) -> None:
     engine.written += 1
-    engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns))
+    try:
+        engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, place_of(key)))
+    except NotUnique:  # another key has the place; that this one has no row yet is known
+        table.displaced = True
+        engine.store.run(table.sql.insert_displaced, (key, new.size, new.body, *new.columns))
     _count(engine, table, None, new)
     if table.logged:
         _log(engine, table, key, None, new.body, actor)
