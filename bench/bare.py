@@ -1,4 +1,4 @@
-"""The limit: SQLite itself with the same layout and the same bytes, and nothing around its statements."""
+"""The limit: SQLite itself with rows of the same bytes under a unique key, and nothing around its statements."""
 
 import json
 import struct

@@ -43,10 +43,17 @@ def require_item(database: Database, partition: int, sort: int) -> Json:
     return item
 
 
-def find_row(database: Any) -> tuple[str, Callable[[Json], bytes]]:
-    """The SQL of a get, and how the key in it is made: for the limit, SQLite asked for the very same row."""
+def find_row(database: Any) -> tuple[str, Callable[[Json], tuple[bytes, int]]]:
+    """The SQL of a get, and how its parameters are made: for the limit, SQLite asked for the very same row."""
+    from hashrange.core.keys import place_of
+
     table = database.engine.catalog.find(TABLE)
-    return table.sql.fetch, table.key_of
+
+    def bind(request: Json) -> tuple[bytes, int]:
+        key = table.key_of(request)
+        return key, place_of(key)
+
+    return table.sql.fetch, bind
 
 
 def load_file(file: Path, data: Path) -> None:

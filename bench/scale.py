@@ -53,9 +53,9 @@ class BareRows:
         self._connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         self._execute = self._connection.cursor().execute
 
-    def get(self, key: bytes) -> object:
+    def get(self, parameters: tuple[bytes, int]) -> object:
         """Reads a row."""
-        return self._execute(self._text, (key,)).get
+        return self._execute(self._text, parameters).get
 
     def close(self) -> None:
         """Ends the connection."""
