@@ -82,7 +82,7 @@ def check_item(item: Item, layer: Layer = Layer.CURRENT) -> tuple[Item, int]:
 def check_key(key: Item, layer: Layer = Layer.CURRENT) -> Item:
     """Return a key in canonical form, or raise the layer's refusal; most are of plain texts, which need no walk."""
     for name, value in key.items():
-        text = value.get("S") if len(value) == 1 else None
+        text = value.get("S") if type(value) is dict and len(value) == 1 else None
         named = type(name) is str and 0 < len(name) <= LONGEST_KEY_NAME
         if type(text) is not str or not text.isascii() or not named:
             return check_item(key, layer)[0]

@@ -73,8 +73,8 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "counts_written", "definition", "displaced", "expires_by", "hash_name", "indexes", "indexes_by_name", "item_count",
-        "key_names", "logged", "n", "name", "size_bytes", "sql",
+        "codec", "counts_written", "definition", "displaced", "expires_by", "hash_name", "indexes",
+        "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
     )  # fmt: skip
 
     def __init__(self, n: int, definition: Wire) -> None:

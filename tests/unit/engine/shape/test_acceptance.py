@@ -1,8 +1,14 @@
 """The quick check: which requests go straight to the operation."""
 
+import copy
+from functools import partial
+
 import pytest
 
+from hashrange.core.errors import ServiceError
 from hashrange.engine import shape
+from tests.conformance.wire import item
+from tests.unit.engine.local import Local
 
 TABLE = {"TableName": "orders"}
 KEY = {**TABLE, "Key": {"pk": {"S": "a"}}}
@@ -48,8 +54,7 @@ DECLINED = [
     ("GetItem", {**KEY, "AttributesToGet": [None]}),
     ("GetItem", {**KEY, "ReturnConsumedCapacity": "ALL"}),
     ("GetItem", {**KEY, "ReturnConsumedCapacity": {}}),
-    ("GetItem", {**TABLE, "Key": {"pk": "a"}}),
-    ("PutItem", {**TABLE, "Item": {"pk": None}}),
+    ("GetItem", {**TABLE, "Key": "pk"}),
     ("PutItem", {**TABLE, "Item": []}),
     ("PutItem", {**TABLE, "Item": {}, "ExpressionAttributeNames": {"#a": 1}}),
     ("PutItem", {**TABLE, "Item": {}, "Expected": {"a": {"Exists": "no"}}}),
@@ -84,6 +89,62 @@ def test_a_request_to_convert_or_refuse_is_not_accepted(operation, request_):
     assert not shape.accept(operation, request_)
 
 
-def test_what_is_inside_attribute_values_is_left_to_the_engine():
+def test_attribute_values_and_what_is_inside_are_left_to_the_engine():
+    assert shape.accept("GetItem", {**TABLE, "Key": {"pk": "a"}})
+    assert shape.accept("PutItem", {**TABLE, "Item": {"pk": None}})
     assert shape.accept("PutItem", {**TABLE, "Item": {"a": {"S": 1}}})
     assert shape.accept("PutItem", {**TABLE, "Item": {"a": {"L": "not a list", "What": None}}})
+
+
+def place_values(values):
+    """Requests of all kinds that have these values where attribute values belong."""
+    name = {"TableName": "tab"}
+    put, key = {"Item": {"pk": {"S": "a"}, **values}}, {"Key": {"pk": {"S": "a"}, **values}}
+    texts = {"ConditionExpression": "attribute_exists(pk) AND pk = :v"}
+    return [
+        ("PutItem", name | put),
+        ("PutItem", name | {"Item": values}),
+        ("GetItem", name | key),
+        ("GetItem", name | {"Key": values}),
+        ("DeleteItem", name | key),
+        ("UpdateItem", name | key),
+        ("PutItem", name | {"Item": {"pk": {"S": "a"}}} | texts | {"ExpressionAttributeValues": {":v": values["v"]}}),
+        (
+            "Query",
+            name | {"KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": {":v": values["v"]}},
+        ),
+        ("Scan", name | {"ExclusiveStartKey": values}),
+        ("BatchGetItem", {"RequestItems": {"tab": {"Keys": [values]}}}),
+        (
+            "BatchWriteItem",
+            {"RequestItems": {"tab": [{"PutRequest": {"Item": {"pk": {"S": "b"}}}}, {"PutRequest": put}]}},
+        ),
+        ("BatchWriteItem", {"RequestItems": {"tab": [{"DeleteRequest": {"Key": values}}]}}),
+        ("TransactGetItems", {"TransactItems": [{"Get": name | key}]}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": name | {"Item": {"pk": {"S": "b"}}}}, {"Put": name | put}]}),
+        (
+            "TransactWriteItems",
+            {"TransactItems": [{"ConditionCheck": name | key | {"ConditionExpression": "pk = pk"}}]},
+        ),
+    ]
+
+
+@pytest.mark.parametrize("value", ["a", "S", "", 1, 1.5, True, [], ["S"], [{"S": "a"}], None])
+def test_what_is_no_attribute_value_is_answered_as_the_shape_words_it(value):
+    local = Local()
+    local.create()
+    for operation, request in place_values({"v": value}):
+        assert outcome(local.call, operation, request) == outcome(partial(convert_and_call, local), operation, request)
+    assert local.items() in ([], [item(pk="a")], [item(pk="a"), item(pk="b")])
+    local.close()
+
+
+def convert_and_call(local, operation, **request):
+    return local.call(operation, **shape.convert(operation, request))  # a null becomes a value without a type
+
+
+def outcome(call, operation, request):
+    try:
+        return call(operation, **copy.deepcopy(request))
+    except ServiceError as refusal:
+        return refusal.name, refusal.message

@@ -136,11 +136,13 @@ def convert_or_none(operation, request):
 
 
 def blank_values(kind, found):
-    """Return what was found with every attribute value in order: what is inside them is not compared."""
+    """Return what was found with every attribute value in order: they and what is inside them are the engine's."""
     if isinstance(kind, Value) and type(found) is dict:
         return {"S": ""}
     if isinstance(kind, Structure) and type(found) is dict:
         return {name: blank_values(kind.members.get(name), content) for name, content in found.items()}
+    if isinstance(kind, Mapping) and isinstance(kind.of, Value) and type(found) is dict:
+        return {key: {"S": ""} for key in found}
     if isinstance(kind, Mapping) and type(found) is dict:
         return {key: blank_values(kind.of, content) for key, content in found.items()}
     if isinstance(kind, Listing) and type(found) is list:
