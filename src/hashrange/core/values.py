@@ -179,13 +179,14 @@ def _walk(values: Iterable[Value], depth: int, texts: list[str], unsettled: list
     total = 0
     for value in values:
         try:
+            if "S" in value and len(value) == 1:
+                texts.append(value["S"])
+                continue
             (tag,) = value
             content = value[tag]
         except (TypeError, ValueError, IndexError):
             _refuse_form(value)
-        if tag == "S":
-            texts.append(content)
-        elif tag == "N" and type(content) is str and (size := known_size(content)) is not None:
+        if tag == "N" and type(content) is str and (size := known_size(content)) is not None:
             total += size
         elif tag in checks:
             total += checks[tag](content, depth, texts, unsettled)

@@ -73,8 +73,8 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "counts_written", "definition", "displaced", "expires_by", "hash_name", "indexes",
-        "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
+        "codec", "counts_written", "definition", "displaced", "encoders", "expires_by", "hash_name",
+        "indexes", "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
     )  # fmt: skip
 
     def __init__(self, n: int, definition: Wire) -> None:
@@ -98,6 +98,7 @@ class Table:
         self.indexes = tuple(self._make_indexes(definition, types))
         for index in self.indexes:
             index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
+        self.encoders = [index.codec.encode for index in self.indexes]
         self.indexes_by_name = {index.name: index for index in self.indexes}
         self.expires_by: str | None = (definition.get("ttl") or {}).get("attribute")
         self.logged = self.stream is not None or definition.get("pitr") is not None
@@ -154,7 +155,7 @@ class Table:
 
     def slots_of(self, item: Item) -> list[bytes | None]:
         """Return the key of an item in each index; None where it is not in it."""
-        return [index.codec.encode(item) for index in self.indexes]
+        return [encode(item) for encode in self.encoders]
 
     def check_index_keys(self, item: Item, slots: Sequence[bytes | None]) -> None:
         """Raise when an item is in an index's way: it has the key attribute, but with a value no key can have."""

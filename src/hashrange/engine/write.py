@@ -73,13 +73,13 @@ def load(engine: Engine, table: Table, key: bytes) -> Row | None:
 
 def prepare(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
     """Return an item ready to be stored; unless `checked`, raise for index keys that no index can hold."""
-    columns: list[object] = [table.expiry_of(item)] if table.expires_by else []
+    columns: tuple[object, ...] = (table.expiry_of(item),) if table.expires_by else ()
     if table.indexes:
         slots = table.slots_of(item)
         if not checked and None in slots:
             table.check_index_keys(item, slots)
-        columns += slots
-    return Image(item, size, orjson.dumps(item), tuple(columns))
+        columns = (*columns, *slots)
+    return Image(item, size, orjson.dumps(item), columns)
 
 
 def check_put_size(size: int) -> None:
@@ -161,11 +161,13 @@ def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> 
     for at, index in enumerate(table.indexes, first):
         before = old.columns[at] if old else None
         after = new.columns[at] if new else None
-        if before is None and after is None:
-            continue
+        if before == after:
+            if before is None or index.keys_only:
+                continue
+            if index.keeps_all and old is not None and new is not None:  # as most are
+                index.size_bytes += new.size - old.size
+                continue
         index.item_count += (after is not None) - (before is not None)
-        if before == after and index.keys_only:
-            continue
         if after is not None and new is not None:
             index.size_bytes += index.measure(new.item, new.size)
         if before is not None and old is not None:
