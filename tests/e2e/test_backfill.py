@@ -37,7 +37,7 @@ def data(tmp_path):
     """A directory with a table of many items."""
     engine = open_engine(tmp_path / "data", OPERATIONS)
     engine.call("CreateTable", define("pk:S", name="tab"))
-    load_items(engine, engine.catalog.find("tab"), map(make_item, range(ITEMS)), lambda _: None)
+    load_items(engine, engine.catalog.find("tab"), map(make_item, range(ITEMS)))
     engine.close()
     return tmp_path / "data"
 

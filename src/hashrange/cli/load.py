@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
 CANNOT_LOAD = 2
+MOST_WORKERS = 8
+NOTHING = "nothing was loaded"
+PHASES = {"reading": "Reading", "storing": "Storing", "indexing": "Building the indexes"}
 HELP = """Load items from files into a table: JSON lines, or the files of a DynamoDB export, plain or gzipped.
 
 [bold]Examples[/bold]
@@ -22,7 +28,8 @@ HELP = """Load items from files into a table: JSON lines, or the files of a Dyna
   hashrange load items.jsonl.gz --table music --data ./data --create music.json
 
 Each line is an item in DynamoDB's JSON, {"artist": {"S": "Nina Simone"}, ...}, or {"Item": {...}} as exports have it.
-Items with a key that is there already replace it. The directory must not be in use: stop the server first."""
+Items with a key that is there already replace it. A bad line means that nothing is loaded.
+The directory must not be in use: stop the server first."""
 
 
 def load(
@@ -36,6 +43,10 @@ def load(
         str,
         typer.Option("--region", help="Region named in ARNs, for a new directory.", envvar="HASHRANGE_REGION"),
     ] = "",
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="Processes that read the files; as many as there are cores, up to 8.", min=1),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Load items from files into a table."""
@@ -48,11 +59,11 @@ def load(
         try:
             if create is not None:
                 _create(engine, create, table)
-            count = _load(engine, engine.catalog.locate(table), files, quiet=quiet)
+            count = _load(engine, engine.catalog.locate(table), files, workers or count_workers(), quiet=quiet)
         finally:
             engine.close()
     except HashrangeError as error:
-        typer.secho(f"Error: {error}", fg="red", err=True)
+        typer.secho(" ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), fg="red", err=True)
         raise typer.Exit(CANNOT_LOAD) from error
     typer.echo(f"{count:,} {'item' if count == 1 else 'items'} loaded into {table}")
 
@@ -71,33 +82,52 @@ def _create(engine: Engine, definition: Path, table: str) -> None:
     engine.call("CreateTable", {**request, "TableName": table})
 
 
-def _load(engine: Engine, table: Table, files: list[Path], *, quiet: bool) -> int:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
+def _load(engine: Engine, table: Table, files: list[Path], workers: int, *, quiet: bool) -> int:
     from hashrange.core.errors import HashrangeError
-    from hashrange.engine.bulk import load_items
-    from hashrange.engine.lines import BadLine, Lines
+    from hashrange.engine.bulk import load_files
+    from hashrange.engine.lines import Files
 
-    shown = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[items]:,} items"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*shown, disable=quiet, transient=True) as progress:
-        task = progress.add_task(f"Loading {table.name}", total=None, items=0)
-        lines = Lines(files, lambda position: progress.update(task, completed=position))
-        progress.update(task, total=lines.size)
-        loaded = 0
-
-        def show(count: int) -> None:
-            nonlocal loaded
-            loaded = count
-            progress.update(task, items=count)
-
+    with Display(quiet=quiet) as display:
         try:
-            return load_items(engine, table, lines, show)
+            return load_files(engine, table, Files(files), display.show, workers)
         except HashrangeError as error:
             left = engine.catalog.locate(table.name).item_count
-            kept = f"the first {loaded:,} items were loaded" if left and loaded else "nothing was loaded"
-            raise BadLine(f"{lines.where}: {error} ({kept})") from error
+            kept = f"{display.stored:,} items were stored; loading again is safe"
+            error.add_note(f"({kept if left and display.stored else NOTHING})")
+            raise
+
+
+class Display:
+    """A bar for each phase of a load; knows how many items have been stored."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        text, items = TextColumn("{task.description}"), TextColumn("{task.fields[items]}")
+        self._bar = Progress(text, BarColumn(), items, TimeRemainingColumn(), disable=quiet, transient=True)
+        self._tasks: dict[str, TaskID] = {}
+        self.stored = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, phase: str, done: int, total: int) -> None:
+        """Show how much of a phase is done."""
+        if phase not in self._tasks:
+            for task in self._tasks.values():
+                self._bar.update(task, visible=False)
+            self._tasks[phase] = self._bar.add_task(PHASES[phase], total=total or None, items="")
+        items = ""
+        if phase == "storing":
+            self.stored, items = done, f"{done:,} items"
+        self._bar.update(self._tasks[phase], completed=done, items=items)
+
+
+def count_workers() -> int:
+    """Return how many processes are worth starting: as many as there are cores this one may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(cores or 1, MOST_WORKERS)

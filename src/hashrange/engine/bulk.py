@@ -1,42 +1,80 @@
 """Loading many items at once.
 
-An empty table is filled without its indexes, which are built at the end: a sorted build beats millions of random
-inserts. Until then it is hidden, and a kill in the middle leaves it empty, not half full. A table that has items, or
-whose changes are logged, takes the write path, many items to a commit.
+All are read, checked and sorted (`engine.run`, `engine.spool`) before the table is touched: a bad one means that
+nothing is loaded. An empty table is then filled in the order of places, without its indexes, which are built at the
+end: appending and sorted builds beat millions of random inserts. Until then it is hidden, and a kill in the middle
+leaves it empty, not half full. A table that has items, or whose changes are logged, takes the write path, many items
+to a commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from hashrange.core.errors import ResourceInUseException, SerializationException
-from hashrange.core.values import Item, WrongWireType, check_item
-from hashrange.engine import shape, sql, write
+import orjson
+
+from hashrange.core.errors import ResourceInUseException, ResourceNotFoundException
+from hashrange.core.keys import FIRST_PLACE
+from hashrange.core.values import Item
+from hashrange.engine import sql, write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
-from hashrange.engine.store import NotUnique
+from hashrange.engine.lines import Files
+from hashrange.engine.run import Row, Run, make_runs, sort_items
+from hashrange.engine.spool import Spool
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
+T = TypeVar("T")
 BATCH = 10_000
-Progress = Callable[[int], None]
+READING, STORING, INDEXING = "reading", "storing", "indexing"
+Report = Callable[[str, int, int], None]
+"""Told of the phase, and how much of how much is done: bytes read, items stored, nothing of the indexes."""
 
 
-def load_items(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
-    """Put all items, as many to a commit as is quick; returns how many were read. Equal keys: the last one wins."""
+def say_nothing(_phase: str, _done: int, _total: int) -> None:
+    """Report to nobody."""
+
+
+def load_items(engine: Engine, table: Table, items: Iterable[Item], report: Report = say_nothing) -> int:
+    """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
+    return _load(engine, table, sort_items(table, items), report)
+
+
+def load_files(engine: Engine, table: Table, files: Files, report: Report = say_nothing, workers: int = 1) -> int:
+    """Put all items in some files, read by so many processes; like `load_items`, but a bad one is a BadLine."""
+    chunks = files.read(lambda position: report(READING, position, files.size))
+    return _load(engine, table, make_runs(table, chunks, workers), report)
+
+
+def _load(engine: Engine, table: Table, runs: Generator[Run, None, None], report: Report) -> int:
     _clear_remains(engine, table)
-    empty = engine.store.execute(f"SELECT 1 FROM t{table.n} LIMIT 1").fetchone() is None
-    return (
-        _fill(engine, table, items, progress) if empty and not table.logged else _merge(engine, table, items, progress)
-    )
+    definition = orjson.dumps(table.definition)
+    with closing(Spool(engine.store.directory)) as spool:
+        with closing(runs):
+            for run in runs:
+                spool.add(run)
+        if _commit(engine, partial(_hide, engine, table.n, definition)):
+            _fill(engine, table.n, spool, report)
+        else:
+            _store(engine, spool, partial(_put_all, engine, table.n), report)
+        return spool.count
 
 
-def _commit(engine: Engine, work: Callable[[], None]) -> None:
-    engine.alone(lambda: engine.attempt(work))
+def _commit(engine: Engine, work: Callable[[], T]) -> T:
+    return engine.alone(lambda: engine.attempt(work))
+
+
+def _find(engine: Engine, n: int) -> Table:
+    """Return the table as it is now: a rollback, even of others, makes all tables anew."""
+    table = table_numbered(engine, n)
+    if table is None:
+        raise ResourceNotFoundException
+    return table
 
 
 def _clear_remains(engine: Engine, table: Table) -> None:
@@ -45,115 +83,78 @@ def _clear_remains(engine: Engine, table: Table) -> None:
     if isinstance(state, dict):
         raise ResourceInUseException(f"Table {table.name} is being restored. Serve its directory until that is done.")
     if state:
-        _commit(engine, partial(_reveal, engine, table, empty=True))
+        _commit(engine, partial(_reveal, engine, table.n, empty=True))
 
 
-def _prepare(table: Table, item: Item) -> tuple[bytes, write.Image]:
+def _fill(engine: Engine, n: int, spool: Spool, report: Report) -> None:
     try:
-        item, size = check_item(item)
-    except WrongWireType:
-        item, size = check_item(_convert(table, item))
-    write.check_put_size(size)
-    return table.key_of_item(item), write.prepare(table, item, size)
+        _store(engine, spool, partial(_append, engine, n), report)
+        report(INDEXING, 0, 0)
+        _commit(engine, partial(_reveal, engine, n, empty=False))
+    except BaseException:
+        _commit(engine, partial(_unhide, engine, n))
+        raise
 
 
-def _convert(table: Table, item: Item) -> Item:
-    """Return an item as a put reads it, which drops nulls, or say what is wrong."""
-    try:
-        converted: Item = shape.convert("PutItem", {"TableName": table.name, "Item": item})["Item"]
-        return converted
-    except SerializationException as refusal:
-        raise SerializationException(f"An attribute value is of the wrong JSON type: {refusal.message}") from None
+def _store(engine: Engine, spool: Spool, put: Callable[[list[Row]], None], report: Report) -> None:
+    """Give all rows out, so many to a commit."""
+    done = 0
+    for rows in spool.merge():
+        for at in range(0, len(rows), BATCH):
+            batch = rows[at : at + BATCH]
+            _commit(engine, partial(put, batch))
+            done += len(batch)
+            report(STORING, done, spool.count)
 
 
-def _merge(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
-    source, total = iter(items), 0
-    while batch := [_prepare(table, item) for item in islice(source, BATCH)]:
-        _commit(engine, partial(_put_all, engine, table, batch))
-        total += len(batch)
-        progress(total)
-    return total
-
-
-def _put_all(engine: Engine, table: Table, batch: list[tuple[bytes, write.Image]]) -> None:
+def _put_all(engine: Engine, n: int, rows: list[Row]) -> None:
     engine.transact()
-    for key, image in sorted(batch, key=lambda entry: entry[0]):  # stable: of equal keys the last still wins
+    table = _find(engine, n)
+    for key, size, body, *_ in rows:
+        # Prepared again: an index may have come or gone since the item was read.
+        image = write.prepare(table, orjson.loads(body), size, checked=True)
         write.apply(engine, table, key, write.load(engine, table, key), image)
 
 
-def _fill(engine: Engine, table: Table, items: Iterable[Item], progress: Progress) -> int:
-    _commit(engine, partial(_hide, engine, table))
-    total = 0
-    try:
-        for total, rows in _batches(table, items):
-            _commit(engine, partial(_append, engine, table, rows))
-            progress(total)
-        _commit(engine, partial(_reveal, engine, table, empty=False))
-    except BaseException:
-        _commit(engine, partial(_unhide, engine, table.n))
-        raise
-    return total
-
-
-def _batches(table: Table, items: Iterable[Item]) -> Iterator[tuple[int, list[tuple[object, ...]]]]:
-    source, total = iter(items), 0
-    while rows := [_make_row(table, item) for item in islice(source, BATCH)]:
-        total += len(rows)
-        yield total, rows
-
-
-def _make_row(table: Table, item: Item) -> tuple[object, ...]:
-    # The decoded item is let go of at once: ten thousand of them make the garbage collector the slowest part.
-    key, image = _prepare(table, item)
-    return (key, image.size, image.body, *image.columns, None)
-
-
-def _append(engine: Engine, table: Table, rows: list[tuple[object, ...]]) -> None:
+def _append(engine: Engine, n: int, rows: list[Row]) -> None:
     engine.transact()
-    engine.store.connection.executemany(table.sql.insert, rows)
+    engine.store.connection.executemany(_find(engine, n).sql.insert, rows)
 
 
-def _hide(engine: Engine, table: Table) -> None:
-    """Take the table out of use and its indexes away."""
+def _hide(engine: Engine, n: int, definition: bytes) -> bool:
+    """Take a table out of use and its indexes away, if it can be filled with rows made for that definition."""
+    table = _find(engine, n)
+    filled = engine.store.execute(f"SELECT 1 FROM t{n} LIMIT 1").fetchone()
+    if filled or table.logged or orjson.dumps(table.definition) != definition:
+        return False
     engine.transact()
     table.definition["restoring"] = True
     engine.catalog.save(table)
     for name in table.sql.indexes:
         engine.store.execute(f"DROP INDEX IF EXISTS {name}")
-    engine.jobs.note("unfill", table.n, {})
+    engine.jobs.note("unfill", n, {})
+    return True
 
 
-def _reveal(engine: Engine, table: Table, *, empty: bool) -> None:
+def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
     """Build the indexes, count, and put the table into use."""
     engine.transact()
-    execute, n = engine.store.execute, table.n
+    execute, table = engine.store.execute, _find(engine, n)
     if empty:
         execute(f"DELETE FROM t{n}")
-    try:
-        execute(sql.create_key_index(n))
-    except NotUnique:
-        _drop_repeated(engine, table)
-    for statement in sql.create_indexes(n, table.definition["slots"]):
-        execute(statement)
+    with engine.store.sorting_on_disk():
+        for statement in sql.create_indexes(n, table.definition["slots"]):
+            execute(statement)
     engine.catalog.recount(table)
-    table.displaced = not empty
+    table.displaced = bool(execute(f"SELECT 1 FROM t{n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchall())
     table.definition.pop("restoring", None)
     engine.catalog.save(table)
     engine.jobs.drop(n, "unfill")
 
 
-def _drop_repeated(engine: Engine, table: Table) -> None:
-    execute, n = engine.store.execute, table.n
-    execute(f"CREATE INDEX t{n}repeated ON t{n} (k)")
-    compared = f"SELECT id, lead(k) OVER (ORDER BY k, id) = k AS again FROM t{n}"
-    execute(f"DELETE FROM t{n} WHERE id IN (SELECT id FROM ({compared}) WHERE again)")
-    execute(f"DROP INDEX t{n}repeated")
-
-
 def _unhide(engine: Engine, n: int) -> None:
-    table = table_numbered(engine, n)  # looked up, because a rollback makes all tables anew
-    if table is not None:
-        _reveal(engine, table, empty=True)
+    if table_numbered(engine, n) is not None:
+        _reveal(engine, n, empty=True)
 
 
 @slice_of("unfill")

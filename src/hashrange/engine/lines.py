@@ -1,10 +1,14 @@
-"""Items from files: JSON lines of wire items, or of `{"Item": ...}` as DynamoDB exports them, plain or gzipped."""
+"""Items from files: JSON lines of wire items, or of `{"Item": ...}` as DynamoDB exports them, plain or gzipped.
+
+Files are read in chunks of whole lines; what the items in them become is `engine.run`'s.
+"""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,56 +18,115 @@ from hashrange.core.errors import HashrangeError
 from hashrange.core.values import Item
 
 PATTERNS = ("*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz")
-LINES_PER_REPORT = 1000
+CHUNK_BYTES = 4_000_000  # at 8, memory is given back and taken anew for each chunk: a sixth more time
 
 
 class BadLine(HashrangeError):
     """A line that holds no item; says which one and why."""
 
 
-class Lines:
-    """The items of some files, one after the other; knows which line it is at."""
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some whole lines of a file: where they stand, so that whoever needs them reads them, or they themselves."""
 
-    def __init__(self, paths: list[Path], advance: Callable[[int], None]) -> None:
-        self._paths = [found for path in paths for found in find_files(path)]
-        self._advance = advance  # told how many bytes have been read
-        self._path: Path | None = None
-        self._number = 0
-        self.size = sum(path.stat().st_size for path in self._paths)
+    path: Path
+    start: int = 0  # in bytes
+    size: int = 0
+    text: bytes | None = None
+    before: int = 0  # how many lines come before such a text
+    fault: str = ""  # why there are no more lines
 
-    @property
-    def where(self) -> str:
-        """Return the line that was read last, in words."""
-        return f"{self._path}, line {self._number}"
-
-    def __iter__(self) -> Iterator[Item]:
-        done = 0
-        for path in self._paths:
-            self._path, self._number = path, 0
-            try:
-                with path.open("rb") as raw:
-                    yield from self._read_file(raw, done)
-                    done += raw.tell()
-            except (OSError, EOFError, zlib.error) as error:
-                raise BadLine(f"cannot be read: {error}") from error
-        self._advance(self.size)
-
-    def _read_file(self, raw: BinaryIO, done: int) -> Iterator[Item]:
-        lines = gzip.GzipFile(fileobj=raw) if str(self._path).endswith(".gz") else raw
-        for self._number, line in enumerate(lines, 1):
-            if self._number % LINES_PER_REPORT == 0:
-                self._advance(done + raw.tell())
-            if not line.isspace():
-                yield self._read(line)
-
-    def _read(self, line: bytes) -> Item:
+    def read(self) -> bytes:
+        """Return the lines, or raise a BadLine when they cannot be had."""
+        if self.fault:
+            raise BadLine(self.fault)
+        if self.text is not None:
+            return self.text
         try:
-            found = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise BadLine(f"not JSON: {error}") from None
-        if not isinstance(found, dict):
-            raise BadLine('not an item: expected {"attribute": {"S": "value"}, ...}')
-        return _unwrap(found) if len(found) == 1 and "Item" in found else found
+            with self.path.open("rb") as file:
+                file.seek(self.start)
+                return file.read(self.size)
+        except OSError as error:
+            raise BadLine(f"cannot be read: {error}") from None
+
+    def locate(self, number: int) -> str:
+        """Return where a line of the chunk is, in words; they are numbered from 1."""
+        before = self.before if self.text is not None or self.fault else count_lines(self.path, self.start)
+        return f"{self.path}, line {before + number}"
+
+
+def count_lines(path: Path, end: int) -> int:
+    """Return how many lines of a file end before a position."""
+    with path.open("rb") as file:
+        return sum(file.read(min(CHUNK_BYTES, end - at)).count(b"\n") for at in range(0, end, CHUNK_BYTES))
+
+
+class Files:
+    """Files that are read one after the other."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = [found for path in paths for found in find_files(path)]
+        self.size = sum(path.stat().st_size for path in self.paths)
+
+    def read(self, advance: Callable[[int], None]) -> Iterator[Chunk]:
+        """Yield all chunks, and tell how many bytes have been read; what cannot be read ends them with a fault."""
+        done = 0
+        for path in self.paths:
+            for chunk, position in _find_lines(path):
+                yield chunk
+                if chunk.fault:
+                    return
+                advance(done + position)
+            done += path.stat().st_size
+        advance(self.size)
+
+
+def _find_lines(path: Path) -> Iterator[tuple[Chunk, int]]:
+    """Yield the chunks of a file, and how far it has been read."""
+    try:
+        with path.open("rb") as raw:
+            if path.suffix == ".gz" or not path.is_file():
+                yield from _unpack(path, raw)
+            else:
+                yield from _cut(path, raw)
+    except OSError as error:
+        yield Chunk(path, fault=f"cannot be read: {error}"), 0
+
+
+def _cut(path: Path, raw: BinaryIO) -> Iterator[tuple[Chunk, int]]:
+    """Yield where the lines of a file stand, without looking at most of them."""
+    start, size = 0, path.stat().st_size
+    while start < size:
+        raw.seek(start + CHUNK_BYTES)
+        raw.readline()
+        end = min(raw.tell(), size)
+        yield Chunk(path, start, end - start), end
+        start = end
+
+
+def _unpack(path: Path, raw: BinaryIO) -> Iterator[tuple[Chunk, int]]:
+    """Yield the lines of a file that is packed, or of a pipe, which can be read but once."""
+    lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+    before = 0
+    try:
+        while text := lines.read(CHUNK_BYTES) + lines.readline():
+            yield Chunk(path, text=text, before=before), raw.tell() if raw.seekable() else 0
+            before += text.count(b"\n")
+    except (OSError, EOFError, zlib.error) as error:
+        yield Chunk(path, before=before, fault=f"cannot be read: {error}"), 0
+
+
+def read_line(line: bytes) -> Item | None:
+    """Return the item on a line; None when the line is empty."""
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        if not line or line.isspace():
+            return None
+        raise BadLine(f"not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise BadLine('not an item: expected {"attribute": {"S": "value"}, ...}')
+    return _unwrap(found) if len(found) == 1 and "Item" in found else found
 
 
 def find_files(path: Path) -> list[Path]:

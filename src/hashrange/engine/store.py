@@ -69,6 +69,7 @@ class Store:
         self.fsync = fsync
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
+        self._checkpoint_at = CHECKPOINT_PAGES
         if directory is not None:
             self._lock_file = own_directory(directory)
         try:
@@ -140,7 +141,7 @@ class Store:
                 folder.mkdir(exist_ok=True)
                 return Copy(folder / name, self.directory / MAIN_FILE)
             except OSError as failure:
-                raise _translate_os(failure, folder) from failure
+                raise translate_os(failure, folder) from failure
 
     def read_copy(self, name: str, after: int, limit: int) -> list[tuple[Any, ...]]:
         """Return a page of the rows in such a file: id, key, size (None where it is to be measured), item."""
@@ -197,12 +198,27 @@ class Store:
         finally:
             self.execute("PRAGMA query_only=OFF")
 
+    @contextlib.contextmanager
+    def sorting_on_disk(self) -> Iterator[None]:
+        """Let SQLite sort in nameless files inside the block, where memory would grow with the table."""
+        if self.in_memory:
+            yield
+            return
+        self.execute("PRAGMA temp_store=FILE")
+        try:
+            yield
+        finally:
+            self.execute("PRAGMA temp_store=MEMORY")
+
     def translate(self, failure: apsw.Error) -> StorageError:
         """Return a failure of SQLite as an error that says what to do."""
         return translate(failure, self.directory)
 
     def _note_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages >= CHECKPOINT_PAGES:
+        if pages < CHECKPOINT_PAGES:
+            self._checkpoint_at = CHECKPOINT_PAGES  # the log has started over
+        elif pages >= self._checkpoint_at:  # a pass is too dear for the pages of one commit
+            self._checkpoint_at = pages + CHECKPOINT_PAGES
             if self._checkpointer is None:
                 self._checkpointer = Checkpointer(self)
             self._checkpointer.wake()
@@ -353,7 +369,7 @@ def own_directory(directory: Path) -> int:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as failure:
-        raise _translate_os(failure, directory) from failure
+        raise translate_os(failure, directory) from failure
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as failure:
@@ -376,7 +392,8 @@ def _sign_lock(descriptor: int) -> None:
         os.pwrite(descriptor, f"process {os.getpid()} ({program})\n".encode(), 0)
 
 
-def _translate_os(failure: OSError, directory: Path) -> StorageError:
+def translate_os(failure: OSError, directory: Path) -> StorageError:
+    """Return a failure of the file system as an error that says what to do."""
     if failure.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnlyDirectory(f"{directory} cannot be written to ({failure.strerror}); choose another directory.")
     if failure.errno == errno.ENOSPC:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hashrange.cli import app
-from hashrange.engine import bulk
+from hashrange.engine import bulk, lines
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
 from tests.conformance.table import define
@@ -118,16 +118,67 @@ def test_a_bad_line_is_named_and_nothing_is_loaded_into_an_empty_table(cli):
     assert cli.count() == 0
 
 
-def test_a_bad_line_is_named_and_a_table_with_items_has_the_batches_before_it(cli, monkeypatch):
-    monkeypatch.setattr(bulk, "BATCH", 10)
+def test_a_bad_line_is_named_and_a_table_with_items_stays_as_it_was(cli):
     cli.load(cli.write(numbered(3)))
-    path = cli.write(numbered(25, start=3), "more.jsonl")
+    path = cli.write(numbered(25), "more.jsonl")
     path.write_bytes(path.read_bytes() + b"not json\n")
     code, said = cli.load(path)
     assert code == FAILED
     assert said.startswith(f"Error: {path}, line 26: not JSON: ")
-    assert said.endswith("(the first 20 items were loaded)")
-    assert cli.count() == 23
+    assert said.endswith("(nothing was loaded)")
+    assert cli.count() == 3
+
+
+def test_a_disk_that_is_full_while_storing_is_told_with_what_was_stored(cli, monkeypatch):
+    monkeypatch.setattr(bulk, "BATCH", 10)
+    put_all = bulk._put_all
+
+    def put_on_a_full_disk(engine, n, rows):
+        put_all(engine, n, rows)
+        pages = engine.store.execute("PRAGMA page_count").fetchone()[0]
+        engine.store.execute(f"PRAGMA max_page_count={pages + 1}")
+
+    cli.load(cli.write(numbered(3)))
+    monkeypatch.setattr(bulk, "_put_all", put_on_a_full_disk)
+    path = cli.write([item(pk=f"new{number}", x="x" * 2_000) for number in range(30)])
+    code, said = cli.load(path)
+    assert code == FAILED
+    assert "is full" in said
+    assert said.endswith("(10 items were stored; loading again is safe)")
+    assert cli.count() == 13
+    monkeypatch.undo()
+    assert cli.load(path) == (0, "30 items loaded into tab")
+    assert cli.count() == 33
+
+
+@pytest.mark.parametrize("name", ["items.jsonl", "items.jsonl.gz"])
+@pytest.mark.parametrize("present", [0, 3])
+def test_several_processes_load_the_same(cli, monkeypatch, name, present):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 2_000)
+    cli.load(cli.write(numbered(present)))
+    assert cli.load(cli.write(numbered(500), name), "--workers", "2") == (0, "500 items loaded into tab")
+    assert cli.count() == 500
+
+
+def test_a_bad_line_is_named_also_when_several_processes_read(cli, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 2_000)
+    path = cli.write([*numbered(300), {"no": {"S": "key"}}, *numbered(300)])
+    code, said = cli.load(path, "--workers", "2")
+    assert code == FAILED
+    assert said.startswith(f"Error: {path}, line 301: One or more parameter values were invalid: Missing the key pk")
+    assert said.endswith("(nothing was loaded)")
+    assert cli.count() == 0
+
+
+def test_there_is_at_least_one_worker(cli):
+    code, said = cli.load(cli.write(numbered(1)), "--workers", "0")
+    assert code == FAILED
+    assert "--workers" in said
+
+
+def test_an_empty_file_loads_nothing(cli):
+    assert cli.load(cli.write([])) == (0, "0 items loaded into tab")
+    assert cli.count() == 0
 
 
 def test_an_unknown_table_is_told(cli):

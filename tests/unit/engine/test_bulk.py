@@ -1,19 +1,20 @@
-"""Loading many items: the same items, indexes and counts as if each had been put; all or nothing where it was empty."""
+"""Loading many items: the same items, indexes and counts as if each had been put; nothing at all if one is bad."""
 
-import gzip
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hashrange.core.errors import InternalServerError, ResourceInUseException, ServiceError
-from hashrange.engine import bulk
-from hashrange.engine.lines import BadLine, Lines
+from hashrange.core.errors import DiskFull, InternalServerError, ResourceInUseException, ServiceError
+from hashrange.core.keys import FIRST_PLACE, place_of
+from hashrange.engine import bulk, read, run, spool, sql, write
+from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
 from tests.unit.engine.naive import Naive
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[3]
 GLOBAL = {"all": "g:S / n:N", "keys": ("n:N", "KEYS_ONLY"), "some": ("g:S", ["x"])}
 LOCAL = {"local": ("pk:S / n:N", ["x"])}
 KEYS = "pk:S / sk:N"
+FILE, MEMORY = 1, 2  # where SQLite sorts
 
 keys = st.builds(item, pk=st.sampled_from("ab"), sk=st.integers(0, 4))
 attributes = st.fixed_dictionaries(
@@ -38,8 +40,16 @@ items = st.lists(st.builds(lambda key, rest: key | rest, keys, attributes), min_
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    """Batches of ten, so that a few items are several commits."""
+    """Batches of ten, so that a few items are several commits, from runs, blocks and merges that are as small."""
     monkeypatch.setattr(bulk, "BATCH", 10)
+    monkeypatch.setattr(run, "RUN_BYTES", 700)
+    monkeypatch.setattr(run, "BLOCK_BYTES", 200)
+
+
+@pytest.fixture
+def large_runs(monkeypatch):
+    """All items in one run, so that commits are of exactly ten."""
+    monkeypatch.setattr(run, "RUN_BYTES", 1_000_000)
 
 
 def create(local, **options):
@@ -48,8 +58,14 @@ def create(local, **options):
     return local
 
 
-def load(local, found, progress=lambda _: None):
-    return bulk.load_items(local.engine, local.engine.catalog.locate("tab"), iter(found), progress)
+def load(local, found, stored=lambda _: None):
+    """Load items; `stored` is told how many have been stored."""
+
+    def report(phase, done, _total):
+        if phase == bulk.STORING:
+            stored(done)
+
+    return bulk.load_items(local.engine, local.engine.catalog.locate("tab"), iter(found), report)
 
 
 def copies(found):
@@ -58,6 +74,11 @@ def copies(found):
 
 def numbered(many, pk="p", start=0):
     return [item(pk=pk, sk=number, g="g", n=number, x="x" * number) for number in range(start, start + many)]
+
+
+def places(local):
+    """The row ids in the order of the table, and the keys."""
+    return local.engine.store.execute("SELECT id, k FROM t1 ORDER BY id").fetchall()
 
 
 def assert_agrees(local):
@@ -81,9 +102,22 @@ def assert_empty_and_usable(local):
 # -- what is loaded ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
-@given(before=st.just([]) | items, found=items, logged=st.booleans())
-def test_a_table_is_the_same_as_if_every_item_had_been_put(before, found, logged):
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.just([]) | items,
+    found=items,
+    logged=st.booleans(),
+    run_bytes=st.sampled_from([1, 300, 10_000]),
+    merge_bytes=st.sampled_from([1, 500, 10_000]),
+    few_places=st.booleans(),
+)
+def test_a_table_is_the_same_as_if_every_item_had_been_put(
+    monkeypatch, before, found, logged, run_bytes, merge_bytes, few_places
+):
+    monkeypatch.setattr(run, "RUN_BYTES", run_bytes)
+    monkeypatch.setattr(spool, "MERGE_BYTES", merge_bytes)
+    for module in (read, run, write):
+        monkeypatch.setattr(module, "place_of", place_among_few if few_places else place_of)
     local = create(Local(), view="NEW_IMAGE" if logged else None)
     for each in before:
         local.call("PutItem", TableName="tab", Item=copies(each))
@@ -92,7 +126,15 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(before, found, logged
     for each in found:
         local.naive.put(each)
     assert_agrees(local)
+    for each in local.items():
+        key = {name: each[name] for name in ("pk", "sk")}
+        assert local.call("GetItem", TableName="tab", Key=key)["Item"] == each
     local.close()
+
+
+def place_among_few(key):
+    """One of three places, so that most keys meet another."""
+    return FIRST_PLACE + key[-1] % 3
 
 
 def test_of_items_with_the_same_key_the_last_one_wins_over_all_batches(local):
@@ -103,6 +145,55 @@ def test_of_items_with_the_same_key_the_last_one_wins_over_all_batches(local):
         local.naive.put(each)
     assert_agrees(local)
     assert {int(each["n"]["N"]) for each in local.items()} == set(range(93, 100))
+
+
+def test_rows_stand_in_the_places_of_their_keys(on_disk):
+    create(on_disk)
+    load(on_disk, [*numbered(40), *numbered(40, pk="q"), *numbered(40, pk="r")])
+    found = places(on_disk)
+    assert len(found) == 120
+    assert all(place == place_of(key) for place, key in found)
+    assert not on_disk.engine.catalog.locate("tab").displaced
+
+
+def test_rows_are_appended_in_the_order_of_their_places(local, monkeypatch):
+    create(local)
+    seen = []
+    append = bulk._append
+    monkeypatch.setattr(bulk, "_append", lambda engine, n, rows: (seen.extend(rows), append(engine, n, rows)))
+    load(local, [*numbered(40), *numbered(40, pk="q")])
+    assert [row[-1] for row in seen] == [place for place, _ in places(local)]
+
+
+def test_of_keys_with_the_same_place_the_first_has_it_and_the_others_are_numbered(local, monkeypatch):
+    create(local)
+    for module in (read, run, write):
+        monkeypatch.setattr(module, "place_of", lambda _key: FIRST_PLACE + 7)
+    load(local, numbered(25))
+    assert [place for place, _ in places(local)] == [*range(1, 25), FIRST_PLACE + 7]
+    assert local.engine.catalog.locate("tab").displaced
+    for each in numbered(25):
+        local.naive.put(each)
+        assert local.call("GetItem", TableName="tab", Key=item(pk="p", sk=int(each["sk"]["N"])))["Item"] == each
+    assert_agrees(local)
+
+
+def test_an_index_that_comes_while_items_are_read_has_them_too(local):
+    local.create("pk:S")
+
+    def found():
+        yield from (item(pk=f"k{number}", g="g") for number in range(30))
+        local.call(
+            "UpdateTable",
+            TableName="tab",
+            AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"}],
+            GlobalSecondaryIndexUpdates=[{"Create": define_index("late", "g:S")}],
+        )
+        yield from (item(pk=f"k{number}", g="h") for number in range(30, 40))
+
+    load(local, found())
+    assert len(local.items(index="late")) == 40
+    assert local.describe()["GlobalSecondaryIndexes"][0]["ItemCount"] == 40
 
 
 def test_values_are_made_canonical(local):
@@ -129,6 +220,7 @@ def test_expiry_times_are_known_at_once(local):
     assert [int(each["sk"]["N"]) for each in local.items()] == sorted(range(10, 20), key=str)
 
 
+@pytest.mark.usefixtures("large_runs")
 def test_an_empty_table_that_is_loaded_into_is_not_there_for_others_until_it_is_full(local):
     create(local)
     refusals = []
@@ -137,6 +229,7 @@ def test_an_empty_table_that_is_loaded_into_is_not_there_for_others_until_it_is_
     assert len(local.items()) == 25
 
 
+@pytest.mark.usefixtures("large_runs")
 def test_a_table_with_items_can_be_used_while_it_is_loaded_into(local):
     create(local)
     load(local, numbered(1))
@@ -173,18 +266,18 @@ def test_an_item_that_cannot_be_stored_leaves_an_empty_table_empty(local, bad, t
     assert_empty_and_usable(local)
 
 
-def test_an_item_that_cannot_be_stored_leaves_a_full_table_with_the_batches_before_it(local):
+def test_an_item_that_cannot_be_stored_leaves_a_full_table_as_it_was(local):
     create(local)
     load(local, numbered(5))
     with pytest.raises(ServiceError):
         load(local, [*numbered(25, start=5), {"pk": {"S": "p"}}])
-    for each in numbered(25):
+    for each in numbered(5):
         local.naive.put(each)
     assert_agrees(local)
 
 
 @pytest.mark.parametrize("present", [0, 5])
-def test_an_interrupt_leaves_the_table_consistent_and_usable(local, present):
+def test_an_interrupt_while_reading_leaves_the_table_as_it_was(local, present):
     create(local)
     load(local, numbered(present))
 
@@ -194,9 +287,24 @@ def test_an_interrupt_leaves_the_table_consistent_and_usable(local, present):
 
     with pytest.raises(KeyboardInterrupt):
         load(local, interrupted())
-    for each in numbered(present + 20 if present else 0):
+    for each in numbered(present):
         local.naive.put(each)
     assert_agrees(local)
+
+
+@pytest.mark.usefixtures("large_runs")
+@pytest.mark.parametrize("present", [0, 5])
+def test_an_interrupt_while_storing_leaves_an_empty_table_empty_and_a_full_one_with_the_commits_before(local, present):
+    create(local)
+    load(local, numbered(present))
+
+    def interrupt(done):
+        if done == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load(local, numbered(25, start=present), interrupt)
+    assert len(local.items()) == local.describe()["ItemCount"] == (25 if present else 0)
     if not present:
         assert_empty_and_usable(local)
 
@@ -221,6 +329,42 @@ def test_a_full_disk_leaves_the_table_as_it_was_and_usable(on_disk, present):
     for each in numbered(20):
         on_disk.naive.put(each)
     assert_agrees(on_disk)
+
+
+@pytest.mark.parametrize("present", [0, 5])
+def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monkeypatch, present):
+    create(on_disk)
+    load(on_disk, numbered(present))
+    monkeypatch.setattr(spool, "MEMORY_BYTES", 1_000)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: PTH123, SIM115
+    with pytest.raises(DiskFull, match="is full"):
+        load(on_disk, numbered(50, start=5))
+    for each in numbered(present):
+        on_disk.naive.put(each)
+    assert_agrees(on_disk)
+
+
+def test_what_is_sorted_on_disk_leaves_no_file_behind(on_disk, monkeypatch):
+    create(on_disk)
+    monkeypatch.setattr(spool, "MEMORY_BYTES", 1_000)
+    files = set(on_disk.directory.iterdir())
+    load(on_disk, numbered(50))
+    assert len(on_disk.items()) == 50
+    assert set(on_disk.directory.iterdir()) == files
+
+
+def test_the_indexes_are_sorted_in_files_and_all_else_in_memory(on_disk, monkeypatch):
+    create(on_disk)
+    kinds = []
+    create_indexes = sql.create_indexes
+
+    def watch(n, slots):
+        kinds.append(on_disk.engine.store.execute("PRAGMA temp_store").fetchone()[0])
+        return create_indexes(n, slots)
+
+    monkeypatch.setattr(sql, "create_indexes", watch)
+    load(on_disk, numbered(50))
+    assert [*kinds, on_disk.engine.store.execute("PRAGMA temp_store").fetchone()[0]] == [FILE, MEMORY]
 
 
 KILLED = """
@@ -269,88 +413,4 @@ def test_a_table_that_is_being_restored_is_not_loaded_into(local):
     backup = local.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]["BackupArn"]
     local.call("RestoreTableFromBackup", TargetTableName="back", BackupArn=backup)
     with pytest.raises(ResourceInUseException, match="is being restored"):
-        bulk.load_items(local.engine, local.engine.catalog.locate("back"), iter([]), print)
-
-
-# -- files ------------------------------------------------------------------------------------------------------------
-
-
-def write_lines(path, lines):
-    text = b"".join(orjson.dumps(line) + b"\n" for line in lines)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
-
-
-def read(*paths):
-    return list(Lines(list(paths), lambda _: None))
-
-
-@pytest.mark.parametrize("name", ["items.jsonl", "items.json.gz"])
-@pytest.mark.parametrize("wrapped", [True, False])
-def test_lines_are_items_or_wrap_them_plain_or_gzipped(tmp_path, name, wrapped):
-    found = numbered(5)
-    path = write_lines(tmp_path / name, [{"Item": each} for each in found] if wrapped else found)
-    assert read(path) == found
-
-
-def test_an_attribute_may_be_called_item(tmp_path):
-    found = [{"Item": {"S": "x"}}, {"Item": {"S": "x"}, "other": {"N": "1"}}]
-    assert read(write_lines(tmp_path / "items.json", found)) == found
-
-
-def test_empty_lines_are_overlooked_and_the_last_needs_no_end(tmp_path):
-    path = tmp_path / "items.jsonl"
-    path.write_bytes(b'\n{"pk":{"S":"a"}}\r\n   \n\n{"pk":{"S":"b"}}')
-    assert read(path) == [item(pk="a"), item(pk="b")]
-
-
-def test_an_export_is_read_from_its_data_without_its_manifests(tmp_path):
-    export = tmp_path / "01700000000000-1a2b3c4d"
-    for part in range(3):
-        wrapped = [{"Item": each} for each in numbered(4, start=4 * part)]
-        write_lines(export / "data" / f"part{part}.json.gz", wrapped)
-    write_lines(export / "manifest-files.json", [{"itemCount": 12}])
-    write_lines(export / "manifest-summary.json", [{"version": "2020-06-30"}])
-    assert read(export) == numbered(12)
-
-
-def test_files_are_read_one_after_the_other_and_the_bytes_reported(tmp_path):
-    paths = [write_lines(tmp_path / f"{part}.jsonl", numbered(2_500, start=2_500 * part)) for part in range(2)]
-    reported = []
-    lines = Lines(paths, reported.append)
-    assert len(list(lines)) == 5_000
-    assert reported == sorted(reported)
-    assert reported[-1] == lines.size == sum(path.stat().st_size for path in paths)
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        (b'{"pk": {"S": "a"}', "not JSON"),
-        (b'{"pk": {"S": "\xff"}}', "not JSON"),
-        (b"[1, 2]", "not an item"),
-        (b'"text"', "not an item"),
-    ],
-)
-def test_a_line_that_holds_no_item_is_told(tmp_path, line, text):
-    path = tmp_path / "items.jsonl"
-    path.write_bytes(b'{"pk":{"S":"a"}}\n\n' + line + b"\n")
-    lines = Lines([path], lambda _: None)
-    with pytest.raises(BadLine, match=text):
-        list(lines)
-    assert lines.where == f"{path}, line 3"
-
-
-@pytest.mark.parametrize("damage", [lambda whole: whole[:-20], lambda whole: whole[:40] * 2, lambda whole: b"not gzip"])
-def test_a_damaged_gzip_file_is_told(tmp_path, damage):
-    path = write_lines(tmp_path / "items.jsonl.gz", numbered(50))
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(BadLine, match="cannot be read"):
-        read(path)
-
-
-def test_a_directory_without_files_is_told(tmp_path):
-    (tmp_path / "data").mkdir()
-    with pytest.raises(BadLine, match="has no files to load"):
-        read(tmp_path)
+        bulk.load_items(local.engine, local.engine.catalog.locate("back"), iter([]))
