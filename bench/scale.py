@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import random
 import shutil
 import statistics
@@ -93,6 +94,8 @@ def loaded(items: int) -> Iterator[Store]:
         file = home / "items.json"
         with file.open("w") as output:
             output.writelines(f'{{"Item":{line}}}\n' for line in item_lines(items))
+            output.flush()
+            os.fsync(output.fileno())  # the load is not to wait for its input to be written
         data = home / "data"
         with closing(open_database(data)) as database:
             database.call("CreateTable", create_table())

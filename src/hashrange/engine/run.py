@@ -6,6 +6,9 @@ found here, and only here; the runs are kept and merged by `engine.spool`.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import marshal
 import multiprocessing
 import os
@@ -34,6 +37,8 @@ from hashrange.engine.table import Table
 RUN_BYTES = 4_000_000
 BLOCK_BYTES = 24_000  # merging takes such a block of each run, and the place of each block
 FEW_CHUNKS = 2
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
+KEPT_BYTES = 32 << 20
 PLAIN = 2  # the form of marshal that looks for no shared values; rows have none
 
 Row = tuple[Any, ...]  # key, size, body, what the index slots hold, place: the order in which rows are inserted
@@ -164,9 +169,19 @@ def _table_of(n: int, definition: bytes) -> Table:
 
 
 def _settle_in() -> None:
-    """Leave Ctrl-C to the process that started this one, and end with it."""
+    """Leave Ctrl-C to the process that started this one, end with it, and keep memory for the next chunk."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # rows and items form no cycles
+    keep_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def keep_memory() -> None:
+    """Let the allocator keep what is freed: giving it back and taking it anew is a fifth of the time (glibc alone)."""
+    with contextlib.suppress(AttributeError, OSError):
+        allocator = ctypes.CDLL(None).mallopt
+        allocator(TRIM_THRESHOLD, KEPT_BYTES)
+        allocator(MMAP_THRESHOLD, KEPT_BYTES)
 
 
 def _end_with_parent() -> None:
