@@ -69,7 +69,6 @@ class Store:
         self.fsync = fsync
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
-        self._checkpoint_at = CHECKPOINT_PAGES
         if directory is not None:
             self._lock_file = own_directory(directory)
         try:
@@ -215,10 +214,9 @@ class Store:
         return translate(failure, self.directory)
 
     def _note_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages < CHECKPOINT_PAGES:
-            self._checkpoint_at = CHECKPOINT_PAGES  # the log has started over
-        elif pages >= self._checkpoint_at:  # a pass is too dear for the pages of one commit
-            self._checkpoint_at = pages + CHECKPOINT_PAGES
+        if (
+            pages >= CHECKPOINT_PAGES
+        ):  # at every commit: passes that follow each other find little, and writers never wait
             if self._checkpointer is None:
                 self._checkpointer = Checkpointer(self)
             self._checkpointer.wake()

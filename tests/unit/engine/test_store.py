@@ -15,7 +15,7 @@ from hashrange.core.errors import (
 )
 from hashrange.engine import store as store_module
 from hashrange.engine.engine import open_engine
-from hashrange.engine.store import APPLICATION_ID, FORMAT, LOCK_FILE, MAIN_FILE, Checkpointer, Store, translate
+from hashrange.engine.store import APPLICATION_ID, FORMAT, LOCK_FILE, MAIN_FILE, Store, translate
 from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
@@ -131,26 +131,6 @@ def test_a_reader_sees_what_is_committed_and_cannot_write(store):
 
 
 # -- the write-ahead log ----------------------------------------------------------------------------------------------
-
-
-def test_a_checkpoint_is_asked_for_once_in_so_many_pages_and_not_at_every_commit(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "CHECKPOINT_PAGES", 20)
-    asked: list[str] = []
-    monkeypatch.setattr(Checkpointer, "wake", lambda _: asked.append("asked"))  # nobody copies: the log grows
-    store = Store(tmp_path)
-    log = tmp_path / f"{MAIN_FILE}-wal"
-    commit_often(store, 100)
-    assert len(asked) == log.stat().st_size // (4096 + 24) // 20 >= 5
-    store.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
-    before = len(asked)
-    commit_often(store, 15)  # two pages each
-    assert len(asked) == before + 1  # the log has started over, and so has the count
-    store.close()
-
-
-def commit_often(store, times):
-    for _ in range(times):
-        store.execute("INSERT OR REPLACE INTO meta VALUES ('a', random())")
 
 
 def test_the_write_ahead_log_starts_over_although_writes_never_stop(tmp_path, monkeypatch):
