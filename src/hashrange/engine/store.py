@@ -214,9 +214,7 @@ class Store:
         return translate(failure, self.directory)
 
     def _note_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if (
-            pages >= CHECKPOINT_PAGES
-        ):  # at every commit: passes that follow each other find little, and writers never wait
+        if pages >= CHECKPOINT_PAGES:  # at every commit: passes that follow each other find little to copy and to sync
             if self._checkpointer is None:
                 self._checkpointer = Checkpointer(self)
             self._checkpointer.wake()
