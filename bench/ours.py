@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,17 +44,27 @@ def require_item(database: Database, partition: int, sort: int) -> Json:
     return item
 
 
-def find_row(database: Any) -> tuple[str, Callable[[Json], tuple[bytes, int]]]:
-    """The SQL of a get, and how its parameters are made: for the limit, SQLite asked for the very same row."""
+@dataclass(frozen=True, slots=True)
+class RowQuery:
+    """The SQL of a get, how its parameters are made from a key, and the page cache it is asked with."""
+
+    text: str
+    bind: Callable[[Json], tuple[bytes, int]]
+    cache_size: int
+
+
+def find_row(database: Any) -> RowQuery:
+    """How the engine asks for the row of a key."""
     from hashrange.core.keys import place_of
 
     table = database.engine.catalog.find(TABLE)
+    (cache_size,) = database.engine.store.execute("PRAGMA cache_size").fetchone()
 
     def bind(request: Json) -> tuple[bytes, int]:
         key = table.key_of(request)
         return key, place_of(key)
 
-    return table.sql.fetch, bind
+    return RowQuery(table.sql.fetch, bind, cache_size)
 
 
 def load_file(file: Path, data: Path) -> None:

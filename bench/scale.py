@@ -7,16 +7,18 @@ import random
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from bench.contender import Contender, fresh_directory, start
 from bench.embedded import clock_calls
-from bench.ours import Database, find_row, load_file, open_database, require_item
+from bench.ours import find_row, load_file, open_database, require_item
 from bench.peers import Unavailable, find_wrk, provide_hashrange
 from bench.report import note, pair, render_table, verdict_at_most, warn
 from bench.rows import ROWS, Row
@@ -26,7 +28,6 @@ from bench.wrk import first_count, measure
 
 GOAL = 1.5
 BLOCK = 200
-CACHE_KIB = 16_000  # as the engine's
 SMALL = PARTITIONS * PER_PARTITION
 CHOSEN = [row for row in ROWS if row.name in {"get", "put", "query"}]
 
@@ -49,20 +50,25 @@ class BareRows:
 
     def __init__(self, path: Path) -> None:
         with closing(open_database(path)) as database:
-            self._text, self.key_of = find_row(database)
+            self._row = find_row(database)
         self._connection = apsw.Connection(str(next(path.glob("*.db"))))
-        self._connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        self._connection.execute(f"PRAGMA cache_size={self._row.cache_size}")
         self._execute = self._connection.cursor().execute
 
     def get(self, parameters: tuple[bytes, int]) -> object:
         """Reads a row."""
-        return self._execute(self._text, parameters).get
+        return self._execute(self._row.text, parameters).get
+
+    def draw(self, row: Row, partitions: int) -> list[tuple[bytes, int]]:
+        """A block of parameters for keys anywhere in the table."""
+        return [self._row.bind(request["Key"]) for request in draw_requests(row, partitions)]
 
     def close(self) -> None:
         """Ends the connection."""
         self._connection.close()
 
 
+Argument = TypeVar("Argument")
 Medians = dict[str, tuple[list[float], list[float]]]
 """By row: the p50 of every round in microseconds, of the small table and of the large one."""
 
@@ -116,19 +122,12 @@ def measure_inside(small: Store, large: Store, settings: Settings) -> Medians:
     with ExitStack() as stack:
         opened = [(stack.enter_context(closing(open_database(store.path))), store) for store in (small, large)]
         for _, row in itertools.product(range(settings.rounds), CHOSEN):
-            for kept, times in zip(medians[row.title], take_turns(opened, row, settings.seconds), strict=True):
-                kept.append(statistics.median(times) / 1000)
+            turns = [
+                (bind(database.call, row.operation), partial(draw_requests, row, store.partitions))
+                for database, store in opened
+            ]
+            take_turns(turns, settings.seconds, medians[row.title])
     return medians
-
-
-def take_turns(opened: list[tuple[Database, Store]], row: Row, seconds: int) -> list[list[int]]:
-    """The nanoseconds of every call, for each of the opened."""
-    times: list[list[int]] = [[] for _ in opened]
-    deadline = time.perf_counter() + seconds
-    while time.perf_counter() < deadline:
-        for at, (database, store) in enumerate(opened):
-            times[at] += clock_calls(bind(database.call, row.operation), draw_requests(row, store.partitions))
-    return times
 
 
 def measure_bare(small: Store, large: Store, settings: Settings) -> Medians:
@@ -137,21 +136,25 @@ def measure_bare(small: Store, large: Store, settings: Settings) -> Medians:
     medians: Medians = {"SQLite, the SELECT of a get": ([], [])}
     with ExitStack() as stack:
         asked = [(stack.enter_context(closing(BareRows(store.path))), store) for store in (small, large)]
-        for _ in range(settings.rounds):
-            for kept, times in zip(next(iter(medians.values())), ask_rows(asked, row, settings.seconds), strict=True):
-                kept.append(statistics.median(times) / 1000)
+        turns = [(bare.get, partial(bare.draw, row, store.partitions)) for bare, store in asked]
+        for _, kept in itertools.product(range(settings.rounds), medians.values()):
+            take_turns(turns, settings.seconds, kept)
     return medians
 
 
-def ask_rows(asked: list[tuple[BareRows, Store]], row: Row, seconds: int) -> list[list[int]]:
-    """The nanoseconds of every statement, for each of the files, by turns as in `take_turns`."""
-    times: list[list[int]] = [[] for _ in asked]
+def take_turns(
+    turns: Iterable[tuple[Callable[[Argument], object], Callable[[], list[Argument]]]],
+    seconds: int,
+    medians: tuple[list[float], ...],
+) -> None:
+    """Lets each call a block of what it draws, again and again, and adds the p50 of each to its medians."""
+    taken: list[list[int]] = [[] for _ in medians]
     deadline = time.perf_counter() + seconds
     while time.perf_counter() < deadline:
-        for at, (bare, store) in enumerate(asked):
-            keys = [bare.key_of(request["Key"]) for request in draw_requests(row, store.partitions)]
-            times[at] += clock_calls(bare.get, keys)
-    return times
+        for times, (call, draw) in zip(taken, turns, strict=True):
+            times.extend(clock_calls(call, draw()))
+    for kept, times in zip(medians, taken, strict=True):
+        kept.append(statistics.median(times) / 1000)
 
 
 def bind(call: Callable[[str, Json], Json], operation: str) -> Callable[[Json], Json]:

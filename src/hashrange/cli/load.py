@@ -11,13 +11,14 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from hashrange.engine.bulk import Phase
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
 CANNOT_LOAD = 2
 MOST_WORKERS = 8
 NOTHING = "nothing was loaded"
-PHASES = {"reading": "Reading", "storing": "Storing", "indexing": "Building the indexes"}
+PHASES: dict[Phase, str] = {"reading": "Reading", "storing": "Storing", "indexing": "Building the indexes"}
 HELP = """Load items from files into a table: JSON lines, or the files of a DynamoDB export, plain or gzipped.
 
 [bold]Examples[/bold]
@@ -105,7 +106,7 @@ class Display:
 
         text, items = TextColumn("{task.description}"), TextColumn("{task.fields[items]}")
         self._bar = Progress(text, BarColumn(), items, TimeRemainingColumn(), disable=quiet, transient=True)
-        self._tasks: dict[str, TaskID] = {}
+        self._tasks: dict[Phase, TaskID] = {}
         self.stored = 0
 
     def __enter__(self) -> Self:
@@ -115,7 +116,7 @@ class Display:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, phase: str, done: int, total: int) -> None:
+    def show(self, phase: Phase, done: int, total: int) -> None:
         """Show how much of a phase is done."""
         if phase not in self._tasks:
             for task in self._tasks.values():

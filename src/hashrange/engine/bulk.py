@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import orjson
 
 from hashrange.core.errors import ResourceInUseException, ResourceNotFoundException
-from hashrange.core.keys import FIRST_PLACE
 from hashrange.core.values import Item
 from hashrange.engine import sql, write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
@@ -31,12 +30,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 10_000
-READING, STORING, INDEXING = "reading", "storing", "indexing"
-Report = Callable[[str, int, int], None]
+Phase = Literal["reading", "storing", "indexing"]
+READING: Final = "reading"
+STORING: Final = "storing"
+INDEXING: Final = "indexing"
+Report = Callable[[Phase, int, int], None]
 """Told of the phase, and how much of how much is done: bytes read, items stored, nothing of the indexes."""
 
 
-def say_nothing(_phase: str, _done: int, _total: int) -> None:
+def say_nothing(_phase: Phase, _done: int, _total: int) -> None:
     """Report to nobody."""
 
 
@@ -146,7 +148,7 @@ def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
         for statement in sql.create_indexes(n, table.definition["slots"]):
             execute(statement)
     engine.catalog.recount(table)
-    table.displaced = bool(execute(f"SELECT 1 FROM t{n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchall())
+    engine.catalog.find_displaced(table)
     table.definition.pop("restoring", None)
     engine.catalog.save(table)
     engine.jobs.drop(n, "unfill")

@@ -47,7 +47,7 @@ class Catalog:
                 self.retired[n] = table
             else:
                 self.tables[name] = table
-                table.displaced = bool(execute(f"SELECT 1 FROM t{n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchall())
+                self.find_displaced(table)
         for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
             self._restore_counts(n, items, size, orjson.loads(indexes))
         if self._engine.store.in_memory:  # where counters are not written with each commit
@@ -77,6 +77,11 @@ class Catalog:
                 )
                 table.counts_written = counts
         self._dirty.clear()
+
+    def find_displaced(self, table: Table) -> None:
+        """Look whether a table has rows that are not in the place of their key."""
+        found = self._engine.store.execute(f"SELECT 1 FROM t{table.n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchone()
+        table.displaced = found is not None
 
     def recount(self, table: Table) -> None:
         """Count a table's rows and index entries anew."""
