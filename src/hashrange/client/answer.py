@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 from botocore.awsrequest import AWSResponse
 
-from hashrange.core.errors import InternalServerError, SerializationException, ServiceError, Wire
+from hashrange.core.errors import InternalServerError, SerializationException, ServiceError
+from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.engine.faults.answer import InjectedServerError
 

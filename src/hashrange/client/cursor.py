@@ -11,7 +11,8 @@ import hmac
 import orjson
 
 from hashrange.client import base64url
-from hashrange.core.errors import CursorInvalid, Wire
+from hashrange.core.errors import CursorInvalid
+from hashrange.core.wire import Wire
 
 VERSION = 1
 LONGEST = 32_768  # a table's key and an index's take up to 6 KB, and more as JSON

@@ -18,7 +18,7 @@ from hashrange.client import extra
 from hashrange.client.encoding import encode_request
 from hashrange.client.transport import Read, read_all
 from hashrange.core.clock import Clock
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine, Settings, open_engine
 from hashrange.operations import OPERATIONS
 

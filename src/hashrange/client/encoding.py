@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from hashrange.core.errors import Wire
 from hashrange.core.values import encode_binary
+from hashrange.core.wire import Wire
 
 
 def encode_request(request: Wire) -> bytes:

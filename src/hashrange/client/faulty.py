@@ -6,7 +6,7 @@ import asyncio
 
 from hashrange.client.database import Database, read_as_json
 from hashrange.client.transport import Read, read_all
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.engine.faults.engine import FaultyEngine
 
 

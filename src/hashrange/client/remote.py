@@ -26,7 +26,8 @@ from hashrange.client.retry import STREAM_OPERATIONS, Policy
 from hashrange.client.sign import Keys, Signer
 from hashrange.client.transport import Read, read_all
 from hashrange.core.clock import Clock
-from hashrange.core.errors import ServiceError, TransportError, Wire
+from hashrange.core.errors import ServiceError, TransportError
+from hashrange.core.wire import Wire
 
 CONNECT_TIMEOUT = 5.0
 TIMEOUT = 30.0

@@ -9,7 +9,8 @@ from typing import Any
 from hashrange.client.fault import AnswerBroken, AnswerForeign, AnswerTooLarge
 from hashrange.client.http.connection import LARGEST, Response
 from hashrange.client.transport import Read, read_all
-from hashrange.core.errors import ServiceError, Wire
+from hashrange.core.errors import ServiceError
+from hashrange.core.wire import Wire
 
 ANY_WRAPPER = 32 + zlib.MAX_WBITS  # gzip or zlib, by their own marks
 QUOTED = 200  # characters of a foreign answer that an error shows

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 import orjson
 
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 
 Read: TypeAlias = Callable[[bytes], Wire]  # how the JSON of an answer is read
 read_all: Read = orjson.loads

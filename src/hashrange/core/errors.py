@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-Wire = dict[str, Any]
+from hashrange.core.wire import Wire
 
 CORAL = "com.amazon.coral.service"
 AVAILABILITY = "com.amazon.coral.availability"

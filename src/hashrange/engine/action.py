@@ -7,12 +7,13 @@ Action; `run` loads the row, checks the condition, makes the new image and hands
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hashrange.core.errors import RequestInvalid, ValidationException
 from hashrange.core.values import P1, InvalidValue, Item, check_item, check_key, measure, measure_item, utf8_length
+from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.table import Table, check_index_lengths
 from hashrange.engine.write import Change, Image, Row
@@ -21,7 +22,6 @@ from hashrange.expr.request import NONE, UPDATE, Expressions, Spec, check_mixing
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 Outcome = Callable[[Row | None], Image | None]
 EMPTY_UPDATE_KEY = (
     "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hashrange.core.wire import Wire
 
 if TYPE_CHECKING:
     from hashrange.engine.table import Index, Table
     from hashrange.engine.write import Change
 
-Wire = dict[str, Any]
 
 READ_UNIT = 4096
 WRITE_UNIT = 1024

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
 from hashrange.core.keys import FIRST_PLACE
+from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.recovery import vault
 from hashrange.engine.stream.streams import has_log
@@ -20,8 +21,6 @@ from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-
-Wire = dict[str, Any]
 
 
 class Catalog:

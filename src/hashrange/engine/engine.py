@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import orjson
 from msgspec import Struct
@@ -27,6 +27,7 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import WrongWireType
+from hashrange.core.wire import Wire
 from hashrange.engine import shape
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.jobs import Jobs
@@ -39,7 +40,6 @@ from hashrange.engine.stream import streams
 if TYPE_CHECKING:
     from hashrange.engine.faults.faults import Faults
 
-Wire = dict[str, Any]
 Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")

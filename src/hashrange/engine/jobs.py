@@ -16,6 +16,7 @@ import orjson
 
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
+from hashrange.core.wire import Wire
 from hashrange.engine import expiry
 from hashrange.engine.recovery import vault
 from hashrange.engine.stream import streams
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 ROWS_PER_SLICE = 250
 SMALL_TABLE = 1_000
 ROUND_SECONDS = 1.0

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.capacity import Cost, read_units
 
 if TYPE_CHECKING:
     from hashrange.engine.read import Page, Source
     from hashrange.engine.table import Index, Table
     from hashrange.expr.request import Expressions
-
-Wire = dict[str, Any]
 
 
 def check_select(request: Wire, prefix: str = "") -> None:

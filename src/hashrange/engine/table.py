@@ -6,14 +6,12 @@ Definitions are the catalog's; which requests may change them is `engine.control
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
 from hashrange.core.values import P1, Item, Value, measure, measure_item
+from hashrange.core.wire import Wire
 from hashrange.engine.sql import Statements
-
-Wire = dict[str, Any]
 
 MISMATCH = "The provided key element does not match the schema"
 KINDS = {"S": "string", "B": "binary"}

@@ -20,6 +20,7 @@ from hashrange.core.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.action import Action, Draft
 from hashrange.engine.capacity import Cost, collection_metrics, read_units, write_units
@@ -29,7 +30,6 @@ from hashrange.engine.write import Change, Image, Row
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 TOKEN_LIFE = 10 * 60 * 1000
 SIZE_LIMIT = 4 * 1024 * 1024
 TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"

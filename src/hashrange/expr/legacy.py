@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.core.errors import RequestInvalid, Wire
+from hashrange.core.errors import RequestInvalid
 from hashrange.core.values import P1, InvalidValue, Layer, Value, settle
+from hashrange.core.wire import Wire
 from hashrange.expr.condition import Test, bind_condition
 from hashrange.expr.keycondition import Clause, KeyCondition
 from hashrange.expr.nodes import (

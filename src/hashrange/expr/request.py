@@ -14,8 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from hashrange.core.errors import RequestInvalid, Wire
+from hashrange.core.errors import RequestInvalid
 from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, utf8_length, weigh_values
+from hashrange.core.wire import Wire
 from hashrange.expr import legacy
 from hashrange.expr.cache import BoundedCache
 from hashrange.expr.clause import Values

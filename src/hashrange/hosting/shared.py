@@ -12,7 +12,7 @@ from time import monotonic
 
 from hashrange.client.database import Database
 from hashrange.client.transport import Read, read_all
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.server.server import Server
 

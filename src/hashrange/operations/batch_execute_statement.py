@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -14,6 +14,7 @@ from hashrange.core.errors import (
     ServiceError,
     ValidationException,
 )
+from hashrange.core.wire import Wire
 from hashrange.engine.action import Action, run
 from hashrange.engine.capacity import Cost, read_units, write_units
 from hashrange.engine.operation import operation
@@ -25,7 +26,6 @@ from hashrange.partiql.writing import show_returned
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 MIXED = "Read and write requests together in the same batch is not supported."
 TWICE = "Provided list of item keys contains duplicates"
 NEEDS_KEY = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."

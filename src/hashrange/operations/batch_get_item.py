@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import check_key
+from hashrange.core.wire import Wire
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.write import Row, load
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Table
     from hashrange.expr.request import Projection
 
-Wire = dict[str, Any]
 KEY_LIMIT = 100
 RESPONSE_LIMIT = 16 * 1024 * 1024
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import SEVERAL, Item, Layer, check_item
+from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.capacity import Cost, total_costs
 from hashrange.engine.operation import operation
@@ -18,7 +19,6 @@ from hashrange.engine.write import Change, Image
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 LIMIT = 25
 
 

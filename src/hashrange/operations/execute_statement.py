@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine import action
 from hashrange.engine.capacity import Cost
 from hashrange.engine.operation import operation
@@ -17,8 +18,6 @@ from hashrange.partiql.writing import show_returned
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-
-Wire = dict[str, Any]
 
 
 @operation(writes=True)

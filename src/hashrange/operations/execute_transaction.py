@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value
+from hashrange.core.wire import Wire
 from hashrange.engine import transaction
 from hashrange.engine.action import Action, Draft
 from hashrange.engine.capacity import Cost, read_units, total_costs
@@ -20,7 +21,6 @@ from hashrange.partiql.prepare import Prepared, prepare
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 NAME = "ExecuteTransaction"
 MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
 NEEDS_KEY = "Select statements within ExecuteTransaction must specify the primary key in the where clause."

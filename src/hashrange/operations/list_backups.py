@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery.backup import Backup, summarize_backup
 from hashrange.engine.recovery.vault import list_after
@@ -15,7 +16,6 @@ from hashrange.engine.recovery.vault import list_after
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 
 LONGEST_PAGE = 100
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, check_key
+from hashrange.core.wire import Wire
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
@@ -18,8 +19,6 @@ from hashrange.expr.request import TRANSACT_GET, check_mixing, read_expressions
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.expr.request import Projection
-
-Wire = dict[str, Any]
 
 
 @operation(borrows=True)

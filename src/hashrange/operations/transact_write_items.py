@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine import action, transaction
 from hashrange.engine.action import Draft
 from hashrange.engine.capacity import total_costs
@@ -17,7 +18,6 @@ from hashrange.expr.request import TRANSACT_CHECK, TRANSACT_DELETE, TRANSACT_PUT
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 KINDS: dict[str, tuple[Callable[[Wire, Spec], Draft], Spec]] = {
     "ConditionCheck": (action.draft_check, TRANSACT_CHECK),
     "Put": (action.draft_put, TRANSACT_PUT),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from hashrange.core.errors import ResourceNotFoundException
 from hashrange.core.values import Value
+from hashrange.core.wire import Wire
 from hashrange.partiql.plan import Plan, SelectPlan, Statement, read_statement
 from hashrange.partiql.reading import Reader, find_index, make_projector
 from hashrange.partiql.writing import make_action
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
     from hashrange.engine.write import Row
-
-Wire = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

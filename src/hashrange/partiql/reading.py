@@ -6,7 +6,7 @@ import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Index, Table
     from hashrange.partiql.plan import Column, SelectPlan
 
-Wire = dict[str, Any]
 MULTIPLE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
 )

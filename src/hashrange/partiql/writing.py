@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -21,7 +21,6 @@ from hashrange.partiql.plan import DeletePlan, InsertPlan, Plan, SelectPlan, Upd
 if TYPE_CHECKING:
     from hashrange.engine.write import Change, Image, Row
 
-Wire = dict[str, Any]
 INCOMPLETE = "Where clause does not contain a mandatory equality on all key attributes"
 SEVERAL = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
 NOT_A_CHECK = "EXISTS() must contain a single item read with additional condition"

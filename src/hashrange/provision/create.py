@@ -6,7 +6,8 @@ import time
 from typing import Protocol
 
 from hashrange.client.transport import Transport
-from hashrange.core.errors import PlanError, ResourceInUseException, ResourceNotFoundException, Wire
+from hashrange.core.errors import PlanError, ResourceInUseException, ResourceNotFoundException
+from hashrange.core.wire import Wire
 from hashrange.provision.request import create_request, later_requests
 from hashrange.schema.table import Table
 

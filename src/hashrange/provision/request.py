@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.schema.check import check_table, key_type
 from hashrange.schema.table import Gsi, Provisioned, Table
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
+from hashrange.core.wire import Wire
 from hashrange.expr.nodes import And, Condition
 from hashrange.schema import anatomy
 from hashrange.schema import hint as hints

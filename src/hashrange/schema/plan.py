@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
 
-from hashrange.core.errors import Wire
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
+from hashrange.core.wire import Wire
 from hashrange.expr.nodes import Condition, Literal, Node, Path, Placeholder, walk
 from hashrange.expr.render import render
 from hashrange.schema.anatomy import Kind

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import orjson
 
-from hashrange.core.errors import SerializationException, UnknownOperationException, Wire
+from hashrange.core.errors import SerializationException, UnknownOperationException
+from hashrange.core.wire import Wire
 from hashrange.engine.operation import Operation
 from hashrange.server import metrics
 from hashrange.server.auth import Authenticate

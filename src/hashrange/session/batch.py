@@ -9,8 +9,9 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from hashrange.core.errors import ServiceError, Wire
+from hashrange.core.errors import ServiceError
 from hashrange.core.values import Item as Raw
+from hashrange.core.wire import Wire
 from hashrange.schema.table import Table
 from hashrange.session.session import Session
 from hashrange.session.work import Call, Pause, Work

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from hashrange.core.errors import ValueInvalid, Wire
+from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
+from hashrange.core.wire import Wire
 from hashrange.schema.codec import EPOCH
 from hashrange.schema.shape import Item
 from hashrange.schema.table import Table

@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound, Wire
+from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound
 from hashrange.core.values import Item as Raw
+from hashrange.core.wire import Wire
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.plan import Branch, ReadPlan, values_of

@@ -13,8 +13,8 @@ import orjson
 from msgspec import MsgspecError, Raw
 from msgspec.json import Decoder
 
-from hashrange.core.errors import Wire
 from hashrange.core.values import Item
+from hashrange.core.wire import Wire
 
 Row: TypeAlias = Raw  # the JSON of one item
 

@@ -18,9 +18,10 @@ from hashrange.client.cursor import SHORTEST_SECRET
 from hashrange.client.keyring import Keyring, context_of, is_sealed
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
-from hashrange.core.errors import HashrangeError, ResourceNotFoundException, ServiceError, ValueInvalid, Wire
+from hashrange.core.errors import HashrangeError, ResourceNotFoundException, ServiceError, ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
+from hashrange.core.wire import Wire
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import EPOCH, MILLIS_FROM

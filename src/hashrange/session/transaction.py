@@ -6,8 +6,9 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from hashrange.core.errors import Conflict, TransactionCanceledException, ValueInvalid, Wire
+from hashrange.core.errors import Conflict, TransactionCanceledException, ValueInvalid
 from hashrange.core.values import Item as Raw
+from hashrange.core.wire import Wire
 from hashrange.session.batch import pauses
 from hashrange.session.operation import Runnable, Task, Unsent
 from hashrange.session.session import Session

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from hashrange.client.transport import Read, read_all
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 
 T = TypeVar("T")
 

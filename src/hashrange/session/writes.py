@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import (
-    ConditionalCheckFailedException,
-    Conflict,
-    NotFound,
-    Taken,
-    Unreadable,
-    ValueInvalid,
-    Wire,
-)
+from hashrange.core.errors import ConditionalCheckFailedException, Conflict, NotFound, Taken, Unreadable, ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
+from hashrange.core.wire import Wire
 from hashrange.schema import anatomy
 from hashrange.schema.anatomy import Attribute
 from hashrange.schema.change import WritePlan

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ResourceInUseException, ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine.control.describe import ACTIVE, index_status, table_status
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 
 IN_USE = "Attempt to change a resource which is still in use: "
 

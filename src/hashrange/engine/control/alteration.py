@@ -5,15 +5,12 @@ One logical change per call: most members stand alone. What a change does to a t
 
 from __future__ import annotations
 
-from typing import Any
-
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.control import keyschema
 from hashrange.engine.control.definition import refuse_unserved
 from hashrange.engine.control.throughput import NEITHER_UNIT, ON_DEMAND, PROVISIONED
-
-Wire = dict[str, Any]
 
 ACTIONS = ("Update", "Create", "Delete")
 MEMBERS = (

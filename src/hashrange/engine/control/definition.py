@@ -5,19 +5,17 @@ The rules of single parts live with them (`keyschema`, `throughput`, `encryption
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import uuid4
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.arn import table_arn
 from hashrange.engine.control import keyschema, policy, throughput
 from hashrange.engine.control.describe import make_phase
 from hashrange.engine.control.encryption import settle_encryption
 from hashrange.engine.control.tags import check_tags
 from hashrange.engine.control.throughput import NO_UNITS, ON_DEMAND, TABLE, UNITS, Owner
-
-Wire = dict[str, Any]
 
 MOST_GLOBAL = 20
 MOST_LOCAL = 5

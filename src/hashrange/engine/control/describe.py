@@ -7,14 +7,11 @@ ends the moment it begins, so the answer to a change is described as of one mill
 
 from __future__ import annotations
 
-from typing import Any
-
+from hashrange.core.wire import Wire
 from hashrange.engine.arn import index_arn, stream_arn
 from hashrange.engine.control.encryption import describe_encryption
 from hashrange.engine.control.throughput import describe_rates, describe_units
 from hashrange.engine.table import Index, Table
-
-Wire = dict[str, Any]
 
 ACTIVE = "ACTIVE"
 

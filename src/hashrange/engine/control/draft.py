@@ -6,7 +6,7 @@ The request has passed `alteration`; here it meets the table. Rows, index slots 
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import (
     LimitExceededException,
@@ -15,6 +15,7 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.control import insights, throughput
 from hashrange.engine.control.admission import IN_USE, check_changeable
 from hashrange.engine.control.alteration import list_changes, pick_action
@@ -35,7 +36,6 @@ from hashrange.engine.table import Index, Table
 if TYPE_CHECKING:
     from hashrange.engine.engine import Settings
 
-Wire = dict[str, Any]
 
 UPDATING = "UPDATING"
 

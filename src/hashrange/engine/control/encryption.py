@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
-
-Wire = dict[str, Any]
+from hashrange.core.wire import Wire
 
 MANAGED_KEY = "alias/aws/dynamodb"
 

@@ -6,12 +6,9 @@ A table's definition holds one entry per setting, under TABLE or the index's nam
 
 from __future__ import annotations
 
-from typing import Any
-
 from hashrange.core.errors import ResourceNotFoundException
+from hashrange.core.wire import Wire
 from hashrange.engine.table import Table
-
-Wire = dict[str, Any]
 
 TABLE = ""
 EVERYTHING, THROTTLED = "ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"

@@ -6,12 +6,10 @@ Pure rules over what a request says; when they are asked, and in which order, is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import P1
-
-Wire = dict[str, Any]
+from hashrange.core.wire import Wire
 
 MOST_OF_A_SIDE = 4  # HASH or RANGE attributes of a global index
 MOST_PROJECTED = 100  # non-key attributes over all indexes of a table

@@ -14,13 +14,13 @@ import orjson
 
 from hashrange.core.errors import PolicyNotFoundException, ResourceNotFoundException, ValidationException
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.arn import PARTITION, parse_resource
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 
 TABLE = ""
 LARGEST = 20_480

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine.arn import PARTITION, parse_resource
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 
 MOST_TAGS = 50
 LONGEST_KEY = 128

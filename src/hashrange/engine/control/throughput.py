@@ -6,12 +6,10 @@ They are checked, kept and described as the service does; nothing is ever thrott
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from hashrange.core.errors import LimitExceededException, ValidationException
 from hashrange.core.values import P1
-
-Wire = dict[str, Any]
+from hashrange.core.wire import Wire
 
 ON_DEMAND, PROVISIONED = "PAY_PER_REQUEST", "PROVISIONED"
 UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")

@@ -7,17 +7,17 @@ nothing, or carried out; `engine.faults.engine` knows how. How the answers read 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import orjson
 
 from hashrange.core.errors import ServiceError, TransactionConflictException
+from hashrange.core.wire import Wire
 from hashrange.engine.faults import answer
 from hashrange.engine.faults.request import count_members, is_selection, join_batches, list_tables, split_batch
 from hashrange.engine.operation import Operation
 from hashrange.engine.transaction import cancel
 
-Wire = dict[str, Any]
 Outcome: TypeAlias = bytes | ServiceError
 
 TRANSACTIONS = frozenset({"TransactWriteItems", "TransactGetItems", "ExecuteTransaction"})

@@ -18,8 +18,9 @@ from hashrange.core.errors import (
     ServiceError,
     TransactionCanceledException,
 )
+from hashrange.core.wire import Wire
 from hashrange.engine import shape
-from hashrange.engine.engine import Engine, Reread, Settings, Wire, as_given
+from hashrange.engine.engine import Engine, Reread, Settings, as_given
 from hashrange.engine.faults.faults import Faults
 from hashrange.engine.operation import Operation
 from hashrange.engine.store import SqliteFailure, Store, WriteRefused

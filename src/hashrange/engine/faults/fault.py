@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from random import Random
-from typing import Any
 
+from hashrange.core.wire import Wire
 from hashrange.engine.faults.effect import Delay, Effect
 from hashrange.engine.faults.request import list_tables
 from hashrange.engine.shape import OPERATION_NAMES
 
-Wire = dict[str, Any]
 ANY = "*"
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import fields
 from random import Random
 from threading import Lock
-from typing import Any, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
+from hashrange.core.wire import Wire
 from hashrange.engine.faults import answer
 from hashrange.engine.faults.effect import EFFECTS, Conflict, Delay, Effect, Fail, Throttle, Unprocessed
 from hashrange.engine.faults.fault import ANY, Fault
 from hashrange.engine.faults.reading import EXAMPLE, Statement, read_statements
 
-Wire = dict[str, Any]
 SEED = "seed"
 VERBS = (*EFFECTS, SEED)
 

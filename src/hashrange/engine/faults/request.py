@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-Wire = dict[str, Any]
+from hashrange.core.wire import Wire
 
 LISTS = ("TransactItems", "TransactStatements", "Statements")
 SELECTION = re.compile(r"\s*SELECT\b", re.IGNORECASE)

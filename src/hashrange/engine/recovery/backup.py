@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from hashrange.core.wire import Wire
 from hashrange.engine.control.encryption import describe_encryption
 from hashrange.engine.control.throughput import UNITS
-
-Wire = dict[str, Any]
 
 CREATING, AVAILABLE, DELETED = "CREATING", "AVAILABLE", "DELETED"
 USER, SYSTEM = "USER", "SYSTEM"

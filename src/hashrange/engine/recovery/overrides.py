@@ -6,13 +6,10 @@ Streams, TTL, recovery, tags, protection, policy and class are not restored.
 
 from __future__ import annotations
 
-from typing import Any
-
 from hashrange.core.errors import ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine.control.definition import make_definition, refuse_unserved
 from hashrange.engine.control.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS
-
-Wire = dict[str, Any]
 
 PREFIX = "Invalid Request: "
 NOT_ON_DEMAND = "Cannot override ProvisionedThroughput if BillingMode is overridden to PAY_PER_REQUEST"

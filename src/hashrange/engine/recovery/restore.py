@@ -19,6 +19,7 @@ from hashrange.core.errors import (
     TableInUseException,
 )
 from hashrange.core.values import measure_item
+from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.jobs import Job, slice_of, table_numbered
 from hashrange.engine.recovery import capture, vault
@@ -29,7 +30,6 @@ from hashrange.engine.table import Table
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 
 logger = logging.getLogger("hashrange")
 UNTIL_DONE = 2**53

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 
 logger = logging.getLogger("hashrange")
 KEPT_DAYS = 35

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import (
     InvalidRestoreTimeException,
@@ -17,13 +17,13 @@ from hashrange.core.errors import (
     TableNotFoundException,
     ValidationException,
 )
+from hashrange.core.wire import Wire
 from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 
 SOURCE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]+)")
 OTHER_REGION = "Invalid Request: sseSpecificationOverride must be provided for cross-region restores"

@@ -7,7 +7,7 @@ service's public model, and from what is known of the service beyond it (`depart
 
 from __future__ import annotations
 
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.engine.shape.acceptance import Check, compile_request
 from hashrange.engine.shape.conversion import convert_request, refuse_nulls
 from hashrange.engine.shape.model import OPERATION_NAMES, find_input

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from hashrange.core.errors import Wire
+from hashrange.core.wire import Wire
 from hashrange.engine.shape.echo import lower_first
 from hashrange.engine.shape.model import (
     Listing,

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import orjson
 
-from hashrange.core.errors import DYNAMO, SerializationException, Wire
+from hashrange.core.errors import DYNAMO, SerializationException
 from hashrange.core.values import WrongWireType, decode_binary
+from hashrange.core.wire import Wire
 from hashrange.engine.shape.model import (
     ATTRIBUTE_VALUE,
     FRACTIONAL,

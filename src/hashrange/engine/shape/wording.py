@@ -11,7 +11,8 @@ from itertools import islice
 
 import orjson
 
-from hashrange.core.errors import ValidationException, Wire
+from hashrange.core.errors import ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine.shape.constraint import Breach, Kind, find_breaches
 from hashrange.engine.shape.echo import echo
 from hashrange.engine.shape.model import Structure

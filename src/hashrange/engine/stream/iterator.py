@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import (
     ExpiredIteratorException,
@@ -17,13 +17,13 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.values import P1
+from hashrange.core.wire import Wire
 from hashrange.engine.stream import streams
 from hashrange.engine.stream.streams import Stream
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 
 VALID_MILLIS = 15 * 60 * 1000
 VERSION = "1"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
 from hashrange.core.values import Item, measure_item
+from hashrange.core.wire import Wire
 from hashrange.engine.stream.iterator import Position
 from hashrange.engine.stream.streams import Stream, write_number
 from hashrange.engine.write import SWEEPER
@@ -15,7 +16,6 @@ from hashrange.engine.write import SWEEPER
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-Wire = dict[str, Any]
 
 MOST_RECORDS = 1000
 MOST_BYTES = 1_048_576

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ResourceNotFoundException, ValidationException
+from hashrange.core.wire import Wire
 from hashrange.engine.arn import stream_arn
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-Wire = dict[str, Any]
 
 HOUR = 3600 * 1000
 DAY = 24 * HOUR
