@@ -1,4 +1,4 @@
-"""`hashrange up` as its users start, use and stop it; what it hosts is in `ponds`, beside this file."""
+"""`hashrange up` as its users start, use and stop it; what it hosts is in `sample_systems`, beside this file."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from tests.e2e.served import CLEAN, Served
 
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-m", "hashrange.cli")
-PONDS = {**CLEAN, "PYTHONPATH": str(HERE), "HASHRANGE_SYSTEMS": "ponds", "COLUMNS": "200"}
+SAMPLE = {**CLEAN, "PYTHONPATH": str(HERE), "HASHRANGE_SYSTEMS": "sample_systems", "COLUMNS": "200"}
 SOON = 20.0
 
 
@@ -38,7 +38,7 @@ class Upped:
                 stderr=stream,
                 text=True,
                 cwd=folder,
-                env={**PONDS, **(environment or {})},
+                env={**SAMPLE, **(environment or {})},
             )
         self.shown = self._read_welcome()
         self.endpoint = re.search(r"endpoint +(http://\S+)", self.shown)[1]
@@ -92,14 +92,14 @@ def up(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def pond(tmp_path_factory):
+def running(tmp_path_factory):
     """One in memory, for all tests that only look."""
-    upped = Upped(tmp_path_factory.mktemp("pond"), "--memory")
+    upped = Upped(tmp_path_factory.mktemp("running"), "--memory")
     yield upped
     upped.kill()
 
 
-def run_up(*options, environment=PONDS, command="up", cwd=None):
+def run_up(*options, environment=SAMPLE, command="up", cwd=None):
     """Run it when it is not expected to stay."""
     return subprocess.run(
         [*COMMAND, command, *options], capture_output=True, text=True, timeout=60, check=False, env=environment, cwd=cwd
@@ -115,87 +115,87 @@ def wait_for(condition):
 
 
 def list_steps(endpoint):
-    query = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "POND#steps"}}}
+    query = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "SHOP#steps"}}}
     with hashrange.connect(endpoint) as remote:
-        found = remote.call("Query", {"TableName": "ducks", **query})["Items"]
-    return {item["sk"]["S"].removeprefix("DUCK#") for item in found}
+        found = remote.call("Query", {"TableName": "products", **query})["Items"]
+    return {item["sk"]["S"].removeprefix("PRODUCT#") for item in found}
 
 
 # -- starting
 
 
-def test_it_says_where_everything_is(pond):
-    assert pond.shown.startswith(f"hashrange {__version__}: DynamoDB and 1 system\n\n")
-    assert f"  duck      {pond.web}/duck  Ducks & drakes\n" in pond.shown
-    assert "  data      in memory" in pond.shown
-    assert "  created   tables ducks\n" in pond.shown
-    assert f"aws dynamodb list-tables --endpoint-url {pond.endpoint}" in pond.shown
+def test_it_says_where_everything_is(running):
+    assert running.shown.startswith(f"hashrange {__version__}: DynamoDB and 1 system\n\n")
+    assert f"  stock     {running.web}/stock  Products & prices\n" in running.shown
+    assert "  data      in memory" in running.shown
+    assert "  created   tables products\n" in running.shown
+    assert f"aws dynamodb list-tables --endpoint-url {running.endpoint}" in running.shown
 
 
-def test_the_first_page_lists_the_systems_and_how_to_use_the_endpoint(pond):
-    page = pond.get("/")
-    assert 'href="duck/"' in page
-    assert "Ducks &amp; drakes" in page
-    assert "Counts &lt;ducks&gt; on a pond." in page
-    assert f"--endpoint-url {pond.endpoint}" in page
-    assert "reed" not in page
-    assert not re.search(r"(src|href)=\"(?!duck/|health|data:|" + pond.endpoint + ")", page)
+def test_the_first_page_lists_the_systems_and_how_to_use_the_endpoint(running):
+    page = running.get("/")
+    assert 'href="stock/"' in page
+    assert "Products &amp; prices" in page
+    assert "Counts &lt;products&gt; in a shop." in page
+    assert f"--endpoint-url {running.endpoint}" in page
+    assert "unfinished" not in page
+    assert not re.search(r"(src|href)=\"(?!stock/|health|data:|" + running.endpoint + ")", page)
 
 
 def test_the_pages_of_a_system_know_what_they_run_on(up, tmp_path):
     upped = up("--data", "here")
-    found = upped.get("/duck/")
-    assert found["base_url"] == f"{upped.web}/duck"
+    found = upped.get("/stock/")
+    assert found["base_url"] == f"{upped.web}/stock"
     assert found["own_ports"] == sorted(int(url.rpartition(":")[2]) for url in (upped.endpoint, upped.web))
-    assert found["directory"] == str(tmp_path / "here" / "duck")
-    assert (tmp_path / "here" / "duck").is_dir()
+    assert found["directory"] == str(tmp_path / "here" / "stock")
+    assert (tmp_path / "here" / "stock").is_dir()
     assert found["demo"] is False
 
 
-def test_a_system_is_reached_without_the_slash_too(pond):
-    assert pond.get("/duck")["base_url"] == f"{pond.web}/duck"
-    assert pond.get("/duck")["directory"] == "None"
+def test_a_system_is_reached_without_the_slash_too(running):
+    assert running.get("/stock")["base_url"] == f"{running.web}/stock"
+    assert running.get("/stock")["directory"] == "None"
 
 
-def test_a_page_that_is_not_there_leads_to_those_that_are(pond):
+def test_a_page_that_is_not_there_leads_to_those_that_are(running):
     with pytest.raises(urllib.error.HTTPError) as refused:
-        pond.get("/<swan>")
+        running.get("/<absent>")
     with refused.value as answer:
         page = answer.read().decode()
     assert answer.status == 404
-    assert 'href="/duck/"' in page
-    assert "<swan>" not in page
+    assert 'href="/stock/"' in page
+    assert "<absent>" not in page
 
 
-def test_a_page_that_fails_is_logged_and_the_others_stay(pond):
+def test_a_page_that_fails_is_logged_and_the_others_stay(running):
     with pytest.raises(urllib.error.HTTPError) as refused:
-        pond.get("/duck/broken")
+        running.get("/stock/broken")
     refused.value.close()
     assert refused.value.status == 500
-    assert pond.get("/duck/")["demo"] is False
-    assert "RuntimeError: no pond" in pond.logged
+    assert running.get("/stock/")["demo"] is False
+    assert "RuntimeError: no such shop" in running.logged
 
 
 def test_demo_data_is_filled_in_once(up):
     upped = up("--demo")
-    assert wait_for(lambda: "demo data is there system=duck" in upped.logged)
-    assert upped.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
-    assert upped.get("/duck/")["demo"] is True
+    assert wait_for(lambda: "demo data is there system=stock" in upped.logged)
+    assert upped.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    assert upped.get("/stock/")["demo"] is True
     assert upped.stop() == 0
     again = up("--demo")
     assert wait_for(lambda: "demo data is there" in again.logged)
-    assert again.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    assert again.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
 
 
 def test_only_the_systems_that_are_named_are_hosted(up):
-    assert "1 system\n" in up("--memory", "--only", "duck").shown
-    outcome = run_up("--memory", "--only", "duck,swan")
+    assert "1 system\n" in up("--memory", "--only", "stock").shown
+    outcome = run_up("--memory", "--only", "stock,absent")
     assert outcome.returncode == 2
-    assert outcome.stderr == "error: There is no system swan in ponds; there is: duck.\n"
+    assert outcome.stderr == "error: There is no system absent in sample_systems; there is: stock.\n"
 
 
 def test_without_systems_there_is_the_endpoint_all_the_same(up):
-    upped = up("--memory", environment={"HASHRANGE_SYSTEMS": "ponds.reed"})
+    upped = up("--memory", environment={"HASHRANGE_SYSTEMS": "sample_systems.unfinished"})
     assert "0 systems" in upped.shown
     assert upped.logged == ""
     assert "There are none here" in upped.get("/")
@@ -206,41 +206,41 @@ def test_without_systems_there_is_the_endpoint_all_the_same(up):
 # -- the endpoint and the systems share one database
 
 
-def test_the_endpoint_and_the_pages_see_the_same_data(pond):
-    pond.get("/duck/add/Dora", "POST")
-    with hashrange.connect(pond.endpoint) as remote:
-        key = {"pk": {"S": "POND#mill"}, "sk": {"S": "DUCK#Dora"}}
-        item = remote.call("GetItem", {"TableName": "ducks", "Key": key})["Item"]
-        elsie = {**item, "sk": {"S": "DUCK#Elsie"}, "name": {"S": "Elsie"}}
-        remote.call("PutItem", {"TableName": "ducks", "Item": elsie})
-    assert pond.get("/duck/")["names"] == ["Dora", "Elsie"]
+def test_the_endpoint_and_the_pages_see_the_same_data(running):
+    running.get("/stock/add/Dora", "POST")
+    with hashrange.connect(running.endpoint) as remote:
+        key = {"pk": {"S": "SHOP#north"}, "sk": {"S": "PRODUCT#Dora"}}
+        item = remote.call("GetItem", {"TableName": "products", "Key": key})["Item"]
+        elsie = {**item, "sk": {"S": "PRODUCT#Elsie"}, "name": {"S": "Elsie"}}
+        remote.call("PutItem", {"TableName": "products", "Item": elsie})
+    assert running.get("/stock/")["names"] == ["Dora", "Elsie"]
 
 
-def test_clients_pages_threads_and_workers_do_not_wait_for_each_other(pond):
+def test_clients_pages_threads_and_workers_do_not_wait_for_each_other(running):
 
     def write(number):
-        with hashrange.connect(pond.endpoint) as remote:
+        with hashrange.connect(running.endpoint) as remote:
             for count in range(100):
-                key = {"pk": {"S": "POND#wire"}, "sk": {"S": f"DUCK#{number}.{count}"}}
-                remote.call("PutItem", {"TableName": "ducks", "Item": key})
-                remote.call("GetItem", {"TableName": "ducks", "Key": key})
+                key = {"pk": {"S": "SHOP#wire"}, "sk": {"S": f"PRODUCT#{number}.{count}"}}
+                remote.call("PutItem", {"TableName": "products", "Item": key})
+                remote.call("GetItem", {"TableName": "products", "Key": key})
 
     def look(path):
         for _ in range(40):
-            pond.get(path)
+            running.get(path)
 
-    work = [*((write, number) for number in range(4)), (look, "/duck/"), (look, "/duck/thread")]
+    work = [*((write, number) for number in range(4)), (look, "/stock/"), (look, "/stock/thread")]
     threads = [threading.Thread(target=task, args=[argument]) for task, argument in work]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
-    before = pond.get("/duck/")["steps"]
-    assert wait_for(lambda: pond.get("/duck/")["steps"] > before)
-    with hashrange.connect(pond.endpoint) as remote:
-        counted = remote.call("Scan", {"TableName": "ducks", "Select": "COUNT", "FilterExpression": "pk = :p",
-                                       "ExpressionAttributeValues": {":p": {"S": "POND#wire"}}})  # fmt: skip
+    before = running.get("/stock/")["steps"]
+    assert wait_for(lambda: running.get("/stock/")["steps"] > before)
+    with hashrange.connect(running.endpoint) as remote:
+        counted = remote.call("Scan", {"TableName": "products", "Select": "COUNT", "FilterExpression": "pk = :p",
+                                       "ExpressionAttributeValues": {":p": {"S": "SHOP#wire"}}})  # fmt: skip
     assert counted["Count"] == 400
 
 
@@ -250,8 +250,8 @@ def test_another_endpoint_can_be_used(up, tmp_path):
         upped = up("--endpoint", served.url, "--demo")
         assert upped.endpoint == served.url
         assert wait_for(lambda: "demo data is there" in upped.logged)
-        assert upped.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
-        assert upped.get("/duck/")["own_ports"] == [int(upped.web.rpartition(":")[2])]
+        assert upped.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
+        assert upped.get("/stock/")["own_ports"] == [int(upped.web.rpartition(":")[2])]
         assert upped.stop() == 0
         assert {"last", "closed"} <= list_steps(served.url)
         assert "created" not in up("--endpoint", served.url).shown
@@ -265,31 +265,31 @@ def test_another_endpoint_can_be_used(up, tmp_path):
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_at_a_signal_and_comes_back_with_its_data(up, sign):
     upped = up("--demo")
-    assert wait_for(lambda: upped.get("/duck/")["steps"] > 2)
+    assert wait_for(lambda: upped.get("/stock/")["steps"] > 2)
     assert upped.stop(sign) == 0
     assert "Traceback" not in upped.logged
     again = up("--fsync")
     assert "created" not in again.shown
-    assert again.get("/duck/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    assert again.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
     assert {"last", "closed"} <= list_steps(again.endpoint)
 
 
 def test_a_request_under_way_is_answered_before_it_stops(up, tmp_path):
     upped = up()
     answers = []
-    thread = threading.Thread(target=lambda: answers.append(upped.get("/duck/slow")))
+    thread = threading.Thread(target=lambda: answers.append(upped.get("/stock/slow")))
     thread.start()
-    wait_for((tmp_path / "data" / "duck" / "asked").exists)
+    wait_for((tmp_path / "data" / "stock" / "asked").exists)
     assert upped.stop() == 0
     thread.join()
     assert answers == ["at last"]
 
 
 def test_a_second_signal_cuts_the_waiting_short(up, tmp_path):
-    upped = up(environment={"DUCK_STAYS": "1"})
-    wait_for((tmp_path / "data" / "duck" / "work began").exists)
+    upped = up(environment={"STOCK_STAYS": "1"})
+    wait_for((tmp_path / "data" / "stock" / "work began").exists)
     upped.process.send_signal(signal.SIGTERM)
-    wait_for((tmp_path / "data" / "duck" / "stays").exists)
+    wait_for((tmp_path / "data" / "stock" / "stays").exists)
     began = time.monotonic()
     assert upped.stop() == 0
     assert time.monotonic() - began < 5
@@ -298,21 +298,21 @@ def test_a_second_signal_cuts_the_waiting_short(up, tmp_path):
 def test_what_was_acknowledged_survives_a_kill(up):
     upped = up()
     for number in range(20):
-        upped.get(f"/duck/add/{number:02}", "POST")
+        upped.get(f"/stock/add/{number:02}", "POST")
     upped.process.kill()
     upped.process.wait()
-    assert up().get("/duck/")["names"] == [f"{number:02}" for number in range(20)]
+    assert up().get("/stock/")["names"] == [f"{number:02}" for number in range(20)]
 
 
 def test_work_that_fails_is_logged_and_begun_again(up):
-    upped = up(environment={"DUCK_FAILS": "1"})
-    wait_for(lambda: "the duck flew away" in upped.logged)
-    assert "error work failed system=duck" in upped.logged
-    assert upped.get("/duck/")["names"] == []
-    wait_for(lambda: upped.get("/duck/")["steps"] > 0)
+    upped = up(environment={"STOCK_FAILS": "1"})
+    wait_for(lambda: "the worker failed" in upped.logged)
+    assert "error work failed system=stock" in upped.logged
+    assert upped.get("/stock/")["names"] == []
+    wait_for(lambda: upped.get("/stock/")["steps"] > 0)
     health = upped.get("/health")
     assert health["status"] == "ok"
-    assert health["systems"] == {"duck": {"state": "working", "restarts": 1}}
+    assert health["systems"] == {"stock": {"state": "working", "restarts": 1}}
     assert health["endpoint"] == upped.endpoint
 
 
@@ -365,7 +365,7 @@ def test_what_makes_no_sense_is_explained(options, text, tmp_path):
 
 def test_a_library_that_is_missing_is_named_with_the_remedy(tmp_path):
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError(\"No module named 'uvicorn'\", name='uvicorn')")
-    outcome = run_up("--memory", environment={**PONDS, "PYTHONPATH": f"{tmp_path}:{HERE}"})
+    outcome = run_up("--memory", environment={**SAMPLE, "PYTHONPATH": f"{tmp_path}:{HERE}"})
     assert outcome.returncode == 2
     assert outcome.stderr == "error: uvicorn is not installed: pip install 'hashrange[systems]'\n"
 
@@ -380,20 +380,20 @@ def test_an_open_door_is_warned_about(up):
 def test_the_commands_of_a_system_are_listed_without_importing_them():
     listed = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "hashrange.cli", "--help"],
-        capture_output=True, text=True, timeout=60, check=False, env=PONDS,
+        capture_output=True, text=True, timeout=60, check=False, env=SAMPLE,
     )  # fmt: skip
     assert listed.returncode == 0
-    assert re.search(r"duck +Ducks: counted, filled in and fed\. ", listed.stdout)
-    assert "reed" not in listed.stdout
-    assert "ponds.duck.cli" not in listed.stderr
+    assert re.search(r"stock +Products: counted and listed\. ", listed.stdout)
+    assert "unfinished" not in listed.stdout
+    assert "sample_systems.stock.cli" not in listed.stderr
     assert "starlette" not in listed.stderr
 
 
 def test_the_commands_of_a_system_run():
-    assert run_up("count", "Ann", command="duck").stdout == "Ann has three ducks\n"
-    shown = run_up("--help", command="duck").stdout
-    assert "hashrange duck [OPTIONS] COMMAND" in shown
-    assert "Count the ducks of somebody." in shown
-    refused = run_up("cuont", command="duck")
+    assert run_up("count", "Ann", command="stock").stdout == "Ann has three products\n"
+    shown = run_up("--help", command="stock").stdout
+    assert "hashrange stock [OPTIONS] COMMAND" in shown
+    assert "Count the products of somebody." in shown
+    refused = run_up("cuont", command="stock")
     assert refused.returncode == 2
     assert "cuont" in refused.stderr

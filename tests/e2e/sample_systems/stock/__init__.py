@@ -1,4 +1,4 @@
-"""Ducks: counted, filled in and fed.
+"""Products: counted and listed.
 
 What follows the first line is not shown in the list of commands.
 """

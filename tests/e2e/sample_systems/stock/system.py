@@ -1,4 +1,4 @@
-"""The duck system: its worker notes each step, and can be told by the environment to fail or to take its time."""
+"""The stock system: its worker notes each step, and can be told by the environment to fail or to take its time."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from hashrange.hosting.system import Host, System
-from ponds.duck.schema import Duck, Ducks
+from sample_systems.stock.schema import Product, Products
 
-POND = "mill"
+SHOP = "north"
 
 
 @dataclass
-class Flock:
+class StockService:
     host: Host
     steps: int = 0
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self):
-        self.ducks = Ducks.open(self.host.database)
+        self.products = Products.open(self.host.database)
         self.app = Starlette(
             routes=[
                 Route("/", self.show),
@@ -36,15 +36,15 @@ class Flock:
     async def show(self, request: Request):
         host = self.host
         known = {"base_url": host.base_url, "own_ports": sorted(host.own_ports), "directory": str(host.directory)}
-        names = [duck.name async for duck in self.ducks.ducks(POND)]
+        names = [product.name async for product in self.products.products(SHOP)]
         return JSONResponse({**known, "demo": host.demo, "names": names, "steps": self.steps})
 
     async def add(self, request: Request):
-        await self.ducks.put(Duck(pond=POND, name=request.path_params["name"]))
+        await self.products.put(Product(shop=SHOP, name=request.path_params["name"]))
         return JSONResponse({})
 
     async def count_on_a_thread(self, request: Request):
-        return JSONResponse(await run_in_threadpool(lambda: len(self.ducks.ducks(POND).run())))
+        return JSONResponse(await run_in_threadpool(lambda: len(self.products.products(SHOP).run())))
 
     async def dawdle(self, request: Request):
         self.note("asked")
@@ -52,16 +52,16 @@ class Flock:
         return JSONResponse("at last")
 
     async def fail(self, request: Request):
-        raise RuntimeError("no pond")
+        raise RuntimeError("no such shop")
 
     async def work(self):
         self.note("work began")
-        if self.host.environment.get("DUCK_FAILS") and not self.has("failed"):
+        if self.host.environment.get("STOCK_FAILS") and not self.has("failed"):
             self.note("failed")
-            raise RuntimeError("the duck flew away")
+            raise RuntimeError("the worker failed")
         try:
             while True:
-                await self.ducks.put(Duck(pond="steps", name=f"{self.steps}"))
+                await self.products.put(Product(shop="steps", name=f"{self.steps}"))
                 self.steps += 1
                 await asyncio.sleep(0.01)
         except asyncio.CancelledError:
@@ -69,18 +69,18 @@ class Flock:
             raise
 
     async def finish(self):
-        if self.host.environment.get("DUCK_STAYS"):
+        if self.host.environment.get("STOCK_STAYS"):
             self.note("stays")
             await asyncio.sleep(60)
-        await self.ducks.put(Duck(pond="steps", name="last"))
+        await self.products.put(Product(shop="steps", name="last"))
         self.asked.set()
 
     async def fill(self):
         for name in ("Agnes", "Bertie", "Clyde"):
-            await self.ducks.put(Duck(pond=POND, name=name))
+            await self.products.put(Product(shop=SHOP, name=name))
 
     async def close(self):
-        await self.ducks.put(Duck(pond="steps", name="closed"))
+        await self.products.put(Product(shop="steps", name="closed"))
 
     def note(self, text):
         """Leave word for the test, where there is a directory."""
@@ -92,9 +92,9 @@ class Flock:
 
 
 SYSTEM = System(
-    name="duck",
-    title="Ducks & drakes",
-    summary="Counts <ducks> on a pond.",
-    patterns=(Ducks,),
-    start=Flock,
+    name="stock",
+    title="Products & prices",
+    summary="Counts <products> in a shop.",
+    patterns=(Products,),
+    start=StockService,
 )
