@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hashrange.core.errors import Unreadable as Unreadable
     from hashrange.core.errors import ValueInvalid as ValueInvalid
     from hashrange.engine.faults.faults import Faults as Faults
-    from hashrange.provision.create import create_tables as create_tables
+    from hashrange.provision import create_tables as create_tables
     from hashrange.schema.marker import Add as Add
     from hashrange.schema.marker import Append as Append
     from hashrange.schema.marker import BeginsWith as BeginsWith
@@ -84,14 +84,14 @@ if TYPE_CHECKING:
     from hashrange.schema.table import Provisioned as Provisioned
     from hashrange.schema.table import Table as Table
     from hashrange.schema.table import camel as camel
-    from hashrange.session.changes import Change as Change
-    from hashrange.session.operation import NeverRun as NeverRun
+    from hashrange.session.item_change import ItemChange as ItemChange
     from hashrange.session.patterns import Patterns as Patterns
     from hashrange.session.reads import Get as Get
     from hashrange.session.reads import Latest as Latest
     from hashrange.session.reads import Page as Page
     from hashrange.session.reads import Query as Query
     from hashrange.session.reads import Scan as Scan
+    from hashrange.session.runnable import NeverRun as NeverRun
     from hashrange.session.session import Event as Event
     from hashrange.session.telemetry import trace_calls as trace_calls
     from hashrange.session.writes import Delete as Delete
@@ -126,7 +126,7 @@ _HOMES = {
         "ValueInvalid",
     ),
     "engine.faults.faults": ("Faults",),
-    "provision.create": ("create_tables",),
+    "provision": ("create_tables",),
     "schema.marker": (
         "Add",
         "Append",
@@ -160,8 +160,8 @@ _HOMES = {
     "schema.shape": ("Item", "View", "after", "initially"),
     "schema.signature": ("via", "where"),
     "schema.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
-    "session.changes": ("Change",),
-    "session.operation": ("NeverRun",),
+    "session.item_change": ("ItemChange",),
+    "session.runnable": ("NeverRun",),
     "session.patterns": ("Patterns",),
     "session.reads": ("Get", "Latest", "Page", "Query", "Scan"),
     "session.session": ("Event",),

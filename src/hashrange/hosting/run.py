@@ -25,7 +25,7 @@ from hashrange.hosting.system import Host, System
 from hashrange.hosting.web import Web
 from hashrange.hosting.worker import Worker
 from hashrange.operations import OPERATIONS
-from hashrange.provision.create import create_tables
+from hashrange.provision import create_tables
 from hashrange.server.run import find_loop, fit_connections, on_signals
 from hashrange.server.server import Server
 from hashrange.server.settings import Settings

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hashrange.client.transport import Transport
     from hashrange.core.clock import Clock
-    from hashrange.provision.create import Declared
+    from hashrange.provision import Declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,75 +1,65 @@
-"""Batches: items by their keys, puts and deletes by the 25, and what comes back unprocessed tried again.
+"""BatchGetItem and BatchWriteItem for any number of items; unprocessed ones are sent again.
 
-The pauses between attempts grow, with jitter; an attempt that gets something done starts them afresh.
+The delay between attempts grows exponentially, with jitter; an attempt that makes progress resets it.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from hashrange.core.errors import ServiceError
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 from hashrange.schema.table import Table
-from hashrange.session.session import Session
-from hashrange.session.work import Call, Pause, Work
+from hashrange.session.steps import MAX_ATTEMPTS, Call, Pause, Steps, backoff
 
-MOST_KEYS = 100
-MOST_WRITES = 25
-FIRST_PAUSE = 0.05
-LONGEST_PAUSE = 10.0
-MOST_ATTEMPTS = 12
+if TYPE_CHECKING:
+    from hashrange.session.session import Session
 
-Keyed: TypeAlias = tuple[Table, Raw]
+MAX_BATCH_KEYS = 100
+MAX_BATCH_WRITES = 25
+
+TableItem: TypeAlias = tuple[Table, Raw]
 
 
 class StillUnprocessed(ServiceError):
-    """The database left part of a batch undone again and again."""
+    """Part of a batch stayed unprocessed after all attempts."""
 
 
-def pauses() -> Iterator[Pause]:
-    """Yield ever longer pauses, each of them random up to its length, until there have been enough."""
-    length = FIRST_PAUSE
-    for _ in range(MOST_ATTEMPTS):
-        yield Pause(random.uniform(0, length))  # noqa: S311 - jitter is no secret
-        length = min(length * 2, LONGEST_PAUSE)
-
-
-def fetch_raw(
-    session: Session, wanted: Sequence[Keyed], pattern: str, *, consistent: bool = False
-) -> Work[list[Raw | None]]:
-    """Return the stored items under these keys, in their order, None where there is none."""
+def batch_get(
+    session: Session, wanted: Sequence[TableItem], pattern: str, *, consistent: bool = False
+) -> Steps[list[Raw | None]]:
+    """Return the stored items of these keys in the same order, None where there is none."""
     found: dict[tuple[str, str], Raw] = {}
     unique = {_identity(session, table, key): (table, key) for table, key in wanted}
     pending = list(unique.values())
-    for at in range(0, len(pending), MOST_KEYS):
-        request = _group_keys(session, pending[at : at + MOST_KEYS], consistent=consistent)
-        yield from _fetch_some(session, request, found, {session.name_of(t): t for t, _ in pending}, pattern)
+    for at in range(0, len(pending), MAX_BATCH_KEYS):
+        request = _group_keys(session, pending[at : at + MAX_BATCH_KEYS], consistent=consistent)
+        yield from _get_chunk(session, request, found, {session.name_of(t): t for t, _ in pending}, pattern)
     return [found.get(_identity(session, table, key)) for table, key in wanted]
 
 
-def _fetch_some(
+def _get_chunk(
     session: Session, request: Wire, found: dict[tuple[str, str], Raw], tables: dict[str, Table], pattern: str
-) -> Work[None]:
-    waits = pauses()
+) -> Steps[None]:
+    delays = backoff()
     while request:
-        answer = yield Call("BatchGetItem", {"RequestItems": request}, pattern)
-        for name, raws in answer["Responses"].items():
+        response = yield Call("BatchGetItem", {"RequestItems": request}, pattern)
+        for name, raws in response["Responses"].items():
             for raw in raws:
                 key = {attr: raw[attr] for attr in tables[name].keys}
                 found[_identity(session, tables[name], key)] = raw
-            waits = pauses() if raws else waits
-        request = answer.get("UnprocessedKeys") or {}
+            delays = backoff() if raws else delays
+        request = response.get("UnprocessedKeys") or {}
         if request:
-            yield _next(waits)
+            yield _next_delay(delays)
 
 
-def _next(waits: Iterator[Pause]) -> Pause:
-    pause = next(waits, None)
+def _next_delay(delays: Iterator[Pause]) -> Pause:
+    pause = next(delays, None)
     if pause is None:
-        raise StillUnprocessed(f"part of a batch was left undone {MOST_ATTEMPTS} times: the table is short of capacity")
+        raise StillUnprocessed(f"part of a batch was left unprocessed {MAX_ATTEMPTS} times: the table lacks capacity")
     return pause
 
 
@@ -77,7 +67,7 @@ def _identity(session: Session, table: Table, key: Raw) -> tuple[str, str]:
     return session.name_of(table), repr([key[attr] for attr in table.keys])
 
 
-def _group_keys(session: Session, wanted: Sequence[Keyed], *, consistent: bool) -> Wire:
+def _group_keys(session: Session, wanted: Sequence[TableItem], *, consistent: bool) -> Wire:
     grouped: Wire = {}
     for table, key in wanted:
         grouped.setdefault(session.name_of(table), {"Keys": []})["Keys"].append(key)
@@ -87,25 +77,25 @@ def _group_keys(session: Session, wanted: Sequence[Keyed], *, consistent: bool) 
     return grouped
 
 
-def write_raw(session: Session, puts: Iterable[Keyed], deletes: Iterable[Keyed], pattern: str) -> Work[int]:
+def batch_write(session: Session, puts: Iterable[TableItem], deletes: Iterable[TableItem], pattern: str) -> Steps[int]:
     """Put and delete whole items, 25 at a time, until all are done; return how many there were."""
     requests = [(session.name_of(table), {"PutRequest": {"Item": raw}}) for table, raw in puts]
     requests += [(session.name_of(table), {"DeleteRequest": {"Key": key}}) for table, key in deletes]
-    for at in range(0, len(requests), MOST_WRITES):
+    for at in range(0, len(requests), MAX_BATCH_WRITES):
         grouped: Wire = {}
-        for name, request in requests[at : at + MOST_WRITES]:
+        for name, request in requests[at : at + MAX_BATCH_WRITES]:
             grouped.setdefault(name, []).append(request)
-        yield from _write_some(grouped, pattern)
+        yield from _write_chunk(grouped, pattern)
     return len(requests)
 
 
-def _write_some(request: Wire, pattern: str) -> Work[None]:
-    waits = pauses()
+def _write_chunk(request: Wire, pattern: str) -> Steps[None]:
+    delays = backoff()
     while request:
-        answer = yield Call("BatchWriteItem", {"RequestItems": request}, pattern)
-        left: Wire = answer.get("UnprocessedItems") or {}
+        response = yield Call("BatchWriteItem", {"RequestItems": request}, pattern)
+        left: Wire = response.get("UnprocessedItems") or {}
         if left:
             progress = sum(map(len, left.values())) < sum(map(len, request.values()))
-            waits = pauses() if progress else waits
-            yield _next(waits)
+            delays = backoff() if progress else delays
+            yield _next_delay(delays)
         request = left

@@ -1,4 +1,4 @@
-"""Patterns: the class whose methods are access patterns, and the object that runs them on a database.
+"""Patterns: a class whose methods are access patterns, and the object that runs them on a database.
 
     class Aura(Patterns, Protocol):
         def shop(self, domain: str) -> Get[Shop]: ...
@@ -6,8 +6,8 @@
     db = Aura.open(hashrange.open("data/"))
     shop = db.shop("antik.de").run()
 
-The class is compiled and checked when it is declared. Binding it to a database makes a method of each plan; what only
-runs them is imported then.
+The class is compiled and checked when it is declared. `open` binds it to a database and turns each plan into a method;
+modules that only execution needs are imported then.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from hashrange.schema.layout import key_of, store
 from hashrange.schema.plan import Lint
 from hashrange.schema.shape import Item, Shape
 from hashrange.schema.table import Table
-from hashrange.session.operation import Runnable, Task
 from hashrange.session.reads import Get, Latest, Query, Scan
-from hashrange.session.writes import Delete, Ensure, Put, Update, Upsert, Write, find_owner
+from hashrange.session.runnable import Runnable, Task
+from hashrange.session.writes import Delete, Ensure, Put, Transaction, Update, Upsert, Write, find_tenant_attribute
 
 if TYPE_CHECKING:
     from hashrange.client.keyring import Keyring
     from hashrange.client.transport import Transport
     from hashrange.core.clock import Clock
-    from hashrange.session.changes import Change
+    from hashrange.session.item_change import ItemChange
     from hashrange.session.session import Hook, Session
-    from hashrange.session.transaction import Transaction
-    from hashrange.session.work import Work
+    from hashrange.session.steps import Steps
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -69,7 +68,7 @@ class Patterns(Protocol):
             )
         inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
         cls.tenant = tenant
-        cls.plans = {**inherited, **compile_patterns(cls, tenant, _taken(), sys._getframe(1).f_locals)}  # noqa: SLF001
+        cls.plans = {**inherited, **compile_patterns(cls, tenant, _reserved_names(), sys._getframe(1).f_locals)}  # noqa: SLF001
 
     @classmethod
     def open(
@@ -83,14 +82,14 @@ class Patterns(Protocol):
     ) -> Self:
         """Bind the patterns to a database: `hashrange.open(...)`, or `hashrange.connect(...)` for an endpoint or AWS.
 
-        `keys` open secret fields; `secret` signs cursors (or HASHRANGE_SECRET, else one for this process);
-        `hooks` are told of every call.
+        `keys` encrypt secret fields; `secret` signs cursors (default: HASHRANGE_SECRET, else random for this process);
+        `hooks` are called after every operation.
         """
         from hashrange.core.clock import SystemClock
-        from hashrange.session.session import Session, make_secret
+        from hashrange.session.session import Session, choose_cursor_secret
 
         at = clock or getattr(database, "clock", None) or SystemClock()
-        session = Session(database, at, keys, make_secret(secret), hooks)
+        session = Session(database, at, keys, choose_cursor_secret(secret), hooks)
         return cast("Self", _bind(cls, session))
 
     @classmethod
@@ -100,35 +99,35 @@ class Patterns(Protocol):
 
     @classmethod
     def tables(cls) -> list[Table]:
-        """Return the tables that the patterns touch."""
+        """Return the tables that the patterns use."""
         return list(dict.fromkeys(plan.table for plan in cls.plans.values()))
 
     @classmethod
     def lint(cls) -> list[Lint]:
-        """Return what works and should be known."""
+        """Return the lint: things that work but deserve attention."""
         from hashrange.schema.lint import lint_patterns
 
         return lint_patterns(cls.plans)
 
     def create(self, item: I) -> Put[I]:
-        """Put an item whose key is not taken; a taken one raises Taken."""
-        return Put(self.session, _check_tenant(self, item), fresh=True, tenant=self.tenant)
+        """Put a new item; raises Taken when its key exists already."""
+        return Put(self.session, _check_tenant(self, item), create=True, tenant=self.tenant)
 
     def put(self, item: I) -> Put[I]:
-        """Put an item, in place of one that may be there; one with a version only if nobody changed it since."""
-        return Put(self.session, _check_tenant(self, item), fresh=False, tenant=self.tenant)
+        """Put an item, replacing any with its key; with a version, only if it has not changed since it was read."""
+        return Put(self.session, _check_tenant(self, item), create=False, tenant=self.tenant)
 
     def batch(self, items: Iterable[Item] = (), *, delete: Iterable[Item] = ()) -> Runnable[int]:
-        """Put and delete many items, without conditions; what is left unprocessed is tried again."""
-        return Task(self.session, _write_batch(self, list(items), list(delete)))
+        """Put and delete many items without conditions, with BatchWriteItem; unprocessed ones are sent again."""
+        return Task(self.session, _batch_steps(self, list(items), list(delete)))
 
     def fetch(self, gets: Iterable[Get[S]]) -> Runnable[list[S | None]]:
-        """Run many Gets as BatchGetItem; the answers come in their order."""
-        return Task(self.session, _fetch_batch(self.session, list(gets)))
+        """Run many Gets as BatchGetItem; returns the items in the same order."""
+        return Task(self.session, _fetch_steps(self.session, list(gets)))
 
-    def changes(self, event: Mapping[str, Any], table: Table | None = None) -> Iterator[Change]:
-        """Read the stream records of a Lambda event, or of an answer of GetRecords, as typed items."""
-        from hashrange.session.changes import read_changes
+    def changes(self, event: Mapping[str, Any], table: Table | None = None) -> Iterator[ItemChange]:
+        """Read the stream records of a Lambda event, or of a response of GetRecords, as typed items."""
+        from hashrange.session.item_change import read_changes
 
         return read_changes(self.session, self.tables(), event, table)
 
@@ -146,24 +145,20 @@ class Patterns(Protocol):
     ) -> Transaction[tuple[A, B, C, D, E]]: ...
     def transact(self, *writes: Write[Any]) -> Transaction[Any]:
         """Run up to five writes, all or none; `transact_all` takes a hundred."""
-        from hashrange.session.transaction import Transaction
-
         return Transaction(self.session, writes)
 
     def transact_all(self, writes: Iterable[Write[T]]) -> Transaction[tuple[T, ...]]:
         """Run up to a hundred writes, all or none."""
-        from hashrange.session.transaction import Transaction
-
         return Transaction(self.session, list(writes))
 
 
-def _taken() -> frozenset[str]:
-    """Return the names that every Patterns class has already."""
+def _reserved_names() -> frozenset[str]:
+    """Return the attribute names of every Patterns class."""
     return frozenset(name for name in (*vars(Patterns), *Patterns.__annotations__) if not name.startswith("_"))
 
 
 def _check_tenant(patterns: Patterns, item: I) -> I:
-    """Refuse an item that cannot belong to a tenant, where every pattern is a tenant's."""
+    """Raise for an item without the tenant attribute, when the patterns have a tenant."""
     tenant = patterns.tenant
     if tenant is not None and tenant not in type(item).model_fields:
         raise ValueInvalid(f"{type(item).__name__} has no {tenant}: it is not for patterns of one tenant")
@@ -171,29 +166,32 @@ def _check_tenant(patterns: Patterns, item: I) -> I:
 
 
 def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
-    """Refuse items whose key does not tell their tenant: a batch tests nothing, and might hit another's."""
+    """Raise for items whose key does not contain the tenant: a batch could overwrite another's."""
     for item in items:
-        if find_owner(type(_check_tenant(patterns, item)), patterns.tenant) is not None:
+        if find_tenant_attribute(type(_check_tenant(patterns, item)), patterns.tenant) is not None:
             raise ValueInvalid(f"{type(item).__name__} has no {patterns.tenant} in its key: put or delete it alone")
 
 
-def _write_batch(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Work[int]:
-    from hashrange.session.batch import write_raw
+def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Steps[int]:
+    from hashrange.session.batch import batch_write
 
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
-    puts = [(anatomy.table_of(type(item)), session.seal(anatomy.table_of(type(item)), store(item))) for item in items]
+    puts = [
+        (anatomy.table_of(type(item)), session.encrypt_item(anatomy.table_of(type(item)), store(item)))
+        for item in items
+    ]
     deletes = [(anatomy.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
-    count = yield from write_raw(session, puts, deletes, "batch")
+    count = yield from batch_write(session, puts, deletes, "batch")
     return count
 
 
-def _fetch_batch(session: Session, gets: list[Get[S]]) -> Work[list[S | None]]:
-    from hashrange.session.batch import fetch_raw
+def _fetch_steps(session: Session, gets: list[Get[S]]) -> Steps[list[S | None]]:
+    from hashrange.session.batch import batch_get
 
     wanted = [(get.plan.table, get.plan.key_of(get.arguments)) for get in gets]
-    found = yield from fetch_raw(session, wanted, "fetch")
-    return [get.interpret(raw) for get, raw in zip(gets, found, strict=True)]
+    found = yield from batch_get(session, wanted, "fetch")
+    return [get.load(raw) for get, raw in zip(gets, found, strict=True)]
 
 
 def _bind(patterns: Any, session: Session) -> Any:
@@ -208,24 +206,24 @@ def _bind(patterns: Any, session: Session) -> Any:
 
 
 def _method(plan: Plan) -> Callable[..., Any]:
-    verb, check = VERBS[plan.verb], _Checks(plan) if plan.has_checks else None
-    names, least = plan.parameters, plan.required
+    verb, validate = VERBS[plan.verb], _ArgumentValidator(plan) if plan.has_checks else None
+    names, required = plan.parameters, plan.required
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
         arguments = dict(zip(names, args, strict=False))
         if kwargs:
             arguments.update(kwargs)
-        if len(arguments) != len(args) + len(kwargs) or not least <= arguments.keys() <= set(names):
-            raise TypeError(_wrong_call(plan, len(args), kwargs))
-        if check is not None:
-            check(arguments)
+        if len(arguments) != len(args) + len(kwargs) or not required <= arguments.keys() <= set(names):
+            raise TypeError(_describe_wrong_call(plan, len(args), kwargs))
+        if validate is not None:
+            validate(arguments)
         return verb(self.session, plan, arguments)
 
     build.__name__ = plan.name
     return build
 
 
-def _wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> str:
+def _describe_wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> str:
     names = plan.parameters
     given = {*names[:count], *kwargs}
     unknown = [name for name in kwargs if name not in names]
@@ -240,8 +238,8 @@ def _wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> str:
     return f"{plan.label}() {why}: it takes {', '.join(names)}"
 
 
-class _Checks:
-    """The values that a write sets, checked as the fields they go into are; and whatever a signature constrains."""
+class _ArgumentValidator:
+    """Validates arguments: values that a write sets, as their fields are; and what the signature constrains."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -254,10 +252,10 @@ class _Checks:
             if name in arguments:
                 try:
                     arguments[name] = adapter.validate_python(arguments[name])
-                except ValidationError as fault:
-                    first = fault.errors()[0]
+                except ValidationError as error:
+                    first = error.errors()[0]
                     shown = "..." if self._is_secret(name) else repr(first["input"])
-                    raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from fault
+                    raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from error
 
     def _is_secret(self, name: str) -> bool:
         fields = anatomy.known(self.plan.kinds[0])

@@ -1,6 +1,6 @@
-"""A session: a transport, and what stands between it and typed items: clock, keys, cursor secret, hooks, live names.
+"""A session: a transport plus what turns its items into typed ones: clock, encryption keys, cursor secret, hooks.
 
-It drives work. What work there is, the operations in `reads`, `writes` and `transaction` say.
+It executes the steps that the operations in `reads` and `writes` yield.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import EPOCH, MILLIS_FROM
 from hashrange.schema.reader import load, load_all
 from hashrange.schema.table import Table
-from hashrange.session.work import Call, Pause, Step, Work
+from hashrange.session.steps import Call, Pause, Step, Steps
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ SECRET_VARIABLE = "HASHRANGE_SECRET"  # noqa: S105 - the name of a variable, not
 
 
 class Event(Struct, frozen=True):
-    """One operation that was run: for logs, metrics and traces."""
+    """One executed operation: for logs, metrics and traces."""
 
     operation: str
     pattern: str
@@ -49,7 +49,7 @@ Hook = Callable[[Event], None]
 
 
 class Session(Struct):
-    """What bound patterns run on."""
+    """Executes the operations of bound patterns."""
 
     transport: Transport
     clock: Clock = field(default_factory=SystemClock)
@@ -58,51 +58,51 @@ class Session(Struct):
     hooks: Sequence[Hook] = ()
     names: dict[int, str] = field(default_factory=dict)
     indexes: dict[int, Mapping[str, str]] = field(default_factory=dict)
-    sealed: dict[int, frozenset[str]] = field(default_factory=dict)
+    encrypted: dict[int, frozenset[str]] = field(default_factory=dict)
 
-    # ── driving ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def run(self, work: Work[T]) -> T:
-        """Do the work and wait for it."""
+    # ── executing ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def run(self, steps: Steps[T]) -> T:
+        """Execute the steps on this thread; return their result."""
         try:
-            step = next(work)
+            step = next(steps)
             while True:
                 try:
-                    answer = self._do(step)
-                except HashrangeError as fault:
-                    step = work.throw(fault)
+                    response = self._execute(step)
+                except HashrangeError as error:
+                    step = steps.throw(error)
                 else:
-                    step = work.send(answer)
+                    step = steps.send(response)
         except StopIteration as done:
             result: T = done.value
             return result
 
-    async def wait(self, work: Work[T]) -> T:
-        """Do the work without blocking the event loop."""
+    async def wait(self, steps: Steps[T]) -> T:
+        """Execute the steps without blocking the event loop."""
         try:
-            step = next(work)
+            step = next(steps)
             while True:
                 try:
-                    answer = await self._do_async(step)
-                except HashrangeError as fault:
-                    step = work.throw(fault)
+                    response = await self._execute_async(step)
+                except HashrangeError as error:
+                    step = steps.throw(error)
                 else:
-                    step = work.send(answer)
+                    step = steps.send(response)
         except StopIteration as done:
             result: T = done.value
             return result
 
-    def _do(self, step: Step) -> Wire:
+    def _execute(self, step: Step) -> Wire:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return {}
         if not self.hooks:
             return self.transport.call(step.operation, step.request, step.read)
-        watch = _Watch(self.hooks, step)
-        with watch:
-            watch.answer = self.transport.call(step.operation, watch.request, step.read)
-        return watch.answer
+        timed = _TimedCall(self.hooks, step)
+        with timed:
+            timed.response = self.transport.call(step.operation, timed.request, step.read)
+        return timed.response
 
-    async def _do_async(self, step: Step) -> Wire:
+    async def _execute_async(self, step: Step) -> Wire:
         if isinstance(step, Pause):
             from asyncio import sleep
 
@@ -110,46 +110,46 @@ class Session(Struct):
             return {}
         if not self.hooks:
             return await self.transport.call_async(step.operation, step.request, step.read)
-        watch = _Watch(self.hooks, step)
-        with watch:
-            watch.answer = await self.transport.call_async(step.operation, watch.request, step.read)
-        return watch.answer
+        timed = _TimedCall(self.hooks, step)
+        with timed:
+            timed.response = await self.transport.call_async(step.operation, timed.request, step.read)
+        return timed.response
 
     # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def name_of(self, table: Table) -> str:
-        """Return the table's name, as the environment had it when it was first asked for."""
+        """Return the physical name of a table; the environment is read once per session."""
         name = self.names.get(id(table))
         if name is None:
             name = self.names[id(table)] = table.physical_name
         return name
 
-    def find_indexes(self, table: Table) -> Work[Mapping[str, str]]:
-        """Return the live name of each declared index: an index is its keys, whatever it was called when deployed."""
+    def find_indexes(self, table: Table) -> Steps[Mapping[str, str]]:
+        """Return the deployed name of each declared index: the one with the same keys, if the names differ."""
         known = self.indexes.get(id(table))
         if known is None:
-            known = yield from self._ask_indexes(table)
+            known = yield from self._describe_indexes(table)
             self.indexes[id(table)] = known
         return known
 
-    def _ask_indexes(self, table: Table) -> Work[Mapping[str, str]]:
+    def _describe_indexes(self, table: Table) -> Steps[Mapping[str, str]]:
         declared = {index.name: index.keys for index in table.indexes}
         try:
-            answer = yield Call("DescribeTable", {"TableName": self.name_of(table)})
+            response = yield Call("DescribeTable", {"TableName": self.name_of(table)})
         except ResourceNotFoundException:
             raise
-        except ServiceError:  # who may query need not be allowed to describe
+        except ServiceError:  # the credentials may allow Query and not DescribeTable
             return {name: name for name in declared}
-        live = _live_keys(answer["Table"])
+        live = _live_keys(response["Table"])
         by_keys = {keys: name for name, keys in live.items()}
         return {name: name if name in live else by_keys.get(keys, name) for name, keys in declared.items()}
 
     # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def now(self) -> datetime:
-        """Return the session's time."""
+        """Return the current time of the session's clock."""
         return EPOCH + timedelta(milliseconds=self.clock.millis())
 
     def is_expired(self, table: Table, raw: Raw) -> bool:
-        """Whether an item's time to live is over: DynamoDB deletes it only later."""
+        """Whether the time to live of an item has passed: DynamoDB deletes it only later."""
         if table.ttl is None:
             return False
         value = raw.get(table.ttl, {}).get("N")
@@ -160,49 +160,49 @@ class Session(Struct):
             seconds /= 1000
         return seconds * 1000 <= self.clock.millis()
 
-    def read(self, table: Table, kinds: Sequence[Kind], raw: Raw | None) -> Any:
-        """Return a stored item as one of these classes; None when it is absent, expired or of another shape."""
+    def load_unexpired(self, table: Table, kinds: Sequence[Kind], raw: Raw | None) -> Any:
+        """Return a stored item as one of these classes; None when it is absent, expired or of another class."""
         if raw is None or self.is_expired(table, raw):
             return None
-        return self.interpret(table, kinds, raw)
+        return self.load(table, kinds, raw)
 
-    def read_all(self, table: Table, kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
-        """Return stored items as these classes, each as `read` does."""
-        if table.ttl is None and not self._sealed(table):
+    def load_page(self, table: Table, kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
+        """Return stored items as these classes, each as `load_unexpired` does."""
+        if table.ttl is None and not self._encrypted_names(table):
             return load_all(kinds, raws)
-        return [self.read(table, kinds, raw) for raw in raws]
+        return [self.load_unexpired(table, kinds, raw) for raw in raws]
 
-    def interpret(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
-        """Return a stored item as one of these classes, expired or not; None when it is of another shape."""
-        return load(kinds, self.unseal(table, raw))
+    def load(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
+        """Return a stored item as one of these classes, expired or not; None when it is of another class."""
+        return load(kinds, self.decrypt_item(table, raw))
 
-    def read_any(self, table: Table, raw: Raw | None) -> Any:
-        """Return a stored item as whatever it is in its table; None if nothing fits."""
+    def load_any(self, table: Table, raw: Raw | None) -> Any:
+        """Return a stored item as any class of its table; None if none fits."""
         if raw is None:
             return None
         roots = dict.fromkeys(anatomy.root(item) for item in table.items)
         try:
-            return load(list(roots), self.unseal(table, raw))
+            return load(list(roots), self.decrypt_item(table, raw))
         except HashrangeError:
             return None
 
-    def seal(self, table: Table, raw: Raw) -> Raw:
-        """Encrypt what is declared secret in a whole item, in place."""
-        names = self._sealed(table)
+    def encrypt_item(self, table: Table, raw: Raw) -> Raw:
+        """Encrypt the secret attributes of a whole item, in place."""
+        names = self._encrypted_names(table)
         if names:
             key = {attr: raw[attr] for attr in table.keys if attr in raw}
             for name in names & raw.keys():
-                raw[name] = self.seal_value(table, key, name, raw[name])
+                raw[name] = self.encrypt_value(table, key, name, raw[name])
         return raw
 
-    def seal_value(self, table: Table, key: Raw, attribute: str, value: Value) -> Value:
+    def encrypt_value(self, table: Table, key: Raw, attribute: str, value: Value) -> Value:
         """Return one value encrypted, bound to its item and attribute."""
         context = context_of(self.name_of(table), key, attribute)
         return {"S": self._keys(table).seal(value["S"].encode(), context)}
 
-    def unseal(self, table: Table, raw: Raw) -> Raw:
-        """Return an item with what is encrypted made readable; plain text of older systems stays as it is."""
-        secret = self._sealed(table)
+    def decrypt_item(self, table: Table, raw: Raw) -> Raw:
+        """Return an item with its encrypted attributes decrypted; plain text of older systems stays as it is."""
+        secret = self._encrypted_names(table)
         sealed = [name for name in secret & raw.keys() if is_sealed(raw[name].get("S", ""))] if secret else []
         if not sealed:
             return raw
@@ -218,11 +218,11 @@ class Session(Struct):
             raise ValueInvalid(f"{table.name} has secret fields: open it with keys=, such as LocalKeys('keys.json')")
         return self.keys
 
-    def _sealed(self, table: Table) -> frozenset[str]:
-        found = self.sealed.get(id(table))
+    def _encrypted_names(self, table: Table) -> frozenset[str]:
+        found = self.encrypted.get(id(table))
         if found is None:
             fields = (attribute for item in table.items for attribute in anatomy.known(item).values())
-            found = self.sealed[id(table)] = frozenset(attribute.stored for attribute in fields if attribute.sealed)
+            found = self.encrypted[id(table)] = frozenset(attribute.stored for attribute in fields if attribute.sealed)
         return found
 
 
@@ -231,8 +231,8 @@ def _live_keys(description: Wire) -> dict[str, tuple[str, ...]]:
     return {index["IndexName"]: tuple(part["AttributeName"] for part in index["KeySchema"]) for index in indexes}
 
 
-def make_secret(given: bytes | str | None) -> bytes:
-    """Return what cursors are signed with: the one given, the environment's, or a fresh one for this process."""
+def choose_cursor_secret(given: bytes | str | None) -> bytes:
+    """Return the secret that signs cursors: the one given, the environment's, or a random one for this process."""
     found = given or os.environ.get(SECRET_VARIABLE) or ""
     raw = found.encode() if isinstance(found, str) else found
     if raw and len(raw) < SHORTEST_SECRET:
@@ -240,7 +240,7 @@ def make_secret(given: bytes | str | None) -> bytes:
     return raw or secrets.token_bytes(32)
 
 
-COUNTED = frozenset(
+REPORT_CAPACITY = frozenset(
     {
         "GetItem",
         "PutItem",
@@ -256,28 +256,28 @@ COUNTED = frozenset(
 )
 
 
-class _Watch:
-    """Times a call and tells the hooks."""
+class _TimedCall:
+    """Times a call and calls the hooks."""
 
     def __init__(self, hooks: Sequence[Hook], call: Call) -> None:
         self.hooks, self.call = hooks, call
-        counted = {"ReturnConsumedCapacity": "INDEXES"} if call.operation in COUNTED else {}
+        counted = {"ReturnConsumedCapacity": "INDEXES"} if call.operation in REPORT_CAPACITY else {}
         self.request = {**call.request, **counted}
-        self.answer: Wire = {}
+        self.response: Wire = {}
 
     def __enter__(self) -> None:
         self.started = time.perf_counter()
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        took = time.perf_counter() - self.started
-        fault = error if isinstance(error, HashrangeError) else None
+        seconds = time.perf_counter() - self.started
+        caught = error if isinstance(error, HashrangeError) else None
         event = Event(
             operation=self.call.operation,
             pattern=self.call.pattern,
             table=self.call.request.get("TableName", ""),
-            seconds=took,
-            error=fault,
-            capacity=self.answer.get("ConsumedCapacity"),
+            seconds=seconds,
+            error=caught,
+            capacity=self.response.get("ConsumedCapacity"),
         )
         for hook in self.hooks:
             hook(event)

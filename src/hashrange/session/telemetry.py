@@ -1,4 +1,4 @@
-"""Traces: a hook that reports every call to OpenTelemetry, where its API is installed."""
+"""Tracing: a hook that reports every call as an OpenTelemetry span; needs opentelemetry-api."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hashrange.session.session import Event, Hook
 
 
 def trace_calls(tracer: Any = None) -> Hook:
-    """Return a hook that makes a span of each call: `Aura.open(database, hooks=[trace_calls()])`."""
+    """Return a hook that creates a span for each call: `Aura.open(database, hooks=[trace_calls()])`."""
     spans = tracer or _find_tracer()
 
     def report(event: Event) -> None:

@@ -1,17 +1,25 @@
-"""What writes: Update, Upsert, Delete, Ensure from patterns, and create and put of whole items.
+"""Writes: Update, Upsert, Delete and Ensure of patterns, Put of whole items, and transactions of several.
 
-Each can be run alone or inside `transact()`. A condition that does not hold raises Conflict with what is there now.
+Each write can be run alone or inside `transact()`. A failed condition raises Conflict with the current item.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import ConditionalCheckFailedException, Conflict, NotFound, Taken, Unreadable, ValueInvalid
+from hashrange.core.errors import (
+    ConditionalCheckFailedException,
+    Conflict,
+    NotFound,
+    Taken,
+    TransactionCanceledException,
+    Unreadable,
+    ValueInvalid,
+)
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
@@ -21,8 +29,8 @@ from hashrange.schema.change import WritePlan
 from hashrange.schema.layout import key_of, store
 from hashrange.schema.shape import Initial, Item, Shape
 from hashrange.schema.slot import NOW, Arguments
-from hashrange.session.operation import Unsent
-from hashrange.session.work import Call, Work
+from hashrange.session.runnable import PendingWrite, Runnable, Task
+from hashrange.session.steps import Call, Steps, backoff
 
 if TYPE_CHECKING:
     from hashrange.schema.table import Table
@@ -32,27 +40,30 @@ T_co = TypeVar("T_co", covariant=True)
 S_co = TypeVar("S_co", bound=Shape, covariant=True)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
+MAX_TRANSACTION_WRITES = 100
+RETRYABLE_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
-class Write(Unsent[T_co]):
-    """One write, not yet sent: `.run()`, `await`, or `db.transact(...)`."""
+
+class Write(PendingWrite[T_co]):
+    """One write that is not sent yet: `.run()`, `await`, or `db.transact(...)` sends it."""
 
     table: Table
 
     @abstractmethod
-    def part(self) -> tuple[str, Wire]:
-        """Return its kind and members in a TransactWriteItems."""
+    def transact_item(self) -> tuple[str, Wire]:
+        """Return its member name and request in TransactWriteItems: "Put", {...}."""
 
     @abstractmethod
-    def settle(self, raw: Raw | None) -> T_co:
-        """Return its outcome inside a transaction, from the item as it is afterwards."""
+    def result(self, raw: Raw | None) -> T_co:
+        """Return its result in a transaction, given the item as it is afterwards."""
 
-    def key(self) -> Raw | None:
-        """Return the key to be read after a transaction; None when the outcome is known without."""
+    def key_to_read(self) -> Raw | None:
+        """Return the key to read after a transaction; None when the result is known without reading."""
         return None
 
-    def refuse(self, raw: Raw | None) -> Conflict:
-        """Return the conflict that an item which did not pass the condition means."""
-        current = self.session.read_any(self.table, raw)
+    def conflict_with(self, raw: Raw | None) -> Conflict:
+        """Return the error for a failed condition, given the current item."""
+        current = self.session.load_any(self.table, raw)
         if raw is None:
             return NotFound(f"{self.label}: nothing is there")
         return Conflict(f"{self.label}: what is there now does not allow it: {_describe(current, raw)}", current)
@@ -62,7 +73,7 @@ def _describe(current: Any, raw: Raw) -> str:
     return repr(current) if current is not None else repr(raw)
 
 
-class Move(Write[T_co]):
+class PatternWrite(Write[T_co]):
     """A write that a pattern declares."""
 
     verb: ClassVar[str] = ""
@@ -72,76 +83,76 @@ class Move(Write[T_co]):
         self.arguments: Mapping[str, Any] = {**arguments, NOW: session.now()}
 
     def explain(self) -> str:
-        """Return what it does, as text."""
+        """Return a description of the plan."""
         self.used = True
         return self.plan.explain()
 
     def request(self) -> Wire:
-        """Return the request without what says how to answer."""
+        """Return the request without the ReturnValues members."""
         request, sealed = self.plan.build(self.arguments)
         values = request.get("ExpressionAttributeValues", {})
         for placeholder, attribute in sealed.items():
-            values[placeholder] = self.session.seal_value(self.table, request["Key"], attribute, values[placeholder])
+            values[placeholder] = self.session.encrypt_value(self.table, request["Key"], attribute, values[placeholder])
         return {"TableName": self.session.name_of(self.table), **request}
 
-    def key(self) -> Raw | None:
-        """Return the key, unless the outcome follows from the arguments."""
+    def key_to_read(self) -> Raw | None:
+        """Return the key, unless the result follows from the arguments."""
         return None if self.plan.exact else self.plan.key_of(self.arguments)
 
-    def settle(self, raw: Raw | None) -> T_co:
-        """Return the state entered."""
-        outcome: Any = self.plan.outcome(self.arguments) if self.plan.exact else self._read(raw)
+    def result(self, raw: Raw | None) -> T_co:
+        """Return the item in its new state."""
+        outcome: Any = self.plan.outcome(self.arguments) if self.plan.exact else self._load(raw)
         return outcome  # type: ignore[no-any-return]  # the plan's target is T_co
 
-    def _read(self, raw: Raw | None) -> Any:
+    def _load(self, raw: Raw | None) -> Any:
         if raw is None:
             return None
-        found = self.session.interpret(self.table, self.plan.kinds, raw)
+        found = self.session.load(self.table, self.plan.kinds, raw)
         if found is None:
             raise Unreadable(f"{self.label}: what was written is no {self.plan.target.__name__}: {raw}")
         return found
 
-    def refuse(self, raw: Raw | None) -> Conflict:
-        """Return the conflict; what belongs to another tenant is not there."""
-        return super().refuse(raw if self._is_ours(raw) else None)
+    def conflict_with(self, raw: Raw | None) -> Conflict:
+        """Return the error; an item of another tenant counts as absent."""
+        return super().conflict_with(raw if self._is_same_tenant(raw) else None)
 
-    def _is_ours(self, raw: Raw | None) -> bool:
+    def _is_same_tenant(self, raw: Raw | None) -> bool:
         tenant = self.plan.signature.tenant
         field = anatomy.known(self.plan.target).get(tenant or "")
         if raw is None or field is None or field.stored not in raw:
             return True
         return raw[field.stored] == field.codec.encode(self.arguments[field.name])
 
-    def send(self, operation: str, answer_with: str) -> Work[Raw | None]:
-        """Run it alone; return the item that the answer holds."""
+    def send(self, operation: str, return_values: str) -> Steps[Raw | None]:
+        """Send it alone; return the item in the response."""
         self.used = True
         request = {
             **self.request(),
-            "ReturnValues": answer_with,
+            "ReturnValues": return_values,
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
         if "ConditionExpression" not in request:
             del request["ReturnValuesOnConditionCheckFailure"]
         try:
-            answer = yield Call(operation, request, self.label)
-        except ConditionalCheckFailedException as refusal:
-            raise self.refuse(refusal.members.get("Item")) from refusal
-        found: Raw | None = answer.get("Attributes")
+            response = yield Call(operation, request, self.label)
+        except ConditionalCheckFailedException as error:
+            raise self.conflict_with(error.members.get("Item")) from error
+        found: Raw | None = response.get("Attributes")
         return found
 
 
-class Update(Move[S_co]):
-    """UpdateItem on an item that must be there, in the state that the parameters say."""
+class Update(PatternWrite[S_co]):
+    """UpdateItem of an item that must exist, in the state that the parameters name."""
 
     verb: ClassVar[str] = "Update"
 
-    def work(self) -> Work[S_co]:
-        """Return the steps: one conditional UpdateItem, answered with the whole item."""
+    def steps(self) -> Steps[S_co]:
+        """Return the steps: one conditional UpdateItem that returns the whole item."""
         raw = yield from self.send("UpdateItem", "ALL_NEW")
-        outcome: S_co = self._read(raw)
+        outcome: S_co = self._load(raw)
         return outcome
 
-    def part(self) -> tuple[str, Wire]:
+    def transact_item(self) -> tuple[str, Wire]:
         """Return it as an Update."""
         return "Update", self.request()
 
@@ -152,64 +163,64 @@ class Upsert(Update[S_co]):
     verb: ClassVar[str] = "Upsert"
 
 
-class Delete(Move[S_co | None]):
-    """DeleteItem; gives what was there."""
+class Delete(PatternWrite[S_co | None]):
+    """DeleteItem; returns the deleted item."""
 
     verb: ClassVar[str] = "Delete"
 
-    def work(self) -> Work[S_co | None]:
+    def steps(self) -> Steps[S_co | None]:
         """Return the steps: one DeleteItem."""
         raw = yield from self.send("DeleteItem", "ALL_OLD")
-        found: S_co | None = self.session.read(self.table, self.plan.kinds, raw)
+        found: S_co | None = self.session.load_unexpired(self.table, self.plan.kinds, raw)
         return found
 
-    def part(self) -> tuple[str, Wire]:
+    def transact_item(self) -> tuple[str, Wire]:
         """Return it as a Delete."""
         return "Delete", self.request()
 
-    def key(self) -> Raw | None:
-        """Return nothing: a transaction does not say what was there."""
+    def key_to_read(self) -> Raw | None:
+        """Return None: a transaction does not return what it deleted."""
         return None
 
-    def settle(self, _raw: Raw | None) -> S_co | None:
-        """Return nothing."""
+    def result(self, _raw: Raw | None) -> S_co | None:
+        """Return None."""
         return None
 
 
-class Ensure(Move[S_co]):
-    """A condition that must hold for a transaction to happen; it writes nothing."""
+class Ensure(PatternWrite[S_co]):
+    """ConditionCheck: a condition of a transaction; it writes nothing."""
 
     verb: ClassVar[str] = "Ensure"
 
-    def work(self) -> Work[S_co]:
-        """Refuse: a condition alone does nothing."""
+    def steps(self) -> Steps[S_co]:
+        """Raise: a condition alone does nothing."""
         self.used = True
         raise ValueInvalid(f"{self.label} is a condition of other writes: pass it to transact() beside them")
 
-    def part(self) -> tuple[str, Wire]:
+    def transact_item(self) -> tuple[str, Wire]:
         """Return it as a ConditionCheck."""
         return "ConditionCheck", self.request()
 
 
 class Put(Write[I]):
-    """PutItem of a whole item; one that may not be there yet, or one that replaces."""
+    """PutItem of a whole item: a new one (`create`), or one that may replace another (`put`)."""
 
-    def __init__(self, session: Session, item: I, *, fresh: bool, tenant: str | None = None) -> None:
-        self.session, self.item, self.fresh, self.tenant = session, item, fresh, tenant
+    def __init__(self, session: Session, item: I, *, create: bool, tenant: str | None = None) -> None:
+        self.session, self.item, self.create, self.tenant = session, item, create, tenant
         self.table = anatomy.table_of(type(item))
-        self.label = f"{'create' if fresh else 'put'} {type(item).__name__}"
-        self.outcome = self._count() if not fresh else item
+        self.label = f"{'create' if create else 'put'} {type(item).__name__}"
+        self.stored = self._next_version() if not create else item
 
     def imported(self) -> Self:
-        """Create it in whatever state it is: an item that comes from elsewhere."""
-        other = type(self)(self.session, self.item, fresh=self.fresh, tenant=self.tenant)
-        other.checked = True
+        """Allow any lifecycle state: for an item that was created in another system."""
+        other = type(self)(self.session, self.item, create=self.create, tenant=self.tenant)
+        other.any_state = True
         self.used = True
         return other
 
-    checked = False
+    any_state = False
 
-    def _count(self) -> I:
+    def _next_version(self) -> I:
         version = anatomy.version_of(type(self.item))
         if version is None:
             return self.item
@@ -217,30 +228,30 @@ class Put(Write[I]):
 
     def request(self) -> Wire:
         """Return the PutItem."""
-        if self.fresh and not self.checked:
-            _check_initial(self.item)
-        raw = self.session.seal(self.table, store(self.outcome))
+        if self.create and not self.any_state:
+            _check_initial_states(self.item)
+        raw = self.session.encrypt_item(self.table, store(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
-        fences = [] if self.fresh else self._fences()
-        if self.fresh or fences:
-            tests = " AND ".join(f"#f{at} = :f{at}" for at, _ in enumerate(fences))
+        checked = [] if self.create else self._checked_attributes()
+        if self.create or checked:
+            tests = " AND ".join(f"#f{at} = :f{at}" for at, _ in enumerate(checked))
             request["ConditionExpression"] = f"attribute_not_exists(#pk){f' OR {tests}' if tests else ''}"
-            names = {f"#f{at}": field.stored for at, field in enumerate(fences)}
+            names = {f"#f{at}": field.stored for at, field in enumerate(checked)}
             request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
-        if fences:
-            request["ExpressionAttributeValues"] = {f":f{at}": self._given(field) for at, field in enumerate(fences)}
+        if checked:
+            request["ExpressionAttributeValues"] = {f":f{at}": self._encode(field) for at, field in enumerate(checked)}
         return request
 
-    def _fences(self) -> list[Attribute]:
-        """Return what an item that is replaced must have in common: the version, and the tenant that no key tells."""
+    def _checked_attributes(self) -> list[Attribute]:
+        """Return what must equal the replaced item: the version, and the tenant when no key contains it."""
         version = anatomy.version_of(type(self.item))
-        owner = find_owner(type(self.item), self.tenant)
+        owner = find_tenant_attribute(type(self.item), self.tenant)
         return [field for field in (version, owner) if field is not None]
 
-    def _given(self, field: Attribute) -> Value:
+    def _encode(self, field: Attribute) -> Value:
         return field.codec.encode(getattr(self.item, field.name))
 
-    def work(self) -> Work[I]:
+    def steps(self) -> Steps[I]:
         """Return the steps: one PutItem."""
         self.used = True
         request = self.request()
@@ -248,38 +259,38 @@ class Put(Write[I]):
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
             yield Call("PutItem", request, self.label)
-        except ConditionalCheckFailedException as refusal:
-            raise self.refuse(refusal.members.get("Item")) from refusal
-        return self.outcome
+        except ConditionalCheckFailedException as error:
+            raise self.conflict_with(error.members.get("Item")) from error
+        return self.stored
 
-    def part(self) -> tuple[str, Wire]:
+    def transact_item(self) -> tuple[str, Wire]:
         """Return it as a Put."""
         return "Put", self.request()
 
-    def settle(self, _raw: Raw | None) -> I:
+    def result(self, _raw: Raw | None) -> I:
         """Return the item."""
-        return self.outcome
+        return self.stored
 
-    def refuse(self, raw: Raw | None) -> Conflict:
-        """Return the conflict: the key is taken, or the item changed since it was read."""
-        owner = find_owner(type(self.item), self.tenant)
-        if raw is not None and owner is not None and raw.get(owner.stored) != self._given(owner):
-            raw = None  # what belongs to another tenant is not shown
-        if not self.fresh:
-            return super().refuse(raw)
+    def conflict_with(self, raw: Raw | None) -> Conflict:
+        """Return the error: the key exists already, or the item changed since it was read."""
+        owner = find_tenant_attribute(type(self.item), self.tenant)
+        if raw is not None and owner is not None and raw.get(owner.stored) != self._encode(owner):
+            raw = None  # an item of another tenant is not disclosed
+        if not self.create:
+            return super().conflict_with(raw)
         key = key_of(type(self.item), dict(self.item.__dict__))
-        return Taken(f"{self.label}: {key} is taken", self.session.read_any(self.table, raw))
+        return Taken(f"{self.label}: {key} is taken", self.session.load_any(self.table, raw))
 
 
-def find_owner(kind: type[Item], tenant: str | None) -> Attribute | None:
-    """Return the attribute that says whose an item is, where its primary key does not say it."""
+def find_tenant_attribute(kind: type[Item], tenant: str | None) -> Attribute | None:
+    """Return the tenant attribute of an item class, when its primary key does not contain the tenant."""
     keys, table = anatomy.keys(kind), anatomy.table_of(kind)
     in_key = {name for attr in table.keys for name in keys[attr].fields}
     return None if tenant in in_key else anatomy.known(kind).get(tenant or "")
 
 
-def _check_initial(item: Item) -> None:
-    """Refuse to create an item in the middle of a lifecycle."""
+def _check_initial_states(item: Item) -> None:
+    """Raise for a new item whose lifecycle is not in its initial state."""
     for name, default in type(item).__special__.items():
         state: Shape = getattr(item, name)
         if isinstance(default, Initial) and not isinstance(state, default.kind):
@@ -287,3 +298,85 @@ def _check_initial(item: Item) -> None:
                 f"{type(item).__name__}.{name} starts as {default.kind.__name__}, not {type(state).__name__}: "
                 "an item from elsewhere is created with db.create(item).imported()"
             )
+
+
+class Transaction(PendingWrite[T_co]):
+    """Several writes, all or none: what `db.transact(...)` returns."""
+
+    def __init__(self, session: Session, writes: Sequence[Write[Any]]) -> None:
+        self.session, self.writes = session, writes
+        if not 0 < len(writes) <= MAX_TRANSACTION_WRITES:
+            raise ValueInvalid(f"a transaction has 1 to {MAX_TRANSACTION_WRITES} writes, not {len(writes)}")
+        for write in writes:
+            write.used = True
+        self.label = " + ".join(write.label for write in writes)
+
+    def unread(self) -> Runnable[None]:
+        """Write without reading the results, which costs reads and may return a later change."""
+        self.used = True
+        return Task(self.session, self._write())
+
+    def steps(self) -> Steps[T_co]:
+        """Return the steps: the writes, and a read of the results that do not follow from them."""
+        yield from self._write()
+        outcomes: Any = yield from self._read_results()
+        found: T_co = outcomes
+        return found
+
+    def _write(self) -> Steps[None]:
+        """Send one TransactWriteItems; retry while other transactions use the same items."""
+        import secrets
+
+        self.used = True
+        request = {
+            "TransactItems": [self._transact_item(write) for write in self.writes],
+            "ClientRequestToken": secrets.token_hex(16),
+        }
+        delays = backoff()
+        while True:
+            try:
+                yield Call("TransactWriteItems", request, self.label)
+            except TransactionCanceledException as error:
+                conflict = self._find_conflict(error)
+                pause = next(delays, None)
+                if conflict is not None or pause is None or not _is_retryable(error):
+                    raise (conflict or error) from error
+                yield pause
+                request["ClientRequestToken"] = secrets.token_hex(16)
+            else:
+                return
+
+    @staticmethod
+    def _transact_item(write: Write[Any]) -> Wire:
+        kind, members = write.transact_item()
+        if "ConditionExpression" in members:
+            members["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return {kind: members}
+
+    def _find_conflict(self, error: TransactionCanceledException) -> Conflict | None:
+        for write, reason in zip(self.writes, error.members.get("CancellationReasons", ()), strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                return write.conflict_with(reason.get("Item"))
+        return None
+
+    def _read_results(self) -> Steps[tuple[Any, ...]]:
+        """Return the results; read the items whose result does not follow from the write."""
+        keys = [write.key_to_read() for write in self.writes]
+        wanted = [
+            {"Get": {"TableName": self.session.name_of(write.table), "Key": key}}
+            for write, key in zip(self.writes, keys, strict=True)
+            if key is not None
+        ]
+        found: list[Raw | None] = []
+        if wanted:
+            response = yield Call("TransactGetItems", {"TransactItems": wanted}, self.label)
+            found = [each.get("Item") for each in response["Responses"]]
+        raws = iter(found)
+        return tuple(
+            write.result(None if key is None else next(raws)) for write, key in zip(self.writes, keys, strict=True)
+        )
+
+
+def _is_retryable(error: TransactionCanceledException) -> bool:
+    codes = {reason.get("Code") for reason in error.members.get("CancellationReasons", ())}
+    return bool(codes & RETRYABLE_REASONS)

@@ -157,7 +157,7 @@ def run_one(db, chance, plan, tables, database):
             items = [kind for each in tables for item in each.items for kind in anatomy.family(item)]
             db.put(chance.item(chance.random.choice(items))).run()
             return 1
-        stored = [db.session.unseal(plan.table, raw) for raw in scan(database, plan.table)]
+        stored = [db.session.decrypt_item(plan.table, raw) for raw in scan(database, plan.table)]
         arguments = chance.arguments(plan, stored)
         if arguments is not None:
             getattr(db, plan.name)(**arguments).run()
@@ -176,7 +176,7 @@ def check_indexes(db, database, declared):
     roots = list(dict.fromkeys(anatomy.root(item) for item in declared.items))
     expected = {index.name: [] for index in declared.indexes}
     for raw in scan(database, declared):
-        item = reader.load(roots, db.session.unseal(declared, raw))
+        item = reader.load(roots, db.session.decrypt_item(declared, raw))
         fresh = layout.store(item)
         keys = {attr: raw[attr] for attr in declared.key_names if attr in raw}
         assert keys == {attr: fresh[attr] for attr in declared.key_names if attr in fresh}, item

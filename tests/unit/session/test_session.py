@@ -7,7 +7,7 @@ import pytest
 import hashrange
 from hashrange import NotFound, trace_calls
 from hashrange.core.errors import AccessDeniedException
-from hashrange.provision.request import create_request
+from hashrange.provision import create_request
 from tests.unit.session.library import Book, Copy, Library, Reader, table
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hashrange import Conflict, NotFound, Taken, ValueInvalid
-from hashrange.session.operation import NeverRun
+from hashrange.session.runnable import NeverRun
 from tests.unit.session.library import Book, Copy, Library, Novel, Reader
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -188,7 +188,7 @@ def test_a_write_that_is_never_run_is_warned_of(db):
 
 
 def test_unprocessed_writes_and_keys_are_tried_again(db, meddle, monkeypatch):
-    monkeypatch.setattr("hashrange.session.batch.FIRST_PAUSE", 0.0001)
+    monkeypatch.setattr("hashrange.session.steps.FIRST_DELAY", 0.0001)
 
     def half(operation, request, go):
         if operation not in {"BatchWriteItem", "BatchGetItem"}:
@@ -209,9 +209,9 @@ def test_unprocessed_writes_and_keys_are_tried_again(db, meddle, monkeypatch):
 
 
 def test_a_batch_that_is_never_finished_says_so(meddle, monkeypatch):
-    monkeypatch.setattr("hashrange.session.batch.FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("hashrange.session.steps.FIRST_DELAY", 0.0)
     bound, transport = meddle(lambda operation, request, go: {"UnprocessedItems": request["RequestItems"]})
-    with pytest.raises(Exception, match="left undone"):
+    with pytest.raises(Exception, match="left unprocessed"):
         bound.batch([SOLARIS]).run()
     assert len(transport.calls) == 13
 

@@ -1,14 +1,70 @@
-"""A declared table as the requests that make it: CreateTable, and what only follows once it is there."""
+"""Creates the declared tables that do not exist yet. Existing tables are left alone."""
 
 from __future__ import annotations
 
+import time
+from typing import Protocol
+
+from hashrange.client.transport import Transport
+from hashrange.core.errors import PlanError, ResourceInUseException, ResourceNotFoundException
 from hashrange.core.wire import Wire
 from hashrange.schema.check import check_table, key_type
 from hashrange.schema.table import Gsi, Provisioned, Table
 
+MAX_WAIT = 300.0
+POLL_INTERVAL = 0.2
+
+
+class Declared(Protocol):
+    """A Patterns class; a structural type, because type checkers do not accept a Protocol class as `type[...]`."""
+
+    def tables(self) -> list[Table]:
+        """Return the tables that it uses."""
+        ...
+
+
+def create_tables(database: Transport, *declared: Declared | Table) -> list[str]:
+    """Create the tables of these patterns that the database does not have; return the names of those created."""
+    tables = [table for one in declared for table in ([one] if isinstance(one, Table) else one.tables())]
+    return [table.physical_name for table in dict.fromkeys(tables) if _create(database, table)]
+
+
+def _create(database: Transport, table: Table) -> bool:
+    name = table.physical_name
+    if _describe(database, name) is not None:
+        return False
+    try:
+        database.call("CreateTable", create_request(table))
+    except ResourceInUseException:  # another process created it first
+        return False
+    _wait_until_active(database, name)
+    for operation, request in follow_up_requests(table):
+        database.call(operation, request)
+    return True
+
+
+def _describe(database: Transport, name: str) -> Wire | None:
+    try:
+        response = database.call("DescribeTable", {"TableName": name})
+    except ResourceNotFoundException:
+        return None
+    description: Wire = response["Table"]
+    return description
+
+
+def _wait_until_active(database: Transport, name: str) -> None:
+    deadline = time.monotonic() + MAX_WAIT
+    while True:
+        description = _describe(database, name)
+        if description is not None and description["TableStatus"] == "ACTIVE":
+            return
+        if time.monotonic() > deadline:
+            raise PlanError(f"{name} is not active after {MAX_WAIT:.0f} s: check its status, then try again")
+        time.sleep(POLL_INTERVAL)
+
 
 def create_request(table: Table) -> Wire:
-    """Return the CreateTable of a declared table."""
+    """Return the CreateTable request of a declared table."""
     check_table(table)
     request: Wire = {
         "TableName": table.physical_name,
@@ -61,8 +117,8 @@ def _index(index: Gsi, table: Table) -> Wire:
     return request
 
 
-def later_requests(table: Table) -> list[tuple[str, Wire]]:
-    """Return the operations that settle what CreateTable does not take: expiry and point-in-time recovery."""
+def follow_up_requests(table: Table) -> list[tuple[str, Wire]]:
+    """Return the operations for what CreateTable cannot set: time to live and point-in-time recovery."""
     name, found = table.physical_name, list[tuple[str, Wire]]()
     if table.ttl is not None:
         ttl = {"AttributeName": table.ttl, "Enabled": True}

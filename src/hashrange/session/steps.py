@@ -1,0 +1,49 @@
+"""Steps of an operation: generators that yield the calls to make and the pauses between them, without doing either.
+
+`Session.run` and `Session.wait` execute the same steps, so that sync and async share one implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from hashrange.client.transport import Read, read_all
+from hashrange.core.wire import Wire
+
+T = TypeVar("T")
+
+FIRST_DELAY = 0.05
+MAX_DELAY = 10.0
+MAX_ATTEMPTS = 12
+
+
+class Call(Struct, frozen=True):
+    """An operation to call; its response is sent back into the generator."""
+
+    operation: str
+    request: Wire
+    pattern: str = ""
+    read: Read = read_all
+
+
+class Pause(Struct, frozen=True):
+    """A time to wait before the next step."""
+
+    seconds: float
+
+
+Step: TypeAlias = Call | Pause
+Steps: TypeAlias = Generator[Step, Wire, T]
+
+
+def backoff() -> Iterator[Pause]:
+    """Yield the delays of exponential backoff with full jitter, one for each attempt."""
+    import random
+
+    longest = FIRST_DELAY
+    for _ in range(MAX_ATTEMPTS):
+        yield Pause(random.uniform(0, longest))  # noqa: S311 - jitter is no secret
+        longest = min(longest * 2, MAX_DELAY)
