@@ -55,14 +55,14 @@ lock: .venv-lock/.installed ## Resolve the lock files again (UPGRADE=1 takes the
 clean: ## Remove everything that setup and the tools made; data/ stays
 	rm -rf .venv .venv-clients .venv-lock $(JS_CLIENTS)/node_modules $(TYPING)/node_modules bench/.peers build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src systems tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.venv/.installed: requirements-dev.txt pyproject.toml
+.venv/.installed: requirements-dev.txt pyproject.toml systems/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashrange needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.11 " + "$(MAKECMDGOALS)")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements-dev.txt
-	$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q src  # as pip does for what it copies
+	$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable . --editable systems
+	$(BIN)/python -m compileall -q src systems/src  # as pip does for what it copies
 	@touch $@
 
 .venv-clients/.installed: requirements-clients.txt

@@ -22,17 +22,17 @@ from bench.rows import require
 from bench.settings import Settings
 from bench.workload import Json
 from hashrange.core.clock import Clock, SystemClock
-from hashrange.outbound.fetcher import Fetcher
-from hashrange.outbound.policy import Policy, parse_exemptions
-from hashrange.systems.checks.model.schedule import next_slot
-from hashrange.systems.checks.schema import ActiveUser, Checks, Scheduled
-from hashrange.systems.checks.service.history import History
-from hashrange.systems.checks.service.moment import from_ms
-from hashrange.systems.checks.service.probe import Prober
-from hashrange.systems.checks.service.record import Claim
-from hashrange.systems.checks.service.runs import Finished, Runs
-from hashrange.systems.checks.service.turn import Turnstile
-from hashrange.systems.checks.worker import Worker, WorkerSettings
+from hashrange_systems.checks.model.schedule import next_slot
+from hashrange_systems.checks.schema import ActiveUser, Checks, Scheduled
+from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.moment import from_ms
+from hashrange_systems.checks.service.probe import Prober
+from hashrange_systems.checks.service.record import Claim
+from hashrange_systems.checks.service.runs import Finished, Runs
+from hashrange_systems.checks.service.turn import Turnstile
+from hashrange_systems.checks.worker import Worker, WorkerSettings
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 
 DELAY_MS = 60_000
 GOAL_MS = 2_000

@@ -117,7 +117,7 @@ def run_declaring() -> Json:
         "import time, pydantic, pydantic.fields; from pydantic import BaseModel, TypeAdapter\n"
         "class Warm(BaseModel): a: int\n"
         "import importlib; started = time.perf_counter()\n"
-        f"for name in {SCHEMAS!r}: importlib.import_module('hashrange.systems.' + name)\n"
+        f"for name in {SCHEMAS!r}: importlib.import_module('hashrange_systems.' + name)\n"
         "print((time.perf_counter() - started) * 1000)"
     )
     with TemporaryDirectory() as bytecode:

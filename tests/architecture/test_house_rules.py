@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "hashrange"
-MODULES = {path: ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+PACKAGES = [ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems"]
+MODULES = {path: ast.parse(path.read_bytes()) for package in PACKAGES for path in sorted(package.rglob("*.py"))}
 WRITTEN = [
     path
-    for folder in ("src", "tests", "bench")
+    for folder in ("src", "systems", "tests", "bench")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(part == "node_modules" or part.startswith(".") for part in path.relative_to(ROOT).parts)
 ]
@@ -48,7 +48,7 @@ def functions_longer_than(limit: int, tree: ast.Module) -> Iterator[str]:
 
 
 def test_the_package_is_where_these_rules_look():
-    assert PACKAGE / "__init__.py" in MODULES
+    assert {package / "__init__.py" for package in PACKAGES} <= MODULES.keys()
 
 
 def test_every_module_opens_with_a_docstring():

@@ -12,8 +12,8 @@ from typing import assert_never
 
 import hashrange
 from hashrange import Page
-from hashrange.systems.aura import schema as aura
-from hashrange.systems.aura.schema import (
+from hashrange_systems.aura import schema as aura
+from hashrange_systems.aura.schema import (
     Aura,
     Crawled,
     Crawling,
@@ -25,9 +25,9 @@ from hashrange.systems.aura.schema import (
     Shop,
     Url,
 )
-from hashrange.systems.checks import schema as checks
-from hashrange.systems.kelifax import schema as kelifax
-from hashrange.systems.shuttle import schema as shuttle
+from hashrange_systems.checks import schema as checks
+from hashrange_systems.kelifax import schema as kelifax
+from hashrange_systems.shuttle import schema as shuttle
 from tests.typing.declarations import Branch, Isbn, Library, OnShelf
 
 

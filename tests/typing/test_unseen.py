@@ -9,8 +9,8 @@ import pytest
 
 import hashrange
 from hashrange import Conflict, DeclarationError, NeverRun, NotFound, ValueInvalid
-from hashrange.systems.aura.schema import Aura, Crawling, Shop
-from hashrange.systems.shuttle.schema import Operator
+from hashrange_systems.aura.schema import Aura, Crawling, Shop
+from hashrange_systems.shuttle.schema import Operator
 from tests.typing import unseen
 from tests.typing.conftest import HERE, ROOT, run, run_mypy
 

@@ -7,11 +7,11 @@ import pytest
 
 import hashrange
 from hashrange import LocalKeys, ManualClock
-from hashrange.systems.aura import first
-from hashrange.systems.aura import schema as aura
-from hashrange.systems.checks import schema as checks
-from hashrange.systems.kelifax import schema as kelifax
-from hashrange.systems.shuttle import schema as shuttle
+from hashrange_systems.aura import first
+from hashrange_systems.aura import schema as aura
+from hashrange_systems.checks import schema as checks
+from hashrange_systems.kelifax import schema as kelifax
+from hashrange_systems.shuttle import schema as shuttle
 from tests.typing import declarations, uses
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Protocol
 
 from hashrange import Get, Item, Patterns, Table, Update
-from hashrange.systems.aura.schema import Aura, LeasedCrawl, NeverCrawled, Url
-from hashrange.systems.shuttle.schema import Operator
+from hashrange_systems.aura.schema import Aura, LeasedCrawl, NeverCrawled, Url
+from hashrange_systems.shuttle.schema import Operator
 
 
 def build_and_forget(db: Aura) -> None:

@@ -12,13 +12,13 @@ from typing import Literal, assert_never, assert_type
 
 import hashrange
 from hashrange import Conflict, CursorInvalid, Get, Latest, ManualClock, NotFound, Page, Query, Scan, Taken
-from hashrange.systems.aura import first
-from hashrange.systems.aura import schema as aura
-from hashrange.systems.aura.schema import Aura, Crawled, Crawling, LeasedCrawl, NeverCrawled
-from hashrange.systems.checks import schema as checks
-from hashrange.systems.kelifax import schema as kelifax
-from hashrange.systems.shuttle import schema as shuttle
-from hashrange.systems.shuttle.schema import Cancelled, Completed, Failed, Operator, Processing, Queued, Shuttle
+from hashrange_systems.aura import first
+from hashrange_systems.aura import schema as aura
+from hashrange_systems.aura.schema import Aura, Crawled, Crawling, LeasedCrawl, NeverCrawled
+from hashrange_systems.checks import schema as checks
+from hashrange_systems.kelifax import schema as kelifax
+from hashrange_systems.shuttle import schema as shuttle
+from hashrange_systems.shuttle.schema import Cancelled, Completed, Failed, Operator, Processing, Queued, Shuttle
 
 
 # ── opening: embedded, over the wire, on AWS ─────────────────────────────────────────────────────────────────────────

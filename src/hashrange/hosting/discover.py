@@ -17,7 +17,7 @@ from hashrange.core.errors import HashrangeError
 if TYPE_CHECKING:
     from hashrange.hosting.system import System
 
-PACKAGE = "hashrange.systems"
+PACKAGE = "hashrange_systems"
 
 
 class ExtraMissing(HashrangeError):

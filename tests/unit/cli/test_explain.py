@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from hashrange.cli import app
 
-AURA = "hashrange.systems.aura.schema"
+AURA = "hashrange_systems.aura.schema"
 
 
 def run(*arguments):
@@ -13,7 +13,7 @@ def run(*arguments):
 
 
 def test_every_pattern_is_shown_with_the_lint():
-    shown = run("hashrange.systems.shuttle.schema")
+    shown = run("hashrange_systems.shuttle.schema")
     assert shown.exit_code == 0
     assert "Shuttle  (InavorShuttle-dev-jobs" in shown.output
     assert "    key     status = 'QUEUED'" in shown.output
@@ -32,7 +32,7 @@ def test_the_lint_alone_fails_when_there_is_any():
     assert shown.exit_code == 1
     assert "Query" not in shown.output
     assert "HR402 Aura." in shown.output
-    assert run("hashrange.systems.aura.first", "--lint").exit_code == 0
+    assert run("hashrange_systems.aura.first", "--lint").exit_code == 0
 
 
 @pytest.mark.parametrize(

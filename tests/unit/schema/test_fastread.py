@@ -18,11 +18,11 @@ from hashrange.schema.fastread import UNUSUAL
 from hashrange.schema.layout import store
 from hashrange.schema.reader import STATE, WHOLE, _readers, load
 from hashrange.schema.shape import SEEN, Shape
-from hashrange.systems.aura import first
-from hashrange.systems.aura import schema as aura
-from hashrange.systems.checks import schema as checks
-from hashrange.systems.kelifax import schema as kelifax
-from hashrange.systems.shuttle import schema as shuttle
+from hashrange_systems.aura import first
+from hashrange_systems.aura import schema as aura
+from hashrange_systems.checks import schema as checks
+from hashrange_systems.kelifax import schema as kelifax
+from hashrange_systems.shuttle import schema as shuttle
 from tests.unit.schema.chance import Chance
 
 table = Table("things", "pk", "sk", indexes=[Gsi("Other", "other_pk", "other_sk")], ttl="gone_at", unset="-")

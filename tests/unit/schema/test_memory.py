@@ -48,6 +48,6 @@ def test_a_table_that_was_refused_is_refused_again():
 
 
 def test_declaring_loads_nothing_that_only_runs_patterns():
-    program = f"import sys, hashrange.systems.checks.schema; print(sorted(set({RUNS_ONLY!r}) & sys.modules.keys()))"
+    program = f"import sys, hashrange_systems.checks.schema; print(sorted(set({RUNS_ONLY!r}) & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert ran.stdout == "[]\n"

@@ -30,10 +30,10 @@ from hashrange import (
 from hashrange.client.localkeys import LocalKeys
 from hashrange.schema import anatomy, layout, reader
 from hashrange.schema.change import WritePlan
-from hashrange.systems.aura.schema import Aura
-from hashrange.systems.checks.schema import Checks
-from hashrange.systems.kelifax.schema import Kelifax
-from hashrange.systems.shuttle.schema import Operator, Shuttle
+from hashrange_systems.aura.schema import Aura
+from hashrange_systems.checks.schema import Checks
+from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.shuttle.schema import Operator, Shuttle
 from tests.unit.schema.chance import Chance
 
 table = Table(

@@ -1,0 +1,48 @@
+"""The commands of the checks system, `hashrange checks ...`: for operators, so nobody signs in.
+
+What is common to them is in `place` (which database), `show` (tables and colours) and `tell` (JSON).
+"""
+
+from __future__ import annotations
+
+import typer
+
+from hashrange_systems.checks.cli import check, key, past, user, work
+
+HELP = """Website checks: users, checks, their history, and a worker.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange checks user add ann@example.com --tier PRO
+  hashrange checks add https://example.com --user ann@example.com --every 5m
+  hashrange checks list                       all checks, in ./data
+  hashrange checks run 5f0c9a1e               look now
+  hashrange checks history 5f0c9a1e --hours 6
+  hashrange checks report --user ann@example.com --month 2026-01
+  hashrange checks worker --endpoint aws      another worker
+
+[bold]Which database[/bold]
+
+\b
+  --data DIR                        a directory that no other process uses
+  --endpoint http://127.0.0.1:8000  what a running hashrange up or serve has
+  --endpoint aws                    DynamoDB at AWS
+
+[bold]Exit codes[/bold]
+
+0 done, 1 refused or not there, 2 wrong use or no database, 3 the page that was run is not up."""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app.add_typer(user.app, name="user")
+app.add_typer(key.app, name="key")
+app.command("add", help=check.ADD_HELP)(check.add)
+app.command("list")(check.list_checks)
+app.command("show")(check.show)
+app.command("run")(check.run)
+app.command("pause")(check.pause)
+app.command("resume")(check.resume)
+app.command("delete")(check.delete)
+app.command("history", help=past.HISTORY_HELP)(past.history)
+app.command("report", help=past.REPORT_HELP)(past.report)
+app.command("worker", help=work.HELP)(work.worker)

@@ -1,0 +1,84 @@
+"""How an AVAILABILITY check judges what was fetched: status, text, stock and certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hashrange_systems.checks.model.attributes import Availability
+from hashrange_systems.checks.model.fetched import Answer, Cause, Fetched, NoAnswer
+from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.model.pattern import search_pattern
+from hashrange_systems.checks.model.status_range import accepts
+
+DAY_MS = 86_400_000
+NOT_THE_TARGETS_FAULT = frozenset({Cause.OURS, Cause.REFUSED})
+
+
+def judge_availability(attributes: Availability, fetched: Fetched, now: int) -> Outcome:
+    """Return the outcome of one probe; anything we cannot tell is UNKNOWN, never UP."""
+    if isinstance(fetched, NoAnswer):
+        return judge_silence(fetched)
+    answered = describe_answer(fetched, now)
+    if not accepts(attributes.accepted_status, fetched.status):
+        message = f"answered {fetched.status}, accepted are {attributes.accepted_status}"
+        return replace(answered, status=Status.DOWN, cause=Cause.STATUS, message=message)
+    judged = judge_text(attributes, fetched, answered)
+    if judged.status is not Status.UP:
+        return judged
+    return judge_certificate(attributes, replace(judged, available=find_stock(attributes, fetched)))
+
+
+def judge_silence(silence: NoAnswer) -> Outcome:
+    """Return DOWN when the target did not answer, UNKNOWN when we did not get to ask."""
+    status = Status.UNKNOWN if silence.cause in NOT_THE_TARGETS_FAULT else Status.DOWN
+    return Outcome(
+        status=status,
+        cause=silence.cause,
+        message=silence.message,
+        response_time=silence.elapsed_ms,
+        phases=silence.phases,
+    )
+
+
+def describe_answer(answer: Answer, now: int) -> Outcome:
+    """Return what every answer tells, whatever its verdict."""
+    expires = answer.certificate_not_after
+    return Outcome(
+        status=Status.UP,
+        http_status=answer.status,
+        response_time=answer.elapsed_ms,
+        phases=answer.phases,
+        certificate_days=None if expires is None else (expires - now) // DAY_MS,
+    )
+
+
+def judge_text(attributes: Availability, answer: Answer, outcome: Outcome) -> Outcome:
+    """Look for the keyword or regex; a text missing from a page that was cut short proves nothing."""
+    sought = attributes.keyword or attributes.regex
+    if sought is None:
+        return outcome
+    found = attributes.keyword in answer.body if attributes.keyword else search_pattern(sought, answer.body)
+    if not found and answer.cut:
+        return replace(outcome, status=Status.UNKNOWN, cause=Cause.TEXT, message="the page is too long to search whole")
+    if found is not attributes.invert:
+        return replace(outcome, keyword_found=found)
+    message = f"the page {'contains' if found else 'lacks'} {sought[:100]!r}"
+    return replace(outcome, status=Status.DOWN, cause=Cause.TEXT, message=message, keyword_found=found)
+
+
+def find_stock(attributes: Availability, answer: Answer) -> bool | None:
+    """Return whether the page lacks the text that means sold out; None when not asked or not seen whole."""
+    if attributes.sold_out_text is None:
+        return None
+    if attributes.sold_out_text in answer.body:
+        return False
+    return None if answer.cut else True
+
+
+def judge_certificate(attributes: Availability, outcome: Outcome) -> Outcome:
+    """Turn UP into DEGRADED when the certificate expires soon: a warning, not an outage."""
+    days = outcome.certificate_days
+    if days is None or days >= attributes.tls_warning_days:
+        return outcome
+    message = f"the certificate expires in {days} days" if days >= 0 else f"the certificate expired {-days} days ago"
+    return replace(outcome, status=Status.DEGRADED, cause=Cause.CERTIFICATE, message=message)

@@ -1,0 +1,168 @@
+"""Offers out of eBay's search pages, whose layout changes from one request to the next.
+
+A layout is a row of selectors. A page that matches none, or has no offers and does not say so, tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from hashrange_systems.checks.model.ebay import Found, Offer, SearchResult, Unreadable
+from hashrange_systems.checks.model.fetched import Answer, Cause, Fetched, NoAnswer
+from hashrange_systems.checks.model.money import Money, find_money
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where one generation of the page keeps what we read; `details` are the lines among which shipping is."""
+
+    name: str
+    card: str
+    title: str
+    price: str
+    details: str
+
+
+LAYOUTS = (
+    Layout(
+        name="search-evo",
+        card=".su-item-card",
+        title=".su-item-card__title",
+        price=".su-item-card__price",
+        details=".su-card-container__attributes__primary > *",
+    ),
+    Layout(
+        name="s-card",
+        card="li.s-card",
+        title=".s-card__title",
+        price=".s-card__price",
+        details=".s-card__attribute-row",
+    ),
+    Layout(
+        name="s-item",
+        card="li.s-item",
+        title=".s-item__title",
+        price=".s-item__price",
+        details=".s-item__shipping, .s-item__logisticsCost, .s-item__freeXDays",
+    ),
+    Layout(
+        name="browse-river",
+        card=".brwrvr__item-card",
+        title=".bsig__title__text",
+        price=".bsig__price--displayprice",
+        details=".bsig__logisticsCost",
+    ),
+)
+
+FEWER_WORDS = "[class*=REWRITE_START]"  # what follows matches only some of the words
+NO_RESULTS = ".srp-save-null-search, .srp-save-null-search__heading"
+COUNT = ".srp-controls__count-heading, .srp-controls__count"
+PLACEHOLDER_TITLE = "shop on ebay"
+PLACEHOLDER_LINK = re.compile(r"/itm/123456(?!\d)")
+LINK = "a[href*='/itm/']"
+DECORATION = re.compile(r"^(new listing|neues angebot)\s*|\s*opens in a new window or tab$", re.IGNORECASE)
+CROSSED_OUT = ".STRIKETHROUGH, .strikethrough, s, del"
+
+SHIPPING = re.compile(
+    r"shipping|delivery|postage|versand|lieferung|livraison|spedizione|envío|verzend|dostaw", re.IGNORECASE
+)
+FREE = re.compile(r"(?<!\w)(free|kostenlos\w*|gratis|gratuit\w*|bezpłatn\w*|darmow\w*)(?!\w)", re.IGNORECASE)
+ROBOT_WALLS = re.compile(
+    r"pardon our interruption|checking your browser|security measure|access denied|captcha|robot|verify you|human",
+    re.IGNORECASE,
+)
+CAPTCHA = "#captcha_form, #captcha-box, form[action*=captcha], iframe[src*=captcha]"
+
+
+def read_page(fetched: Fetched) -> SearchResult:
+    """Return the offers of a fetched search page, or why it tells nothing."""
+    if isinstance(fetched, NoAnswer):
+        return Unreadable(fetched.cause, fetched.message)
+    if fetched.status != 200:
+        return Unreadable(Cause.BLOCKED, f"eBay answered {fetched.status}")
+    return parse_page(fetched)
+
+
+def parse_page(answer: Answer) -> SearchResult:
+    """Return the offers of an HTML page."""
+    page = LexborHTMLParser(answer.body)
+    cards = [(layout, card) for layout in LAYOUTS for card in find_cards(page, layout)]
+    if says_nothing_found(page):
+        return Found(())
+    offers = tuple(offer for layout, card in cards if (offer := read_card(layout, card)))
+    return Found(offers) if offers else explain_emptiness(page, len(cards))
+
+
+def find_cards(page: LexborHTMLParser, layout: Layout) -> Iterator[LexborNode]:
+    """Yield the cards of a layout that answer the whole query, in the order of the page."""
+    for node in page.css(f"{layout.card}, {FEWER_WORDS}"):
+        if "REWRITE_START" in (node.attributes.get("class") or ""):
+            return
+        yield node
+
+
+def says_nothing_found(page: LexborHTMLParser) -> bool:
+    """Whether eBay says that nothing matches; what it shows instead is not what was asked for."""
+    count = page.css_first(COUNT)
+    number = re.match(r"\D*([\d.,]+)", read_node(count)) if count else None
+    return page.css_first(NO_RESULTS) is not None or (number is not None and number[1] == "0")
+
+
+def explain_emptiness(page: LexborHTMLParser, cards: int) -> Unreadable:
+    """Return why a page without readable offers proves nothing."""
+    headings = " ".join(read_node(node) for node in page.css("title, h1"))
+    if page.css_first(CAPTCHA) or ROBOT_WALLS.search(headings):
+        return Unreadable(Cause.BLOCKED, f"eBay shows robots another page: {headings[:80]}")
+    if cards:
+        return Unreadable(Cause.LAYOUT, f"none of {cards} results has a readable price")
+    return Unreadable(Cause.LAYOUT, "no results, and no word that there are none: the layout is unknown")
+
+
+def read_card(layout: Layout, card: LexborNode) -> Offer | None:
+    """Return the offer on a card; None for the placeholder and for cards without a price."""
+    title, link = read_title(card.css_first(layout.title)), card.css_first(LINK)
+    url = (link.attributes.get("href") or "") if link else ""
+    price = read_price(card.css(layout.price))
+    if not title or title.lower() == PLACEHOLDER_TITLE or PLACEHOLDER_LINK.search(url) or price is None:
+        return None
+    return Offer(title=title, price=price, shipping=read_shipping(card.css(layout.details), price.currency), url=url)
+
+
+def read_title(node: LexborNode | None) -> str:
+    """Return the title without what eBay says around it."""
+    return DECORATION.sub("", DECORATION.sub("", read_node(node))) if node else ""
+
+
+def read_price(nodes: Sequence[LexborNode]) -> Money | None:
+    """Return the price; of a range its low end, never anything summed."""
+    found = [money for node in nodes for money in find_money(read_standing(node))]
+    same = (money for money in found if money.currency == found[0].currency)
+    return min(same, key=lambda money: money.minor, default=None)
+
+
+def read_shipping(nodes: Sequence[LexborNode], currency: str) -> int | None:
+    """Return the cost of shipping, 0 when free, None when the card does not tell."""
+    for text in (read_standing(node) for node in nodes):
+        amounts = [money.minor for money in find_money(text) if money.currency == currency]
+        if SHIPPING.search(text) and amounts:
+            return amounts[0]
+        if FREE.search(text) and SHIPPING.search(text):
+            return 0
+    return None
+
+
+def read_standing(node: LexborNode) -> str:
+    """Return the text of a node without prices that are crossed out."""
+    copy = LexborHTMLParser(node.html or "")
+    for crossed in copy.css(CROSSED_OUT):
+        crossed.decompose()
+    return read_node(copy.body) if copy.body else ""
+
+
+def read_node(node: LexborNode) -> str:
+    """Return the text of a node on one line."""
+    return " ".join(node.text(separator=" ").split())

@@ -1,0 +1,134 @@
+"""The result of one probe, and its stored form: the seed's `lastResult` map, small whatever the page held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from hashrange_systems.checks.model.fetched import NO_PHASES, Cause, Phases
+
+LONGEST_MESSAGE = 300
+LONGEST_LINK = 500
+GREATEST = 10**15
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Status(StrEnum):
+    """How the target was found; UNKNOWN when the probe could not tell."""
+
+    UP = "UP"
+    DEGRADED = "DEGRADED"
+    DOWN = "DOWN"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one probe found; `available` is whether the thing can be bought as wished, None when not asked or known."""
+
+    status: Status
+    message: str = ""
+    cause: Cause | None = None
+    response_time: int | None = None
+    http_status: int | None = None
+    keyword_found: bool | None = None
+    certificate_days: int | None = None
+    phases: Phases = NO_PHASES
+    available: bool | None = None
+    price: int | None = None
+    shipping: int | None = None
+    shipping_known: bool | None = None
+    currency: str | None = None
+    link: str | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the target does its work, be it with a warning."""
+        return self.status in (Status.UP, Status.DEGRADED)
+
+
+PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "first_byte": "firstByte"}
+
+
+def write_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Return the map that is stored as `lastResult`; what is not known is left out."""
+    phases = {stored: getattr(outcome.phases, name) for name, stored in PHASES.items()}
+    written: dict[str, Any] = {
+        "status": outcome.status.value,
+        "responseTime": outcome.response_time,
+        "httpStatus": outcome.http_status,
+        "keywordFound": outcome.keyword_found,
+        "certificateDays": outcome.certificate_days,
+        "available": outcome.available,
+        "price": outcome.price,
+        "shipping": outcome.shipping,
+        "shippingKnown": outcome.shipping_known,
+        "cause": outcome.cause.value if outcome.cause else None,
+        "message": shorten(outcome.message, LONGEST_MESSAGE) or None,
+        "currency": outcome.currency,
+        "link": shorten(outcome.link or "", LONGEST_LINK) or None,
+        "phases": drop_absent(phases) or None,
+    }
+    return drop_absent(written)
+
+
+def read_outcome(stored: Mapping[str, object]) -> Outcome:
+    """Read any map that was stored as a result; what we cannot read counts as not known."""
+    phases = stored.get("phases")
+    timings = phases if isinstance(phases, Mapping) else {}
+    return Outcome(
+        status=read_choice(Status, stored.get("status")) or Status.UNKNOWN,
+        message=shorten(read_text(stored.get("message")) or "", LONGEST_MESSAGE),
+        cause=read_choice(Cause, stored.get("cause")),
+        phases=Phases(**{name: read_whole(timings.get(key)) for name, key in PHASES.items()}),
+        currency=read_text(stored.get("currency")),
+        link=read_text(stored.get("link")),
+        response_time=read_whole(stored.get("responseTime")),
+        http_status=read_whole(stored.get("httpStatus")),
+        certificate_days=read_whole(stored.get("certificateDays")),
+        price=read_whole(stored.get("price")),
+        shipping=read_whole(stored.get("shipping")),
+        keyword_found=read_truth(stored.get("keywordFound")),
+        available=read_truth(stored.get("available")),
+        shipping_known=read_truth(stored.get("shippingKnown")),
+    )
+
+
+def shorten(text: str, longest: int) -> str:
+    """Return the text on one line, cut to so many UTF-8 bytes; a cut shows."""
+    line = " ".join(text.split()) if len(text) < 10_000 else " ".join(text[:10_000].split())
+    raw = line.encode("utf-8", "replace")
+    if len(raw) <= longest:
+        return raw.decode("utf-8")
+    return raw[: longest - 3].decode("utf-8", "ignore") + "…"
+
+
+def drop_absent(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the map without what is None."""
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def read_choice(choices: type[Choice], value: object) -> Choice | None:
+    """Return the choice that the value names, if any."""
+    return choices(value) if isinstance(value, str) and value in [choice.value for choice in choices] else None
+
+
+def read_whole(value: object) -> int | None:
+    """Return a stored number as a whole one, if it is a number of sensible size."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    return int(value) if -GREATEST < value < GREATEST else None
+
+
+def read_truth(value: object) -> bool | None:
+    """Return a stored truth, if it is one."""
+    return value if isinstance(value, bool) else None
+
+
+def read_text(value: object) -> str | None:
+    """Return a stored text, if it is one."""
+    return value if isinstance(value, str) else None

@@ -1,0 +1,221 @@
+"""From outcomes to incidents: a pure step from one state and an outcome to the next state and what happened.
+
+    NEW ──success──> UP ──failure──> PENDING ──failures──> DOWN ──success──> RECOVERING ──successes──> UP
+                      ^─────────────success──┘              ^──────────────failure──┘
+
+UNKNOWN outcomes and those within maintenance change nothing. Time never runs backwards in here: an outcome older than
+the last one counts as just after it, and the very same moment again is the same delivery again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from hashrange_systems.checks.model.incident import Incident, read_incident, suspect, write_incident
+from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_choice, read_whole
+
+HOUR_MS = 3_600_000
+
+
+class Phase(StrEnum):
+    """Where a check stands."""
+
+    NEW = "NEW"
+    UP = "UP"
+    PENDING = "PENDING"  # failing, not yet believed
+    DOWN = "DOWN"
+    RECOVERING = "RECOVERING"  # answering again, not yet believed
+
+
+class Happening(StrEnum):
+    """What a step can bring about."""
+
+    OPENED = "OPENED"  # an incident
+    CLOSED = "CLOSED"
+    DEGRADED = "DEGRADED"  # up, with a warning
+    RESTORED = "RESTORED"  # the warning is over
+    FLAPPING = "FLAPPING"  # it changes too often to tell each time
+    STEADY = "STEADY"  # no longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How many outcomes make a change, and how many changes in which time make flapping."""
+
+    failure_threshold: int = 3
+    success_threshold: int = 2
+    flap_count: int = 4
+    flap_window_ms: int = HOUR_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What is kept of a check between its runs."""
+
+    phase: Phase = Phase.NEW
+    since: int | None = None
+    streak: int = 0
+    streak_since: int | None = None
+    incident: Incident | None = None
+    degraded: bool = False
+    flapping: bool = False
+    flips: tuple[int, ...] = ()
+    last_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a check, and the incident it happened to."""
+
+    happening: Happening
+    at: int
+    incident: Incident | None = None
+
+
+Step = tuple[State, tuple[Event, ...]]
+
+
+def make_policy(retries: int, delay_ms: int) -> Policy:
+    """Return the policy of a check: so many retries before it is down, and an hour or 24 rounds to call it flapping."""
+    return Policy(failure_threshold=retries + 1, flap_window_ms=max(HOUR_MS, 24 * delay_ms))
+
+
+def advance(state: State, outcome: Outcome, at: int, policy: Policy, *, maintenance: bool = False) -> Step:
+    """Return the state after an outcome, and what happened."""
+    if at == state.last_at:
+        return state, ()
+    at = at if state.last_at is None else max(at, state.last_at + 1)
+    state = replace(state, last_at=at)
+    if maintenance or outcome.status is Status.UNKNOWN:
+        return state, ()
+    moved, events = succeed(state, outcome, at, policy) if outcome.healthy else fail(state, outcome, at, policy)
+    damped, damping = damp(moved, at, policy)
+    return damped, events + damping
+
+
+def interrupt(state: State, at: int) -> Step:
+    """Return the state of a check that is paused: nothing is open, and it begins anew when resumed."""
+    fresh = State(last_at=state.last_at)
+    incident = find_open_incident(state)
+    if incident is None:
+        return fresh, ()
+    closed = replace(incident, ended_at=max(at, incident.started_at), interrupted=True)
+    return fresh, (Event(Happening.CLOSED, at, closed),)
+
+
+def fail(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
+    """Count a failure; enough of them in a row open an incident that starts with the first."""
+    if state.phase is Phase.DOWN:
+        return state, ()
+    if state.phase is Phase.RECOVERING:
+        return replace(state, phase=Phase.DOWN, streak=0, streak_since=None), ()
+    streak = state.streak + 1 if state.phase is Phase.PENDING else 1
+    suspected = state.incident or suspect(outcome, at)
+    if streak < policy.failure_threshold:
+        return replace(state, phase=Phase.PENDING, streak=streak, incident=suspected), ()
+    opened = Event(Happening.OPENED, at, suspected)
+    return turn(state, Phase.DOWN, at, since=suspected.started_at, incident=suspected), (opened,)
+
+
+def succeed(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
+    """Count a success; enough of them in a row close the incident at the first."""
+    if state.phase is Phase.PENDING:
+        state = replace(state, phase=Phase.UP, streak=0, incident=None, since=state.since or at)
+    if state.phase is Phase.NEW:
+        state = replace(state, phase=Phase.UP, since=at)
+    if state.phase is Phase.UP:
+        return warn(state, outcome, at)
+    streak = state.streak + 1 if state.phase is Phase.RECOVERING else 1
+    streak_since = at if streak == 1 or state.streak_since is None else state.streak_since
+    if streak < policy.success_threshold:
+        return replace(state, phase=Phase.RECOVERING, streak=streak, streak_since=streak_since), ()
+    return close(state, outcome, at, streak_since)
+
+
+def close(state: State, outcome: Outcome, at: int, ended_at: int) -> Step:
+    """End the open incident, and see whether all is well or only works."""
+    incident = replace(state.incident, ended_at=ended_at) if state.incident else None
+    up = turn(state, Phase.UP, at, since=ended_at, incident=None)
+    warned, warnings = warn(up, outcome, at)
+    return warned, (Event(Happening.CLOSED, at, incident), *warnings)
+
+
+def turn(state: State, phase: Phase, at: int, *, since: int, incident: Incident | None) -> State:
+    """Return the state after a believed change, which counts as a flip."""
+    return replace(
+        state,
+        phase=phase,
+        since=since,
+        streak=0,
+        streak_since=None,
+        incident=incident,
+        flips=(*state.flips, at),
+    )
+
+
+def warn(state: State, outcome: Outcome, at: int) -> Step:
+    """Note when a warning begins or ends."""
+    degraded = outcome.status is Status.DEGRADED
+    if degraded == state.degraded:
+        return state, ()
+    happening = Happening.DEGRADED if degraded else Happening.RESTORED
+    return replace(state, degraded=degraded), (Event(happening, at),)
+
+
+def damp(state: State, at: int, policy: Policy) -> Step:
+    """Call a check flapping when it flips too often, and steady once its last flips are long enough ago."""
+    flips = tuple(flip for flip in state.flips if flip > at - policy.flap_window_ms)[-policy.flap_count :]
+    flapping = len(flips) >= (1 if state.flapping else policy.flap_count)
+    damped = replace(state, flips=flips, flapping=flapping)
+    if flapping == state.flapping:
+        return damped, ()
+    happening = Happening.FLAPPING if flapping else Happening.STEADY
+    return damped, (Event(happening, at, find_open_incident(state)),)
+
+
+def find_open_incident(state: State) -> Incident | None:
+    """Return the incident that is open; a failure not yet believed is none."""
+    return state.incident if state.phase in (Phase.DOWN, Phase.RECOVERING) else None
+
+
+def is_confirming(state: State) -> bool:
+    """Whether the next run should come soon, because a change is not yet believed."""
+    return state.phase in (Phase.PENDING, Phase.RECOVERING)
+
+
+def write_state(state: State) -> dict[str, Any]:
+    """Return the small map that is stored beside the check."""
+    return drop_absent(
+        {
+            "phase": state.phase.value,
+            "since": state.since,
+            "streak": state.streak or None,
+            "streakSince": state.streak_since,
+            "incident": write_incident(state.incident) if state.incident else None,
+            "degraded": state.degraded or None,
+            "flapping": state.flapping or None,
+            "flips": list(state.flips) or None,
+            "lastAt": state.last_at,
+        }
+    )
+
+
+def read_state(stored: Mapping[str, object] | None) -> State:
+    """Read a stored state; what is missing or unreadable is as for a new check."""
+    stored = stored or {}
+    flips = stored.get("flips")
+    read = [read_whole(flip) for flip in flips] if isinstance(flips, list | tuple) else []
+    return State(
+        phase=read_choice(Phase, stored.get("phase")) or Phase.NEW,
+        since=read_whole(stored.get("since")),
+        streak=read_whole(stored.get("streak")) or 0,
+        streak_since=read_whole(stored.get("streakSince")),
+        incident=read_incident(stored.get("incident")),
+        degraded=stored.get("degraded") is True,
+        flapping=stored.get("flapping") is True,
+        flips=tuple(flip for flip in read if flip is not None),
+        last_at=read_whole(stored.get("lastAt")),
+    )

@@ -1,0 +1,47 @@
+"""What each tier allows: how many checks, how often, how long results are kept. Enforcing it is the service's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hashrange_systems.checks.model.refusal import Fault, InputRefused
+
+MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """A tier and its limits; `known` is false for one that another system has written."""
+
+    name: str
+    check_limit: int
+    shortest_delay_ms: int
+    result_days: int
+    rollup_days: int
+    known: bool = True
+
+
+FREE = Tier(name="FREE", check_limit=5, shortest_delay_ms=5 * MINUTE_MS, result_days=30, rollup_days=100)
+PRO = Tier(name="PRO", check_limit=100, shortest_delay_ms=MINUTE_MS, result_days=90, rollup_days=400)
+BUSINESS = Tier(name="BUSINESS", check_limit=1000, shortest_delay_ms=MINUTE_MS // 2, result_days=365, rollup_days=1100)
+
+TIERS: Mapping[str, Tier] = {tier.name: tier for tier in (FREE, PRO, BUSINESS)}
+
+
+def read_tier(name: str) -> Tier:
+    """Return the tier of that name; a name we do not know keeps it, with the limits of FREE."""
+    return TIERS.get(name) or replace(FREE, name=name, known=False)
+
+
+def choose_tier(name: str) -> Tier:
+    """Return the tier a user may be given, or refuse one that does not exist."""
+    if name not in TIERS:
+        raise InputRefused([Fault("tier", f"must be one of {', '.join(TIERS)}")])
+    return TIERS[name]
+
+
+def find_excess(created: Mapping[str, int], limit: int) -> list[str]:
+    """Return the ids of the newest checks, those above the limit: what a downgrade pauses and never deletes."""
+    by_age = sorted(created, key=lambda check_id: (created[check_id], check_id))
+    return by_age[limit:]

@@ -1,0 +1,256 @@
+"""What has been: runs, uptime, incidents and response times of a check, over any period. Times are milliseconds.
+
+Whole past days are read from their stored roll-ups, where there are any; the rest is reckoned from the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import reduce
+
+from hashrange import Taken
+from hashrange.core.clock import Clock
+from hashrange_systems.checks.model.latency import Latency, count_times, find_percentile
+from hashrange_systems.checks.model.maintenance import Span
+from hashrange_systems.checks.model.outcome import read_outcome
+from hashrange_systems.checks.model.state import is_confirming, read_state
+from hashrange_systems.checks.model.tier import Tier, read_tier
+from hashrange_systems.checks.model.uptime import (
+    DAY_MS,
+    UNSETTLED,
+    Rollup,
+    Sample,
+    Verdict,
+    find_uptime,
+    merge_rollups,
+    read_rollup,
+    split_days,
+    summarise,
+    write_rollup,
+)
+from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongoing, Run, User
+from hashrange_systems.checks.schema import Rollup as StoredRollup
+from hashrange_systems.checks.service.moment import EPOCH, from_ms, to_ms
+from hashrange_systems.checks.service.reading import read_delay, read_windows
+
+PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """How a check spent a day."""
+
+    day: date
+    rollup: Rollup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How fast the runs of an interval were answered, in milliseconds; None without runs."""
+
+    at: int
+    runs: int
+    p50: int | None
+    p95: int | None
+    p99: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRow:
+    """One check in the report of a month."""
+
+    check: AnyCheck
+    rollup: Rollup
+    uptime: Fraction | None
+    incidents: tuple[Ongoing | Ended, ...]
+    times: Times
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Reads the past of checks, and settles it."""
+
+    db: Checks
+    clock: Clock
+
+    async def runs(self, checkid: str, start: int, end: int) -> list[Run]:
+        """Return the runs of a period, oldest first; the end is outside."""
+        if start >= end:
+            return []
+        return await self.db.runs_between(checkid, at=(from_ms(start), from_ms(end - 1)))
+
+    async def summary(self, check: Check, start: int, end: int) -> Rollup:
+        """Return how the check spent a period; what is still to come is not counted."""
+        end = min(end, self.clock.millis())
+        stored = await self._stored(check.checkid, start, end)
+        known = [stored[span] for span in split_days(start, end) if span in stored]
+        live = join_neighbours(span for span in split_days(start, end) if span not in stored)
+        reckoned = [await self._reckon(check, *span) for span in live]
+        return reduce(merge_rollups, [*known, *reckoned], Rollup())
+
+    async def days(self, check: Check, count: int) -> list[Day]:
+        """Return the last so many days, oldest first, today as the last."""
+        now = self.clock.millis()
+        end = now - now % DAY_MS + DAY_MS
+        spans = list(split_days(end - count * DAY_MS, end))
+        stored = await self._stored(check.checkid, spans[0][0], end)
+        return [
+            Day(from_ms(low).date(), stored.get((low, high)) or await self._reckon(check, low, min(high, now)))
+            for low, high in spans
+        ]
+
+    async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Times]:
+        """Return the percentiles of each interval of a period; intervals of a day or more are read from roll-ups."""
+        end = min(end, self.clock.millis())
+        starts = range(start, end, interval_ms)
+        if interval_ms >= DAY_MS:
+            rollups = [await self.summary(check, at, min(at + interval_ms, end)) for at in starts]
+            return [tell_times(at, rollup.latency) for at, rollup in zip(starts, rollups, strict=True)]
+        times: dict[int, list[int]] = {at: [] for at in starts}
+        for run in await self.runs(check.checkid, start, end):
+            if (time := read_outcome(dict(run.result)).response_time) is not None:
+                times[start + (to_ms(run.at) - start) // interval_ms * interval_ms].append(time)
+        return [tell_times(at, count_times(found)) for at, found in times.items()]
+
+    async def incidents(self, checkid: str, start: int | None = None, end: int | None = None) -> list[Ongoing | Ended]:
+        """Return the incidents that touch a period, or all, latest first."""
+        found = await self.db.incidents(checkid)
+        return [
+            incident
+            for incident in found
+            if (end is None or to_ms(incident.started_at) < end)
+            and (start is None or incident.ended_at is None or to_ms(incident.ended_at) > start)
+        ]
+
+    async def report(self, user: User, month: date) -> list[ReportRow]:
+        """Return how each check of a user spent a month, in the order of their ids."""
+        start = find_span(month.replace(day=1))[0]
+        end = find_span((month.replace(day=1) + timedelta(days=31)).replace(day=1))[0]
+        return [await self._report(check, start, end) for check in await self.db.checks_of(user.userid)]
+
+    async def _report(self, check: AnyCheck, start: int, end: int) -> ReportRow:
+        rollup = await self.summary(check, start, end)
+        return ReportRow(
+            check=check,
+            rollup=rollup,
+            uptime=find_uptime(rollup),
+            incidents=tuple(await self.incidents(check.checkid, start, end)),
+            times=tell_times(start, rollup.latency),
+        )
+
+    # ── settling ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def settle_days(self, check: Check) -> int:
+        """Store the roll-ups of past days that have none yet; return how many. Those stored are never touched again.
+
+        A day is past once a later run is there and nothing is in doubt: then no run can be added, and no verdict
+        turn out otherwise.
+        """
+        state = read_state(check.state)
+        user = await self.db.user(check.userid)
+        if user is None or state.last_at is None or is_confirming(state):
+            return 0
+        end = min(state.last_at, self.clock.millis())
+        end -= end % DAY_MS
+        tier = read_tier(user.tier)
+        start = max(to_ms(check.created_at), end - tier.result_days * DAY_MS)
+        start -= start % DAY_MS
+        stored = await self._stored(check.checkid, start, end)
+        missing = [span for span in split_days(start, end) if span not in stored]
+        return sum([await self._settle(check, span, tier) for span in missing])
+
+    async def _settle(self, check: Check, span: Span, tier: Tier) -> bool:
+        rollup = await self._reckon(check, *span)
+        expires_at = from_ms(span[1]) + timedelta(days=tier.rollup_days)
+        day = from_ms(span[0]).date()
+        item = StoredRollup(checkid=check.checkid, day=day, rollup=write_rollup(rollup), expires_at=expires_at)
+        try:
+            await self.db.create(item)
+        except Taken:
+            return False  # another worker was faster
+        return True
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def _stored(self, checkid: str, start: int, end: int) -> dict[Span, Rollup]:
+        """Return the stored roll-ups of the whole days of a period, by the days' spans."""
+        first, last = -(-start // DAY_MS), end // DAY_MS
+        if first >= last:
+            return {}
+        found = await self.db.rollups(checkid, day=(find_day(first), find_day(last - 1)))
+        return {find_span(each.day): read_rollup(each.rollup) for each in found}
+
+    async def _reckon(self, check: Check, start: int, end: int) -> Rollup:
+        if start >= end:
+            return Rollup()
+        spans = [span for window in read_windows(check) for span in window.spans(start, end)]
+        return summarise(await self._samples(check, start, end), start, end, spans)
+
+    async def _samples(self, check: Check, start: int, end: int) -> Sequence[Sample]:
+        """Return the samples of a period, with the one before, and those after that tell what its last one was."""
+        before = await self.db.runs_before(check.checkid, at=from_ms(start)).first()
+        within = await self.runs(check.checkid, start, end)
+        samples = [read_sample(run, check) for run in ([before] if before else []) + within]
+        if is_in_doubt(samples):
+            async for sample in self._following(check, end):
+                samples.append(sample)
+                if not is_in_doubt([sample]) and sample.verdict is not Verdict.UNKNOWN:
+                    break
+        return samples
+
+    async def _following(self, check: Check, start: int) -> AsyncIterator[Sample]:
+        """Yield the samples from a time on, reading few at a time."""
+        query, cursor, more = self.db.runs_from(check.checkid, at=from_ms(start)), None, True
+        while more:
+            page = await query.page(PAGE, after=cursor)
+            for run in page:
+                yield read_sample(run, check)
+            cursor, more = page.cursor, page.cursor is not None
+
+
+def read_sample(run: Run, check: Check) -> Sample:
+    """Return what a stored run says; one without a verdict says what it found."""
+    outcome = read_outcome(dict(run.result))
+    known = run.verdict in Verdict.__members__
+    return Sample(
+        at=to_ms(run.at),
+        verdict=Verdict(run.verdict) if known and run.verdict else Verdict(outcome.status.value),
+        delay_ms=run.delay_ms or read_delay(check),
+        response_time=outcome.response_time,
+    )
+
+
+def is_in_doubt(samples: Sequence[Sample]) -> bool:
+    """Whether the last verdict of these is one that later ones settle."""
+    clear = (sample for sample in reversed(samples) if sample.verdict is not Verdict.UNKNOWN)
+    last = next(clear, None)
+    return last is not None and last.verdict in UNSETTLED
+
+
+def tell_times(at: int, latency: Latency) -> Times:
+    """Return the percentiles of counted response times."""
+    p50, p95, p99 = (find_percentile(latency, percent) for percent in (50, 95, 99))
+    return Times(at=at, runs=sum(latency.values()), p50=p50, p95=p95, p99=p99)
+
+
+def join_neighbours(spans: Iterable[Span]) -> list[Span]:
+    """Return spans that touch as one."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and joined[-1][1] == start:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def find_day(number: int) -> date:
+    """Return the day that is so many days after the epoch."""
+    return (EPOCH + timedelta(days=number)).date()
+
+
+def find_span(day: date) -> Span:
+    """Return when a day begins and ends."""
+    start = to_ms(datetime(day.year, day.month, day.day, tzinfo=EPOCH.tzinfo))
+    return start, start + DAY_MS

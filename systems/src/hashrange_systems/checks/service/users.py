@@ -1,0 +1,302 @@
+"""Users: taken in, found, moved between tiers, suspended, reinstated, deleted with everything they own.
+
+An e-mail address is one user's: a guard item under its case-folded form is written and deleted in the same transaction
+as the user. What takes many writes is done in an order that lets it be begun again after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from hashrange import Conflict, NotFound, Page, Taken, Write
+from hashrange_systems.checks.errors import EmailTaken, NotPossibleNow, NotThere
+from hashrange_systems.checks.model.address import fold_email, settle_email
+from hashrange_systems.checks.model.schedule import next_slot
+from hashrange_systems.checks.model.tier import Tier, choose_tier, find_excess
+from hashrange_systems.checks.schema import (
+    Active,
+    ActiveUser,
+    AnyCheck,
+    Channel,
+    Checks,
+    ClosingUser,
+    EmailClaim,
+    Failed,
+    Paused,
+    Shelved,
+    SuspendedUser,
+    User,
+)
+from hashrange_systems.checks.service.channels import Channels, NewChannel, find_address
+from hashrange_systems.checks.service.conflict import commit, settle_conflicts
+from hashrange_systems.checks.service.disposal import dispose_check
+from hashrange_systems.checks.service.halt import pause_check, shelve_check
+from hashrange_systems.checks.service.identity import MakeId, make_id
+from hashrange_systems.checks.service.keys import Keys
+from hashrange_systems.checks.service.lookup import find_user
+from hashrange_systems.checks.service.moment import from_ms, to_ms
+from hashrange_systems.checks.service.pages import Pages
+from hashrange_systems.checks.service.reading import read_delay
+
+if TYPE_CHECKING:
+    from hashrange.core.clock import Clock
+
+AT_ONCE = 8
+FIRST_KEY = "first key"
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user just taken in: the text of the first API key, and the token to be sent to the e-mail address alone."""
+
+    user: ActiveUser
+    key: str
+    channel: Channel
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewEmail:
+    """A user with another e-mail address; the channel to it is None when there was one already."""
+
+    user: User
+    channel: NewChannel | None
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """All users."""
+
+    db: Checks
+    clock: Clock
+    make_id: MakeId = make_id
+
+    # ── taking in and finding ────────────────────────────────────────────────────────────────────────────────────────
+    async def create(self, email: str, tier: str = "FREE") -> NewUser:
+        """Take a user in, with a first API key and a channel to the address, which is still to be verified."""
+        address, chosen = settle_email(email), choose_tier(tier)
+        await self._refuse_taken(address)
+        user = self._make(address, chosen)
+        keys = Keys(self.db, self.clock, self.make_id)
+        key = keys.prepare(user.userid, FIRST_KEY)
+        mail = self._channels().prepare(user.userid, "EMAIL", address)
+        writes: list[Write[Any]] = [self.db.create(user), self._claim(address, user.userid)]
+        try:
+            await commit(self.db, [*writes, *keys.write(key), self.db.create(mail.channel)])
+        except Taken:
+            raise EmailTaken from None
+        return NewUser(user, key.text, mail.channel, mail.token)
+
+    async def find(self, userid: str) -> User:
+        """Return a user by id."""
+        return await find_user(self.db, userid)
+
+    async def by_email(self, email: str) -> User:
+        """Return a user by e-mail address, however it is capitalised."""
+        address = settle_email(email)
+        claim = await self.db.claim(fold_email(address)).consistent()
+        userid = claim.owner if claim else await self._find_unguarded(address)
+        if userid is None:
+            raise NotThere("user")
+        return await find_user(self.db, userid)
+
+    async def page(self, size: int = 100, after: str | None = None) -> Page[User]:
+        """Return some of all users, in no order: for operators, and at the cost of reading the table."""
+        return await self.db.all_users().page(size, after=after)
+
+    async def _find_unguarded(self, address: str) -> str | None:
+        """Return the user of the original system that has this address: there, nothing guards it."""
+        for spelling in dict.fromkeys((address, fold_email(address))):
+            login = await self.db.login(spelling).first()
+            if login is not None:
+                return login.userid
+        return None
+
+    async def _refuse_taken(self, address: str) -> None:
+        if await self._find_unguarded(address) is not None:
+            raise EmailTaken
+
+    def _make(self, address: str, tier: Tier) -> ActiveUser:
+        now = from_ms(self.clock.millis())
+        return ActiveUser(
+            userid=self.make_id(),
+            email=address,
+            tier=tier.name,
+            check_limit=tier.check_limit,
+            check_count=0,
+            created_at=now,
+            updated_at=now,
+        )
+
+    def _claim(self, address: str, userid: str) -> Write[EmailClaim]:
+        return self.db.create(EmailClaim(address=fold_email(address), owner=userid))
+
+    def _channels(self) -> Channels:
+        return Channels(self.db, self.clock, make_id=self.make_id)
+
+    # ── another address ──────────────────────────────────────────────────────────────────────────────────────────────
+    async def change_email(self, userid: str, email: str) -> NewEmail:
+        """Give a user another address; the old one is free at the same moment, and the new one is to be verified."""
+        address = settle_email(email)
+        return await settle_conflicts(lambda: self._change_email(userid, address), "user")
+
+    async def _change_email(self, userid: str, address: str) -> NewEmail:
+        user = await find_user(self.db, userid)
+        known = find_address(await self.db.channels(userid).consistent(), address)
+        mail = None if known else self._channels().prepare(userid, "EMAIL", address)
+        writes = await self._move_guard(user, address)
+        writes.insert(0, self.db.change_email(user, email=address, updated_at=from_ms(self.clock.millis())))
+        if mail:
+            writes.append(self.db.create(mail.channel))
+        try:
+            await commit(self.db, writes)
+        except Taken:
+            raise EmailTaken from None
+        return NewEmail(await find_user(self.db, userid), mail)
+
+    async def _move_guard(self, user: User, address: str) -> list[Write[Any]]:
+        """Return the writes that claim the new address and release the old one, where that is guarded."""
+        old, new = fold_email(user.email), fold_email(address)
+        held = await self.db.claim(old).consistent()
+        guarded = held is not None and held.owner == user.userid
+        if old == new:
+            return [] if guarded else [self._claim(new, user.userid)]
+        await self._refuse_taken(address)
+        release: list[Write[Any]] = [self.db.release_email(old, owner=user.userid)] if guarded else []
+        return [self._claim(new, user.userid), *release]
+
+    # ── tiers ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def change_tier(self, userid: str, tier: str) -> User:
+        """Move a user to a tier. All checks stay; the newest above its limit are paused, hasty ones slowed down."""
+        chosen = choose_tier(tier)
+        await find_user(self.db, userid)
+        now = from_ms(self.clock.millis())
+        with suppress(NotFound):
+            await self.db.change_tier(userid, chosen.name, check_limit=chosen.check_limit, updated_at=now)  # type: ignore[arg-type]  # choose_tier knows
+        checks = await self.db.checks_of(userid)
+        excess = find_excess({check.checkid: to_ms(check.created_at) for check in checks}, chosen.check_limit)
+        await self._each(excess, lambda checkid: self._pause(checkid, chosen))
+        hasty = [check.checkid for check in checks if check.delay_ms < chosen.shortest_delay_ms]
+        await self._each(hasty, lambda checkid: self._slow_down(checkid, chosen))
+        return await find_user(self.db, userid)
+
+    async def _pause(self, checkid: str, tier: Tier) -> None:
+        check = await self.db.check(checkid).consistent()
+        if isinstance(check, Active):
+            await pause_check(self.db, check, tier.name, self.clock.millis())
+
+    async def _slow_down(self, checkid: str, tier: Tier) -> None:
+        check = await self.db.check(checkid).consistent()
+        if not isinstance(check, Active | Paused | Failed) or check.delay_ms >= tier.shortest_delay_ms:
+            return
+        await self.db.edit(
+            check,
+            updated_at=from_ms(self.clock.millis()),
+            revision=(check.revision or 0) + 1,
+            seen=check.revision,
+            delay_ms=tier.shortest_delay_ms,
+        )
+
+    # ── suspension ───────────────────────────────────────────────────────────────────────────────────────────────────
+    async def suspend(self, userid: str) -> User:
+        """Suspend a user and take their checks out of the schedule; again, it goes on where it was cut short."""
+        user = await find_user(self.db, userid)
+        now = from_ms(self.clock.millis())
+        if isinstance(user, ActiveUser):
+            user = await self._move(userid, self.db.suspend(user, updated_at=now))
+        if not isinstance(user, SuspendedUser):
+            raise NotPossibleNow(f"This user is {user.status}.")
+        scheduled = [check.checkid for check in await self.db.checks_of(userid) if _is_running(check)]
+        await self._each(scheduled, lambda checkid: self._shelve(userid, checkid))
+        return await find_user(self.db, userid)
+
+    async def _shelve(self, userid: str, checkid: str) -> None:
+        user = await self.db.user(userid).consistent()
+        check = await self.db.check(checkid).consistent()
+        if isinstance(user, SuspendedUser) and check is not None and _is_running(check):
+            await shelve_check(self.db, user, check, self.clock.millis())
+
+    async def reinstate(self, userid: str) -> User:
+        """Let a user in again and put their checks back; again, it goes on where it was cut short."""
+        user = await find_user(self.db, userid)
+        now = from_ms(self.clock.millis())
+        if isinstance(user, SuspendedUser):
+            user = await self._move(userid, self.db.reinstate(user, updated_at=now))
+        if not isinstance(user, ActiveUser):
+            raise NotPossibleNow(f"This user is {user.status}.")
+        shelved = [check.checkid for check in await self.db.checks_of(userid) if isinstance(check, Shelved)]
+        await self._each(shelved, lambda checkid: self._enlist(userid, checkid))
+        return await find_user(self.db, userid)
+
+    async def _enlist(self, userid: str, checkid: str) -> None:
+        """Give a check its next slot, so that not all of them run at the same moment."""
+        user = await self.db.user(userid).consistent()
+        check = await self.db.check(checkid).consistent()
+        if isinstance(user, ActiveUser) and isinstance(check, Shelved):
+            now, delay_ms = self.clock.millis(), read_delay(check)
+            slot = next_slot(checkid, delay_ms, slot=now - delay_ms, now=now)
+            await commit(self.db, [self.db.enlist(check, next_run_at=from_ms(slot)), self.db.is_active(user)])
+
+    async def _move(self, userid: str, move: Awaitable[User]) -> User:
+        try:
+            return await move
+        except Conflict:  # somebody else did the same, or deleted them
+            return await find_user(self.db, userid)
+
+    # ── deletion ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def delete(self, userid: str) -> None:
+        """Delete a user and everything they own; again, it goes on where it was cut short.
+
+        The user goes last, and until then is CLOSING: nothing new can be added, and the address stays taken.
+        """
+        user = await find_user(self.db, userid)
+        if not isinstance(user, ClosingUser):
+            with suppress(NotFound):
+                await self.db.close(user, updated_at=from_ms(self.clock.millis()))
+        await self._revoke_keys(userid)
+        checks = [check.checkid for check in await self.db.checks_of(userid)]
+        await self._each(checks, self._dispose)
+        await Pages(self.db, self.clock).unpublish(userid)
+        await self.db.batch(delete=await self.db.channels(userid).consistent())
+        await settle_conflicts(lambda: self._delete_last(userid), "user")
+
+    async def _revoke_keys(self, userid: str) -> None:
+        keys = Keys(self.db, self.clock)
+        for key in await self.db.api_keys(userid).consistent():
+            with suppress(NotThere):
+                await keys.revoke(userid, key.key_id)
+
+    async def _dispose(self, checkid: str) -> None:
+        check = await self.db.check(checkid).consistent()
+        if check is not None:
+            await dispose_check(self.db, check, self.clock.millis())
+
+    async def _delete_last(self, userid: str) -> None:
+        user = await self.db.user(userid).consistent()
+        if user is None:  # somebody else deleted them at the same time
+            return
+        address = fold_email(user.email)
+        held = await self.db.claim(address).consistent()
+        writes: list[Write[Any]] = [self.db.delete_user(userid, email=user.email)]
+        if held is not None and held.owner == userid:
+            writes.append(self.db.release_email(address, owner=userid))
+        await commit(self.db, writes)
+
+    # ── many at once ─────────────────────────────────────────────────────────────────────────────────────────────────
+    async def _each(self, checkids: Iterable[str], step: Callable[[str], Awaitable[None]]) -> None:
+        """Do the same to many checks, some at a time, each until nobody interferes."""
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def do(checkid: str) -> None:
+            async with room:
+                await settle_conflicts(lambda: step(checkid), "check")
+
+        await asyncio.gather(*map(do, checkids))
+
+
+def _is_running(check: AnyCheck) -> TypeGuard[Active]:
+    return isinstance(check, Active) and not isinstance(check, Shelved)

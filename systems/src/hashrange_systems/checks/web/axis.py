@@ -1,0 +1,106 @@
+"""The axes of the response-time plot: where times and durations are, and which of them are labelled. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil, floor, log10
+
+from hashrange_systems.checks.service.history import Times
+from hashrange_systems.checks.service.moment import from_ms
+from hashrange_systems.checks.web.svg import colour, say, tag
+
+WIDTH, HEIGHT = 880.0, 280.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 12.0, 34.0, 28.0
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+TIME_STEPS = (
+    *(minutes * MINUTE for minutes in (1, 2, 5, 10, 15, 30)),
+    *(hours * HOUR for hours in (1, 2, 3, 6, 12)),
+    *(days * DAY for days in (1, 2, 7, 14, 30, 60, 90, 180, 365)),
+)
+MOST_TIME_TICKS = 8
+MOST_VALUE_TICKS = 5
+PEAK = 4  # times what is usual: more than that is cut off, so that the rest can be seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Where times and durations are in the picture."""
+
+    start: int
+    end: int
+    top: int  # the greatest duration that is shown
+    interval_ms: int
+
+    def x(self, at: float) -> float:
+        """Return where a time is, within the frame."""
+        share = (min(max(at, self.start), self.end) - self.start) / max(1, self.end - self.start)
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def y(self, duration: float) -> float:
+        """Return where a duration is, at most at the top."""
+        return HEIGHT - BOTTOM - min(duration / self.top, 1) * (HEIGHT - TOP - BOTTOM)
+
+    def middle(self, times: Times) -> float:
+        """Return where an interval's percentiles are drawn."""
+        return self.x(times.at + self.interval_ms / 2)
+
+
+def find_top(known: Sequence[Times]) -> int:
+    """Return the greatest time to show: the greatest, or if a few are far beyond the rest, somewhat above the rest."""
+    greatest = sorted(each.p99 or 0 for each in known) or [0]
+    usual = greatest[floor((len(greatest) - 1) * 0.9)]
+    return greatest[-1] if greatest[-1] <= PEAK * usual else ceil(usual * 1.5)
+
+
+def nice_above(value: int) -> int:
+    """Return the next round number: the end of the axis."""
+    return max(10, ceil(value / find_step(value)) * find_step(value))
+
+
+def find_step(value: int) -> int:
+    """Return the distance of the ticks of an axis that ends about there: 1, 2 or 5 and zeros."""
+    rough = max(value, 10) / MOST_VALUE_TICKS
+    power = 10 ** floor(log10(rough))
+    return next(int(factor * power) for factor in (1, 2, 5, 10) if factor * power >= rough) or 1
+
+
+def draw_values(frame: Frame) -> str:
+    """Return the lines and labels of the durations."""
+    lines = []
+    for value in range(0, frame.top + 1, find_step(frame.top)):
+        y = frame.y(value)
+        lines.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, stroke=colour("line")))
+        lines.append(tag("text", say(write_time(value)), x=LEFT - 8, y=y + 4, text_anchor="end", fill=colour("soft")))
+    return "".join(lines)
+
+
+def draw_clock(frame: Frame) -> str:
+    """Return the marks and labels of the times."""
+    foot = HEIGHT - BOTTOM
+    lines = [tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=foot, y2=foot, stroke=colour("line"))]
+    for at in find_time_ticks(frame.start, frame.end):
+        x = frame.x(at)
+        label = say(write_tick(from_ms(at), frame.end - frame.start))
+        lines.append(tag("line", x1=x, x2=x, y1=foot, y2=foot + 4, stroke=colour("soft")))
+        lines.append(tag("text", label, x=x, y=foot + 18, text_anchor="middle", fill=colour("soft")))
+    return "".join(lines)
+
+
+def find_time_ticks(start: int, end: int) -> list[int]:
+    """Return the round times to label."""
+    step = next((step for step in TIME_STEPS if (end - start) / step <= MOST_TIME_TICKS), TIME_STEPS[-1])
+    margin = (end - start) * 0.02
+    return [at for at in range(-(-start // step) * step, end + 1, step) if start + margin <= at <= end - margin]
+
+
+def write_tick(at: datetime, span: int) -> str:
+    """Return the label of a time: of the clock within two days, of the calendar beyond."""
+    midnight = at.hour == at.minute == 0
+    return f"{at.day} {at:%b}" if span > 2 * DAY or midnight else f"{at:%H:%M}"
+
+
+def write_time(millis: int) -> str:
+    """Return a response time in words."""
+    return f"{millis} ms" if millis < 1000 else f"{millis / 1000:.3g} s"

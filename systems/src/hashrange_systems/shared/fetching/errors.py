@@ -1,0 +1,159 @@
+"""Every way in which an outbound request ends without a response.
+
+FetchError
+├── RequestRefused          nothing was sent
+│   ├── BadRequest          the request itself (BadUrl, BadHeader)
+│   ├── ForbiddenAddress    the address is not for users to reach
+│   └── ForbiddenPort       the port belongs to another protocol
+├── NameUnresolved          no address for the name
+├── ConnectFailed           nobody accepted the connection
+├── TlsFailed               no trusted TLS connection
+│   └── CertificateExpired, CertificateNotYetValid, CertificateForOtherHost, CertificateUntrusted
+├── ConnectionLost          closed or reset before the end of the response
+├── AnswerMalformed         what came is not HTTP
+├── BodyDamaged             the body cannot be decoded
+├── TooLarge                more than the caller wants (CompressionBomb)
+├── TimedOut                a phase, or the whole, took too long
+├── TooManyRedirects        more than allowed (RedirectLoop)
+└── RedirectForbidden       a redirect to where no request may go; `__cause__` says why
+
+PolicyInvalid (beside them) is the operator's mistake, raised when the configuration is read.
+The texts of a FetchError are for the user who gave the URL: they name no address that only our side can see.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hashrange.core.errors import HashrangeError
+
+if TYPE_CHECKING:
+    from hashrange_systems.shared.fetching.message import Phases, Redirect
+
+
+class PolicyInvalid(HashrangeError):
+    """A configured exemption that cannot be read."""
+
+
+class FetchError(HashrangeError):
+    """No response; `url`, `redirects` and `phases` tell how far the request came."""
+
+    url: str | None = None
+    redirects: tuple[Redirect, ...] = ()
+    phases: Phases | None = None
+
+
+class RequestRefused(FetchError):
+    """The request was not sent."""
+
+
+class BadRequest(RequestRefused):
+    """A request that can never be sent."""
+
+
+class BadUrl(BadRequest):
+    """Not the URL of a web page."""
+
+
+class BadHeader(BadRequest):
+    """A header that may not be sent."""
+
+
+class ForbiddenAddress(RequestRefused):
+    """The host is at an address that is not for users to reach; `address` is for the log, not for the user."""
+
+    def __init__(self, host: str, address: str, reason: str) -> None:
+        super().__init__(f"{host} is at {reason} address, which may not be requested")
+        self.address = address
+        self.reason = reason
+
+
+class ForbiddenPort(RequestRefused):
+    """A port where another protocol is spoken."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(f"port {port} may not be requested")
+        self.port = port
+
+
+class NameUnresolved(FetchError):
+    """The name has no address, or (`temporary`) nobody could say whether it has one."""
+
+    def __init__(self, host: str, *, temporary: bool) -> None:
+        outcome = "could not be looked up at the moment" if temporary else "does not exist or has no address"
+        super().__init__(f"the name {host} {outcome}")
+        self.temporary = temporary
+
+
+class ConnectFailed(FetchError):
+    """No address of the host accepted the connection."""
+
+
+class TlsFailed(FetchError):
+    """TLS could not be set up."""
+
+
+class CertificateExpired(TlsFailed):
+    """The certificate is no longer valid."""
+
+
+class CertificateNotYetValid(TlsFailed):
+    """The certificate is not valid yet."""
+
+
+class CertificateForOtherHost(TlsFailed):
+    """The certificate was issued for other names."""
+
+
+class CertificateUntrusted(TlsFailed):
+    """The certificate is self-signed, or nobody trusted vouches for it."""
+
+
+class ConnectionLost(FetchError):
+    """The connection ended before the response did."""
+
+
+class AnswerMalformed(FetchError):
+    """The server's answer is not HTTP."""
+
+
+class BodyDamaged(FetchError):
+    """The body does not decode as its headers say."""
+
+
+class TooLarge(FetchError):
+    """The response is larger than the caller wants."""
+
+
+class CompressionBomb(TooLarge):
+    """The body grows out of all proportion when decompressed."""
+
+
+class TimedOut(FetchError):
+    """It took too long; `phase` is what was being waited for: dns, connect, tls, answer or body."""
+
+    def __init__(self, phase: str, limit_s: float) -> None:
+        super().__init__(f"{WAITED_FOR[phase]} did not come about within {limit_s:g} s")
+        self.phase = phase
+        self.limit_s = limit_s
+
+
+WAITED_FOR = {
+    "dns": "the address of the name",
+    "connect": "the connection",
+    "tls": "the TLS handshake",
+    "answer": "the status and headers",
+    "body": "the end of the body",
+}
+
+
+class TooManyRedirects(FetchError):
+    """More redirects than the caller follows."""
+
+
+class RedirectLoop(TooManyRedirects):
+    """A redirect to where the request has already been."""
+
+
+class RedirectForbidden(FetchError):
+    """A redirect that may not be followed."""

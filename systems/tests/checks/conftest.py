@@ -1,0 +1,27 @@
+"""The checks' tables and patterns, embedded and over the wire."""
+
+import pytest
+
+import hashrange
+from hashrange_systems.checks.schema import Checks
+from systems.tests.checks.office import Office
+
+
+@pytest.fixture
+def db(database, clock):
+    hashrange.create_tables(database, Checks)
+    if not hasattr(database, "clock"):
+        keep_what_expires(database)
+    return Checks.open(database, clock=clock)
+
+
+def keep_what_expires(database):
+    """Let a server delete nothing: its clock is the machine's, by which all that a test writes has long expired."""
+    setting = {"AttributeName": "expiresAt", "Enabled": False}
+    database.call("UpdateTimeToLive", {"TableName": "CHECK", "TimeToLiveSpecification": setting})
+
+
+@pytest.fixture
+def office(database, clock, db):
+    """The services for users and their checks, on the same tables."""
+    return Office(database, clock)

@@ -1,0 +1,168 @@
+"""What the documentation says about patterns, costs and limits: read from the plans and the model, and measured.
+
+When a plan changes, `python -m systems.tests.checks.test_cost` prints the rows of its page anew.
+"""
+
+import asyncio
+import re
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import hashrange
+from hashrange import ManualClock
+from hashrange_systems.checks.model.fetched import Cause
+from hashrange_systems.checks.model.kind import KINDS, name_attributes
+from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.model.schedule import SHARDS
+from hashrange_systems.checks.model.tier import TIERS
+from hashrange_systems.checks.schema import Checks
+from hashrange_systems.checks.senders.mailbox import Mailbox
+from hashrange_systems.checks.service.channels import Channels
+from hashrange_systems.checks.service.draft import Draft
+from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.keys import Keys
+from hashrange_systems.checks.service.ledger import Ledger
+from hashrange_systems.checks.service.outbox import Outbox
+from hashrange_systems.checks.service.runs import Runs
+from hashrange_systems.checks.service.users import Users
+from hashrange_systems.checks.worker import Worker
+
+DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
+READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
+UP = Outcome(status=Status.UP, http_status=200, response_time=120)
+DOWN = Outcome(status=Status.DOWN, cause=Cause.STATUS, message="answered 500", http_status=500, response_time=90)
+
+
+def describe_plan(plan):
+    """A plan as a row of the documentation."""
+    text = plan.explain()
+    where = re.match(r".*<- ([\w-]+)", text)[1]
+    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
+    key = f"`{found[1]}`" if found else "all of it"
+    table = plan.table.physical_name
+    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
+    where = table if where == "table" else f"{table}, {where}"
+    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
+
+
+def read_rows(heading):
+    section = DOCS.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("| ")][1:]
+
+
+def test_every_access_pattern_is_listed_with_what_it_costs():
+    assert read_rows("Access patterns") == [describe_plan(plan) for plan in Checks.plans.values()]
+
+
+def test_no_pattern_but_the_operators_list_of_users_scans():
+    assert [plan.name for plan in Checks.plans.values() if plan.verb == "Scan"] == ["all_users"]
+
+
+def test_every_attribute_of_a_check_is_explained():
+    rows = [line for line in DOCS.read_text("utf-8").splitlines() if line.startswith("| `")]
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert {name for kind in KINDS for name in name_attributes(kind)} <= explained
+
+
+@pytest.mark.parametrize("tier", TIERS.values(), ids=lambda tier: tier.name)
+def test_every_tier_is_listed_with_what_it_allows(tier):
+    seconds = tier.shortest_delay_ms // 1000
+    delay = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+    row = f"| {tier.name} | {tier.check_limit} | {delay} | {tier.result_days} days | {tier.rollup_days} days |"
+    assert row in DOCS.read_text("utf-8").splitlines()
+
+
+class Meter:
+    """A user with checks on an embedded database, and what each deed costs there."""
+
+    def __init__(self):
+        self.clock = ManualClock(1_768_478_400)
+        self.database = hashrange.open(clock=self.clock)
+        hashrange.create_tables(self.database, Checks)
+        self.events = []
+        self.db = Checks.open(self.database, clock=self.clock, hooks=[self.events.append])
+        self.outcome = UP
+        self.runs = Runs(self.db, self.clock, self)
+        numbers = count(1)
+        self.make_id = lambda: f"{next(numbers):020x}"  # the size of an item, and so its cost, depends on its id
+        self.ledger = Ledger(self.db, self.clock, self.runs, make_id=self.make_id)
+        self.history = History(self.db, self.clock)
+        self.outbox = Outbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
+        self.worker = Worker(self.runs, self.history, self.outbox, self.db, self.clock)
+
+    async def probe(self, url, attributes):
+        return self.outcome
+
+    async def sign_up(self):
+        users = Users(self.db, self.clock, make_id=self.make_id)
+        self.new = await users.create("ann@example.com", "PRO")
+        self.userid = self.new.user.userid
+
+    async def add(self):
+        self.check = await self.ledger.create(
+            self.userid, Draft(url="https://example.com/", attributes={"retries": 0}, delay_ms=60_000)
+        )
+
+    async def run_next(self):
+        """Take the next slot, when it has come."""
+        check = await self.db.check(self.check.checkid)
+        self.clock.set(check.next_run_at.timestamp() + 0.001)
+        self.events.clear()
+        claim = await self.runs.claim(check)
+        assert await self.runs.perform(claim) is not None
+
+    async def fail(self):
+        self.outcome = DOWN
+        await self.run_next()
+
+    async def verify(self):
+        await Channels(self.db, self.clock).verify(self.new.token)
+
+    async def look(self):
+        for shard in range(SHARDS):
+            await self.db.due(str(shard), next_run_at=self.check.created_at - timedelta(seconds=1))
+
+    async def send(self):
+        for shard in range(SHARDS):
+            await self.outbox.send_due(str(shard))
+
+    def spend(self, deed):
+        """The read and write units of a deed."""
+        self.events.clear()
+        asyncio.run(deed)
+        spent = {True: 0.0, False: 0.0}
+        for event in self.events:
+            if event.capacity is None:  # DescribeTable, once
+                continue
+            reports = event.capacity if isinstance(event.capacity, list) else [event.capacity]
+            spent[event.operation in READS] += sum(report["CapacityUnits"] for report in reports)
+        return spent[True], spent[False]
+
+
+def measure():
+    """What each deed costs, in the order of a check's life."""
+    meter = Meter()
+    asyncio.run(meter.sign_up())
+    asyncio.run(meter.verify())
+    found = {"an API key is checked": meter.spend(Keys(meter.db, meter.clock).authenticate(meter.new.key))}
+    found["a check is added"] = meter.spend(meter.add())
+    found["a worker looks for what is due, and nothing is"] = meter.spend(meter.look())
+    found["a slot is run, and nothing has changed"] = meter.spend(meter.run_next())
+    found["a slot is run, and the page is down: the incident and one alert"] = meter.spend(meter.fail())
+    found["the outbox is looked through, and that alert is sent"] = meter.spend(meter.send())
+    found["the checks of a user are listed"] = meter.spend(meter.ledger.of_user(meter.userid))
+    pause = meter.ledger.pause(meter.userid, meter.check.checkid)
+    found["a check is paused, which ends the incident"] = meter.spend(pause)
+    meter.database.close()
+    return [f"| {deed} | {reads:g} | {writes:g} |" for deed, (reads, writes) in found.items()]
+
+
+def test_what_deeds_cost_is_as_documented():
+    assert read_rows("What it costs") == measure()
+
+
+if __name__ == "__main__":
+    print("\n".join([*measure(), "", *map(describe_plan, Checks.plans.values())]))  # noqa: T201

@@ -1,0 +1,29 @@
+"""The web on the embedded engine: what differs over the wire is tried where the services are."""
+
+import pytest
+
+import hashrange
+from hashrange_systems.checks.schema import Checks
+from systems.tests.checks.web.lobby import Lobby
+
+
+@pytest.fixture
+def opened(clock):
+    with hashrange.open(clock=clock) as database:
+        hashrange.create_tables(database, Checks)
+        yield database
+
+
+@pytest.fixture
+def lobby(opened, clock):
+    return Lobby(opened, clock)
+
+
+@pytest.fixture
+def ann(lobby):
+    return lobby.sign_up("ann", "PRO")
+
+
+@pytest.fixture
+def bob(lobby):
+    return lobby.sign_up("bob", "PRO")

@@ -1,0 +1,153 @@
+"""Where a fetch refuses to go, whatever names, redirects and resolvers do."""
+
+import asyncio
+import socket
+
+import pytest
+
+from hashrange_systems.shared.fetching.errors import (
+    BadUrl,
+    ForbiddenAddress,
+    ForbiddenPort,
+    NameUnresolved,
+    RedirectForbidden,
+)
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.message import Request
+from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.fetching.resolver import SystemResolver
+from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, fetch, never_reached, serving
+
+
+async def answer(exchange):
+    await exchange.answer(b"reached")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "2130706433",
+        "0x7f.1",
+        "0177.1",
+        "127.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "0",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "169.254.169.254",
+        "１２７.1",  # noqa: RUF001 - wide digits
+        "[::]",
+    ],
+)
+def test_no_spelling_of_an_internal_address_is_requested(host):
+    with pytest.raises(ForbiddenAddress) as refusal:
+        fetch(never_reached, f"http://{host}:{{port}}/", policy=Policy())
+    assert refusal.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "fe80::1%lo", "64:ff9b::a00:1"]
+)
+def test_no_name_that_leads_to_an_internal_address_is_requested(address):
+    resolver = ScriptedResolver(a_example=[["1.1.1.1", address]])
+    with pytest.raises(ForbiddenAddress):
+        fetch(never_reached, "http://a.example:{port}/", policy=Policy(), resolver=resolver)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://127.0.0.1/", "http://user:pw@127.0.0.1/"])
+def test_other_schemes_and_credentials_are_refused(url):
+    with pytest.raises(BadUrl):
+        fetch(never_reached, url)
+
+
+def test_other_protocols_are_not_spoken_to():
+    with pytest.raises(ForbiddenPort):
+        fetch(never_reached, "http://127.0.0.1:25/")
+
+
+def test_a_name_is_looked_up_once_and_the_connection_goes_where_the_check_looked():
+    resolver = ScriptedResolver(a_example=[["127.0.0.1"], ["127.0.0.2"]])
+    response = fetch(answer, "http://a.example:{port}/", resolver=resolver)
+    assert (response.body, response.address, resolver.asked) == (b"reached", "127.0.0.1", ["a.example"])
+
+
+def test_a_name_that_moves_inside_between_two_fetches_is_refused_the_second_time():
+    resolver = ScriptedResolver(a_example=[["127.0.0.1"], ["127.0.0.2"]])
+    fetch(answer, "http://a.example:{port}/", resolver=resolver)
+    with pytest.raises(ForbiddenAddress):
+        fetch(never_reached, "http://a.example:{port}/", resolver=resolver)
+
+
+def test_a_name_that_moves_inside_before_its_redirect_is_refused():
+    resolver = ScriptedResolver(a_example=[["127.0.0.1"], ["127.0.0.2"]])
+    paths = []
+
+    async def script(exchange):
+        paths.append(exchange.path)
+        await exchange.redirect("/inside")
+
+    with pytest.raises(RedirectForbidden) as refusal:
+        fetch(script, "http://a.example:{port}/", resolver=resolver)
+    assert isinstance(refusal.value.__cause__, ForbiddenAddress)
+    assert (paths, resolver.asked) == (["/"], ["a.example", "a.example"])
+
+
+@pytest.mark.parametrize(
+    ("location", "cause"),
+    [
+        ("http://169.254.169.254/latest/meta-data/", ForbiddenAddress),
+        ("//169.254.169.254/", ForbiddenAddress),
+        ("http://[::ffff:a9fe:a9fe]/", ForbiddenAddress),
+        ("http://2852039166/", ForbiddenAddress),
+        ("http://inside.example/", ForbiddenAddress),
+        ("http://127.0.0.1:22/", ForbiddenPort),
+        ("file:///etc/passwd", BadUrl),
+        ("ftp://example.com/", BadUrl),
+        ("http://user:pw@example.com/", BadUrl),
+    ],
+)
+def test_a_redirect_opens_no_door_that_is_closed(location, cause):
+    async def script(exchange):
+        await exchange.redirect(location)
+
+    resolver = ScriptedResolver(inside_example=[["192.168.1.1"]])
+    with pytest.raises(RedirectForbidden) as refusal:
+        fetch(script, resolver=resolver)
+    assert isinstance(refusal.value.__cause__, cause)
+
+
+def test_a_name_without_addresses_is_unresolved():
+    with pytest.raises(NameUnresolved):
+        fetch(never_reached, "http://a.example/", resolver=ScriptedResolver(a_example=[[]]))
+    with pytest.raises(NameUnresolved):
+        fetch(never_reached, "http://b.example/")
+
+
+def test_localhost_is_looked_up_by_the_system_and_refused():
+    with pytest.raises(ForbiddenAddress):
+        fetch(never_reached, "http://localhost:{port}/", policy=Policy(), resolver=SystemResolver())
+
+
+@pytest.mark.parametrize(("code", "temporary"), [(socket.EAI_NONAME, False), (socket.EAI_AGAIN, True)])
+def test_the_system_says_whether_a_name_is_unknown_or_cannot_be_looked_up_now(monkeypatch, code, temporary):
+    def fail(*arguments, **options):
+        raise socket.gaierror(code, "no")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(NameUnresolved) as failure:
+        asyncio.run(SystemResolver().resolve("a.example"))
+    assert failure.value.temporary is temporary
+
+
+def test_many_fetches_share_one_fetcher():
+    async def run():
+        fetcher = Fetcher(resolver=ScriptedResolver(), policy=LOOPBACK)
+        async with serving(answer) as port:
+            requests = [Request(url=f"http://127.0.0.1:{port}/{number}") for number in range(50)]
+            return await asyncio.gather(*(fetcher.fetch(request) for request in requests))
+
+    responses = asyncio.run(run())
+    assert [response.url.rpartition("/")[2] for response in responses] == [str(number) for number in range(50)]
