@@ -96,7 +96,7 @@ def test_the_checksum_is_of_what_was_sent(encoding, pack):
         ({b"x-amz-crc32": b"garbage"}, b"{}"),
         ({b"content-encoding": b"br"}, b"{}"),
         ({b"content-encoding": b"gzip"}, b"{}"),
-        ({b"content-encoding": b"gzip"}, gzip.compress(b"{}")[:-3]),
+        ({b"content-encoding": b"gzip"}, gzip.compress(b"{}", mtime=0)[:-3]),
         ({}, b"{"),
         ({}, b"[]"),
     ],

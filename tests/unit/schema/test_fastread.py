@@ -93,8 +93,8 @@ class Count(Item, table=table, pk="COUNT#{name}", sk="{day:04d}"):
 
 TABLES = [
     table,
-    *{
-        item.__own_table__
+    *{  # a dictionary, not a set: every process of a parallel run must list the same tests in the same order
+        item.__own_table__: None
         for module in (aura, first, shuttle, kelifax, checks)
         for item in vars(module).values()
         if isinstance(item, type) and issubclass(item, Item) and item.__own_table__ is not None
