@@ -43,6 +43,7 @@ bench: setup ## Measure speed against the peers, side by side
 
 docs: setup ## Regenerate the generated pages of docs/reference
 	$(BIN)/hashrange docs --write docs/reference/operations.md
+	$(BIN)/python scripts/declaration_errors.py
 
 lock: .venv-lock/.installed ## Resolve the lock files again (UPGRADE=1 takes the newest versions)
 	@set -e; \

@@ -1,4 +1,4 @@
-"""The pages of docs/reference/declarations, run: each refused program raises its code, each accepted one does not."""
+"""The reference of declaration errors, executed: each wrong program raises its code, each mended one does not."""
 
 import ast
 import re
@@ -11,32 +11,20 @@ from typing import Any
 
 import pytest
 
+import hashrange
 from hashrange import DeclarationError, Patterns
+from scripts import declaration_errors
+from scripts.declaration_errors import IMPORTS, PAGE, read_entries, render
 
 ROOT = Path(__file__).parents[3]
-PAGES = ROOT / "docs" / "reference" / "declarations"
-SOURCES = [*(ROOT / "src/hashrange/schema").glob("*.py"), ROOT / "src/hashrange/session/patterns.py"]
+SOURCES = [*(ROOT / "src/hashrange/schema").rglob("*.py"), *(ROOT / "src/hashrange/session").rglob("*.py")]
 CODE = re.compile(r"HR\d{3}")
-FORM = re.compile(
-    r"# (?P<code>HR\d{3}): (?P<title>[^\n]+)\n\n(?P<text>[^#\n][^\n]+)\n\n"
-    r"## (?P<first>Refused|Reported)\n\n```python\n(?P<wrong>.*?)```\n\n"
-    r"## (?P<second>Accepted|Quiet)\n\n```python\n(?P<right>.*?)```\n",
-    re.DOTALL,
-)
 SENTENCE = re.compile(r"(?<=[.)])\s+(?=[A-Z`(])")
-HEADS = {"Refused": "Accepted", "Reported": "Quiet"}
+PREAMBLE = IMPORTS.replace("from hashrange import *", f"from hashrange import {', '.join(hashrange._MODULE_OF)}")
 
-
-def read_page(path: Path) -> dict[str, str]:
-    found = FORM.fullmatch(path.read_text())
-    assert found, f"{path.name} has not the form of a page"
-    return found.groupdict()
-
-
-PATHS = sorted(PAGES.glob("HR*.md"))
-READ = {path.stem: read_page(path) for path in PATHS}
-ERRORS = [code for code, page in READ.items() if page["first"] == "Refused"]
-LINTS = [code for code, page in READ.items() if page["first"] == "Reported"]
+ENTRIES = read_entries()
+ERRORS = [code for code in ENTRIES if not code.startswith("HR4")]
+LINTS = [code for code in ENTRIES if code.startswith("HR4")]
 
 
 def codes_in_source() -> Iterator[tuple[str, str]]:
@@ -52,7 +40,7 @@ def execute(monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(program: str, name: str) -> ModuleType:
         module = ModuleType(f"declared_{name}")
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(program, f"{name}.md", "exec"), module.__dict__)
+        exec(compile(PREAMBLE + program, f"{name}.py", "exec"), module.__dict__)
         return module
 
     return run
@@ -76,21 +64,21 @@ def names_in(program: str) -> set[str]:
 
 
 @pytest.mark.parametrize("code", ERRORS)
-def test_the_refused_program_raises_the_code_of_its_page(code, execute):
+def test_the_refused_program_raises_its_code(code, execute):
     with pytest.raises(DeclarationError) as caught:
-        execute(READ[code]["wrong"], f"{code}_refused")
+        execute(ENTRIES[code].wrong, f"{code}_refused")
     assert caught.value.code == code
 
 
 @pytest.mark.parametrize("code", ERRORS)
 def test_the_message_says_where_what_and_how_to_mend_it(code, execute):
     with pytest.raises(DeclarationError) as caught:
-        execute(READ[code]["wrong"], f"{code}_message")
+        execute(ENTRIES[code].wrong, f"{code}_message")
     error = caught.value
     assert str(error) == f"{code} {error.place}: {error.fault}; {error.remedy}"
     named = set(re.findall(r"[\w.${}:-]+", error.place)) | set(re.findall(r"\w+", error.place)) | {error.place}
     quoted = set(re.findall(r"'([^']*)'", error.place))
-    assert (named | quoted) & names_in(READ[code]["wrong"]), f"{error.place!r} is nothing that the program declares"
+    assert (named | quoted) & names_in(ENTRIES[code].wrong), f"{error.place!r} is nothing that the program declares"
     assert len(error.fault) > 5
     assert len(error.remedy) > 5
     assert not error.remedy.endswith((" ", ".", ":"))
@@ -99,31 +87,28 @@ def test_the_message_says_where_what_and_how_to_mend_it(code, execute):
 
 @pytest.mark.parametrize("code", ERRORS)
 def test_the_accepted_program_is_accepted(code, execute):
-    execute(READ[code]["right"], f"{code}_accepted")
+    execute(ENTRIES[code].right, f"{code}_accepted")
 
 
 @pytest.mark.parametrize("code", LINTS)
 def test_the_reported_program_is_reported(code, execute):
-    assert code in lints_of(execute(READ[code]["wrong"], f"{code}_reported"))
+    assert code in lints_of(execute(ENTRIES[code].wrong, f"{code}_reported"))
 
 
 @pytest.mark.parametrize("code", LINTS)
 def test_the_quiet_program_is_not_reported(code, execute):
-    assert code not in lints_of(execute(READ[code]["right"], f"{code}_quiet"))
+    assert code not in lints_of(execute(ENTRIES[code].right, f"{code}_quiet"))
 
 
-@pytest.mark.parametrize("code", READ)
-def test_a_page_has_the_form_of_its_kind(code):
-    page = READ[code]
-    assert page["code"] == code
-    assert page["second"] == HEADS[page["first"]]
-    assert page["first"] == ("Reported" if code.startswith("HR4") else "Refused")
-    assert page["wrong"] != page["right"]
-    assert 2 <= len(SENTENCE.split(page["text"])) <= 5
+@pytest.mark.parametrize("code", ENTRIES)
+def test_an_entry_explains_its_code_in_two_to_five_sentences(code):
+    entry = ENTRIES[code]
+    assert entry.wrong != entry.right
+    assert 2 <= len(SENTENCE.split(entry.text)) <= 5
 
 
-def test_every_code_of_the_source_has_a_page_and_no_page_is_left_over():
-    assert {code for code, _ in codes_in_source()} == set(READ)
+def test_every_code_of_the_source_has_an_entry_and_no_entry_is_left_over():
+    assert {code for code, _ in codes_in_source()} == set(ENTRIES)
 
 
 def test_no_two_places_share_a_code():
@@ -131,6 +116,24 @@ def test_no_two_places_share_a_code():
     assert twice == [], [place for code, place in codes_in_source() if code in twice]
 
 
-def test_the_index_has_a_row_for_every_page():
-    rows = re.findall(r"\| \[(HR\d{3})\]\((HR\d{3})\.md\) \| ([^|]+) \|", (PAGES / "README.md").read_text())
-    assert rows == [(code, code, page["title"]) for code, page in READ.items()]
+def test_the_page_is_what_make_docs_writes():
+    assert PAGE.read_text("utf-8") == render(ENTRIES)
+
+
+def test_the_page_has_a_row_and_an_anchor_for_every_code():
+    text = PAGE.read_text("utf-8")
+    rows = re.findall(r"^\| \[(HR\d{3})\]\(#(hr\d{3})\) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert sorted(rows) == sorted((code, code.lower(), entry.title) for code, entry in ENTRIES.items())
+    assert re.findall(r"^### (.+)$", text, re.MULTILINE) == list(ENTRIES)
+
+
+def test_a_page_that_is_out_of_date_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setattr(declaration_errors, "ROOT", tmp_path)
+    monkeypatch.setattr(declaration_errors, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(sys, "argv", ["declaration_errors.py", "--check"])
+    with pytest.raises(SystemExit, match=r"page\.md is out of date: run make docs"):
+        declaration_errors.main()
+    monkeypatch.setattr(sys, "argv", ["declaration_errors.py"])
+    declaration_errors.main()
+    monkeypatch.setattr(sys, "argv", ["declaration_errors.py", "--check"])
+    declaration_errors.main()
