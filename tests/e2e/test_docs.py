@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from hashrange.cli import app
+from hashrange.cli.app import app
 from hashrange.cli.system import load_commands
 
 ROOT = Path(__file__).parents[2]

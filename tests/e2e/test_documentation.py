@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import hashrange
-from hashrange.cli import app
+from hashrange.cli.app import app
 from hashrange.client import fault
 from hashrange.core import errors
 from hashrange.core.errors import HashrangeError, ServiceError, StorageError

@@ -118,7 +118,7 @@ def test_a_directory_in_use_is_explained(serve, tmp_path):
     [
         (("--memory", "--data", "x"), "choose one"),
         (("--fsync",), "--data DIR"),
-        (("--access-key", "a"), "go together"),
+        (("--access-key", "a"), "given together"),
         (("--access-key", "a", "--secret-key", "b", "--unsigned"), "choose one"),
         (("--credentials-file", "/nowhere/.env"), "cannot be read"),
         (("--port", "70000"), "65535"),
@@ -130,8 +130,8 @@ def test_options_that_make_no_sense_are_explained(options, text):
     assert text in outcome.stderr
 
 
-def test_an_open_door_is_warned_about(serve, tmp_path):
-    assert "warning: whoever can reach" in serve("--host", "0.0.0.0").errors.read_text("utf-8")
+def test_a_server_that_everybody_can_reach_prints_a_warning(serve, tmp_path):
+    assert "warning: everybody who can reach" in serve("--host", "0.0.0.0").errors.read_text("utf-8")
     locked = serve("--host", "0.0.0.0", "--access-key", KEY_ID, "--secret-key", SECRET)
     assert locked.errors.read_text("utf-8") == ""
 
@@ -149,7 +149,7 @@ def test_with_credentials_only_their_signatures_pass(serve, tmp_path, way):
         )
         options = ("--credentials-file", str(file))
     served = serve(*options)
-    assert f"only signed by {KEY_ID}" in served.shown
+    assert f"requests signed by {KEY_ID}" in served.shown
     assert SECRET not in served.shown
     for token in (None, "a session"):
         assert connect_boto3(served, KEY_ID, SECRET, token).list_tables()["TableNames"] == []

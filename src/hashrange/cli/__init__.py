@@ -1,52 +1,17 @@
-"""The command line: `hashrange <command>`. Each command is a module here that imports late what it needs.
-
-The commands of the systems are in their own folders; `cli.system` attaches them.
-"""
+"""The command line: `hashrange <command>`. `main` starts it; `cli.app` lists the commands, one module each."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from hashrange import __version__
-from hashrange.cli import docs as docs_command
-from hashrange.cli import explain as explain_command
-from hashrange.cli import load as load_command
-from hashrange.cli import up as up_command
-from hashrange.cli.serve import HELP, serve
-from hashrange.cli.system import SystemGroup
-
-app = typer.Typer(
-    cls=SystemGroup,
-    help="DynamoDB systems in Python: designs that run, and the embedded, durable database to run them on.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(help=up_command.HELP)(up_command.up)
-app.command(help=HELP)(serve)
-app.command(help=load_command.HELP)(load_command.load)
-app.command(help=explain_command.HELP)(explain_command.explain)
-app.command(help=docs_command.HELP)(docs_command.docs)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"hashrange {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def describe(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
-    ] = False,
-) -> None:
-    """DynamoDB systems in Python: designs that run, and the embedded, durable database to run them on."""
+import sys
 
 
 def main() -> None:
     """Run the command that the arguments name."""
+    try:
+        from hashrange.cli.app import app
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"typer", "rich"}:
+            raise
+        sys.stderr.write(f"error: {missing.name} is not installed: pip install 'hashrange[cli]'\n")
+        sys.exit(2)
     app(prog_name="hashrange")

@@ -1,4 +1,4 @@
-"""`hashrange docs`: the reference of the operations, made from the operations themselves."""
+"""`hashrange docs`: the reference of the operations, generated from their modules."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Annotated
 
 import typer
 
-HELP = """Write the reference of the operations, made from the code.
+HELP = """Generate the reference of the operations from the code.
 
 \b
-  hashrange docs                                          show it
+  hashrange docs                                          print it
   hashrange docs --write docs/reference/operations.md     write it
-  hashrange docs --check docs/reference/operations.md     fail when it is out of date"""
+  hashrange docs --check docs/reference/operations.md     fail if it is out of date"""
 
 
 def docs(
     write: Annotated[Path | None, typer.Option("--write", help="Write it to this file.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", help="Fail unless this file is up to date.")] = None,
+    check: Annotated[Path | None, typer.Option("--check", help="Fail if this file is out of date.")] = None,
 ) -> None:
-    """Write the reference of the operations."""
+    """Generate the reference of the operations."""
     text = "\n".join(describe_operations()) + "\n"
     if write is not None:
         write.parent.mkdir(parents=True, exist_ok=True)

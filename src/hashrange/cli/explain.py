@@ -1,4 +1,4 @@
-"""`hashrange explain`: what each access pattern of a schema does, and what the lint has to say about it."""
+"""`hashrange explain`: what each access pattern of a schema does, and its lint."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from hashrange.cli.command import fail
 
 if TYPE_CHECKING:
     from hashrange.schema.compiler import Plan
@@ -20,7 +22,7 @@ HELP = """Show what the access patterns of a schema do: index, key condition, fi
   hashrange explain shop.schema Orders.late      one of them
   hashrange explain shop.schema --lint           the lint alone; fails when there is any
 
-The module is imported from here or from where Python finds it. A declaration that cannot work says so with its code."""
+The module is found in the current directory or on Python's path. An invalid declaration is reported with its code."""
 
 
 def explain(
@@ -30,30 +32,30 @@ def explain(
 ) -> None:
     """Show what the access patterns of a schema do."""
     wanted, _, pattern = name.partition(".")
-    found = find_patterns(load(module), wanted)
+    found = find_patterns(import_module(module), wanted)
     if not found:
-        raise refuse(f"{module} declares no Patterns class{f' {wanted}' if wanted else ''}")
+        raise fail(f"{module} declares no Patterns class{f' {wanted}' if wanted else ''}")
     for patterns in found:
         if not lint:
-            show(patterns, pattern)
-    remarks = [str(remark) for patterns in found for remark in patterns.lint() if not pattern]
-    for remark in dict.fromkeys(remarks):
-        typer.secho(remark, fg="yellow")
-    if lint and remarks:
+            print_plans(patterns, pattern)
+    lints = [str(found_lint) for patterns in found for found_lint in patterns.lint() if not pattern]
+    for found_lint in dict.fromkeys(lints):
+        typer.secho(found_lint, fg="yellow")
+    if lint and lints:
         raise typer.Exit(1)
 
 
-def load(module: str) -> Any:
+def import_module(module: str) -> Any:
     """Import a module, from the current directory too."""
     from hashrange.core.errors import DeclarationError
 
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(module)
-    except DeclarationError as fault:
-        raise refuse(str(fault)) from fault
+    except DeclarationError as error:
+        raise fail(str(error)) from error
     except ModuleNotFoundError as missing:
-        raise refuse(f"there is no module {missing.name!r} here or where Python looks") from missing
+        raise fail(f"there is no module {missing.name!r} in the current directory or on Python's path") from missing
 
 
 def find_patterns(module: Any, wanted: str) -> list[Any]:
@@ -62,19 +64,13 @@ def find_patterns(module: Any, wanted: str) -> list[Any]:
     return [cls for cls in declared if cls.__name__ == wanted or (not wanted and cls.__module__ == module.__name__)]
 
 
-def show(patterns: Any, pattern: str) -> None:
+def print_plans(patterns: Any, pattern: str) -> None:
     """Print the plans of a class."""
     plans: dict[str, Plan] = patterns.plans
     if pattern and pattern not in plans:
-        raise refuse(f"{patterns.__name__} has no pattern {pattern}: it has {', '.join(plans)}")
+        raise fail(f"{patterns.__name__} has no pattern {pattern}: it has {', '.join(plans)}")
     typer.secho(f"{patterns.__name__}  ({', '.join(table.physical_name for table in patterns.tables())})", bold=True)
     for plan in plans.values():
         if pattern in {"", plan.name}:
             typer.echo(plan.explain())
     typer.echo()
-
-
-def refuse(text: str) -> typer.Exit:
-    """Say what is wrong; return what ends the command."""
-    typer.secho(text, fg="red", err=True)
-    return typer.Exit(2)

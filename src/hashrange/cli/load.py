@@ -1,4 +1,4 @@
-"""`hashrange load`: many items from files into a table, quickly."""
+"""`hashrange load`: bulk import of items from files into a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from hashrange.cli.command import fail
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-CANNOT_LOAD = 2
-MOST_WORKERS = 8
-NOTHING = "nothing was loaded"
+MAX_WORKERS = 8
 PHASES: dict[Phase, str] = {"reading": "Reading", "storing": "Storing", "indexing": "Building the indexes"}
 HELP = """Load items from files into a table: JSON lines, or the files of a DynamoDB export, plain or gzipped.
 
@@ -29,7 +29,7 @@ HELP = """Load items from files into a table: JSON lines, or the files of a Dyna
   hashrange load items.jsonl.gz --table music --data ./data --create music.json
 
 Each line is an item in DynamoDB's JSON, {"artist": {"S": "Nina Simone"}, ...}, or {"Item": {...}} as exports have it.
-Items with a key that is there already replace it. A bad line means that nothing is loaded.
+An item replaces an existing item with its key. If a line is invalid, nothing is loaded.
 The directory must not be in use: stop the server first."""
 
 
@@ -38,7 +38,7 @@ def load(
     table: Annotated[str, typer.Option("--table", help="The table to load into.")],
     data: Annotated[Path, typer.Option("--data", help="The data directory.", envvar="HASHRANGE_DATA")],
     create: Annotated[
-        Path | None, typer.Option("--create", help="Make the table first, from this CreateTable JSON.", exists=True)
+        Path | None, typer.Option("--create", help="Create the table first, from this CreateTable JSON.", exists=True)
     ] = None,
     region: Annotated[
         str,
@@ -46,7 +46,9 @@ def load(
     ] = "",
     workers: Annotated[
         int | None,
-        typer.Option("--workers", help="Processes that read the files; as many as there are cores, up to 8.", min=1),
+        typer.Option(
+            "--workers", help="Processes that read the files; default: the number of cores, at most 8.", min=1
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
@@ -64,8 +66,7 @@ def load(
         finally:
             engine.close()
     except HashrangeError as error:
-        typer.secho(" ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), fg="red", err=True)
-        raise typer.Exit(CANNOT_LOAD) from error
+        raise fail(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
     typer.echo(f"{count:,} {'item' if count == 1 else 'items'} loaded into {table}")
 
 
@@ -88,18 +89,18 @@ def _load(engine: Engine, table: Table, files: list[Path], workers: int, *, quie
     from hashrange.engine.bulk import load_files
     from hashrange.engine.lines import Files
 
-    with Display(quiet=quiet) as display:
+    with ProgressDisplay(quiet=quiet) as display:
         try:
-            return load_files(engine, table, Files(files), display.show, workers)
+            return load_files(engine, table, Files(files), display.update, workers)
         except HashrangeError as error:
             left = engine.catalog.locate(table.name).item_count
             kept = f"{display.stored:,} items were stored; loading again is safe"
-            error.add_note(f"({kept if left and display.stored else NOTHING})")
+            error.add_note(f"({kept if left and display.stored else 'nothing was loaded'})")
             raise
 
 
-class Display:
-    """A bar for each phase of a load; knows how many items have been stored."""
+class ProgressDisplay:
+    """Shows a progress bar for each phase of a load, and counts the stored items."""
 
     def __init__(self, *, quiet: bool) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -116,8 +117,8 @@ class Display:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, phase: Phase, done: int, total: int) -> None:
-        """Show how much of a phase is done."""
+    def update(self, phase: Phase, done: int, total: int) -> None:
+        """Update the bar of a phase."""
         if phase not in self._tasks:
             for task in self._tasks.values():
                 self._bar.update(task, visible=False)
@@ -129,6 +130,6 @@ class Display:
 
 
 def count_workers() -> int:
-    """Return how many processes are worth starting: as many as there are cores this one may use."""
+    """Return how many worker processes to start: the number of cores that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(cores or 1, MOST_WORKERS)
+    return min(cores or 1, MAX_WORKERS)

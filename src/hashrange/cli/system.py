@@ -8,7 +8,7 @@ from typing import Any
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from hashrange.cli.serve import refuse
+from hashrange.cli.command import fail
 from hashrange.core.errors import HashrangeError
 from hashrange.hosting.discover import PACKAGE, find_names, find_summary, load_module
 
@@ -36,7 +36,7 @@ class SystemGroup(TyperGroup):
         try:
             return find_names(name_package(), "cli")
         except HashrangeError as error:
-            raise refuse(str(error)) from error
+            raise fail(str(error)) from error
 
 
 def name_package() -> str:
@@ -49,4 +49,4 @@ def load_commands(name: str) -> TyperGroup:
     try:
         return typer.main.get_group(load_module(f"{name_package()}.{name}.cli").app)
     except HashrangeError as error:
-        raise refuse(str(error)) from error
+        raise fail(str(error)) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange.cli.serve import LOGS, option, refuse
+from hashrange.cli.command import LogLevel, fail, option
 from hashrange.hosting.discover import PACKAGE
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     only: Annotated[str, option("only", "Run only these systems: names, with commas.", metavar="NAMES")] = "",
     demo: Annotated[bool, option("demo", "Fill in demo data.")] = False,
     systems: Annotated[str, option("systems", "Package whose subpackages are the systems.")] = PACKAGE,
-    log_level: Annotated[LOGS, option("log-level", "debug logs every request.")] = "info",
+    log_level: Annotated[LogLevel, option("log-level", "debug logs every request.")] = "info",
 ) -> None:
     """Run everything: the DynamoDB endpoint, the systems' pages and their workers."""
     if memory and data:
@@ -73,7 +73,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
             demo=demo,
         )
     except HashrangeError as error:
-        raise refuse(str(error)) from error
+        raise fail(str(error)) from error
 
 
 def _check_endpoint(context: typer.Context, endpoint: str) -> None:

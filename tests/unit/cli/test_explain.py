@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from hashrange.cli import app
+from hashrange.cli.app import app
 
 AURA = "hashrange_systems.aura.schema"
 

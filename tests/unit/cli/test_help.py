@@ -8,7 +8,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from hashrange.cli import app
+from hashrange.cli.app import app
 
 COMMANDS = typer.main.get_command(app).commands
 OPTIONS = [

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from hashrange.cli import app
+from hashrange.cli.app import app
 from hashrange.engine import bulk, lines
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
@@ -97,7 +97,7 @@ def test_a_table_that_is_there_already_is_not_made_again(cli):
     definition = cli.folder / "tab.json"
     definition.write_bytes(orjson.dumps(define("pk:S", name="tab")))
     code, said = cli.load(cli.write(numbered(1)), "--create", definition)
-    assert (code, said) == (FAILED, "Error: Table already exists: tab")
+    assert (code, said) == (FAILED, "error: Table already exists: tab")
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'"tab"'])
@@ -113,7 +113,7 @@ def test_a_bad_line_is_named_and_nothing_is_loaded_into_an_empty_table(cli):
     path = cli.write([*numbered(4), {"no": {"S": "key"}}, *numbered(4, start=4)])
     code, said = cli.load(path)
     assert code == FAILED
-    assert said.startswith(f"Error: {path}, line 5: One or more parameter values were invalid: Missing the key pk")
+    assert said.startswith(f"error: {path}, line 5: One or more parameter values were invalid: Missing the key pk")
     assert said.endswith("(nothing was loaded)")
     assert cli.count() == 0
 
@@ -124,7 +124,7 @@ def test_a_bad_line_is_named_and_a_table_with_items_stays_as_it_was(cli):
     path.write_bytes(path.read_bytes() + b"not json\n")
     code, said = cli.load(path)
     assert code == FAILED
-    assert said.startswith(f"Error: {path}, line 26: not JSON: ")
+    assert said.startswith(f"error: {path}, line 26: not JSON: ")
     assert said.endswith("(nothing was loaded)")
     assert cli.count() == 3
 
@@ -165,7 +165,7 @@ def test_a_bad_line_is_named_also_when_several_processes_read(cli, monkeypatch):
     path = cli.write([*numbered(300), {"no": {"S": "key"}}, *numbered(300)])
     code, said = cli.load(path, "--workers", "2")
     assert code == FAILED
-    assert said.startswith(f"Error: {path}, line 301: One or more parameter values were invalid: Missing the key pk")
+    assert said.startswith(f"error: {path}, line 301: One or more parameter values were invalid: Missing the key pk")
     assert said.endswith("(nothing was loaded)")
     assert cli.count() == 0
 
@@ -183,7 +183,7 @@ def test_an_empty_file_loads_nothing(cli):
 
 def test_an_unknown_table_is_told(cli):
     code, said = cli.load(cli.write(numbered(1)), table="nowhere")
-    assert (code, said) == (FAILED, "Error: Requested resource not found: Table: nowhere not found")
+    assert (code, said) == (FAILED, "error: Requested resource not found: Table: nowhere not found")
 
 
 def test_a_directory_in_use_is_told(cli):
