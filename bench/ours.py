@@ -55,14 +55,14 @@ class RowQuery:
 
 def find_row(database: Any) -> RowQuery:
     """How the engine asks for the row of a key."""
-    from hashrange.core.keys import place_of
+    from hashrange.core.keys import rowid_of
 
     table = database.engine.catalog.find(TABLE)
     (cache_size,) = database.engine.store.execute("PRAGMA cache_size").fetchone()
 
     def bind(request: Json) -> tuple[bytes, int]:
         key = table.key_of(request)
-        return key, place_of(key)
+        return key, rowid_of(key)
 
     return RowQuery(table.sql.fetch, bind, cache_size)
 

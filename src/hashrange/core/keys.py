@@ -26,7 +26,7 @@ from hashrange.core.values import Item, measure
 
 pack_head = Struct(">IH").pack
 unpack_checksum = Struct(">I").unpack_from
-FIRST_PLACE = 1 << 62
+FIRST_ROWID = 1 << 62
 HASH_LIMIT = 2048
 RANGE_LIMIT = 1024
 COMPLEMENT = bytes(255 - byte for byte in range(256))
@@ -51,11 +51,11 @@ def _spread_digits(whole: str, fraction: str) -> tuple[str, int]:
     return digits, len(digits) - len(fraction) - 1
 
 
-def place_of(key: bytes) -> int:
+def rowid_of(key: bytes) -> int:
     """Return the place of a key."""
     checksum: int = unpack_checksum(key)[0]
     run = crc32(key[:-2]) & 0x1FFFFF
-    return FIRST_PLACE | checksum >> 7 << 37 | run << 16 | key[-2] << 8 | key[-1]
+    return FIRST_ROWID | checksum >> 7 << 37 | run << 16 | key[-2] << 8 | key[-1]
 
 
 Encode = Callable[[Item], bytes | None]
@@ -74,7 +74,7 @@ def successor(prefix: bytes) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class KeyAttribute:
     """A key attribute: its name and its type (S, N or B)."""
 
     name: str
@@ -86,7 +86,7 @@ class KeyCodec:
 
     __slots__ = ("attributes", "encode", "hash_types", "hashes", "range_types", "ranges")
 
-    def __init__(self, hashes: tuple[Attribute, ...], ranges: tuple[Attribute, ...]) -> None:
+    def __init__(self, hashes: tuple[KeyAttribute, ...], ranges: tuple[KeyAttribute, ...]) -> None:
         self.hashes = hashes
         self.ranges = ranges
         self.attributes = hashes + ranges
@@ -134,7 +134,7 @@ def _make_encoder(join_hashes: Encode, join_ranges: Encode | None) -> Encode:
     return encode
 
 
-def _make_joiner(attributes: tuple[Attribute, ...], limit: int) -> Encode:
+def _make_joiner(attributes: tuple[KeyAttribute, ...], limit: int) -> Encode:
     """Return what encodes one side of a key; a closure, because every read and write takes it."""
     if len(attributes) > 1:
         return lambda item: _join(attributes, limit, item)
@@ -149,7 +149,7 @@ def _make_joiner(attributes: tuple[Attribute, ...], limit: int) -> Encode:
     return join
 
 
-def _join(attributes: tuple[Attribute, ...], limit: int, item: Item) -> bytes | None:
+def _join(attributes: tuple[KeyAttribute, ...], limit: int, item: Item) -> bytes | None:
     encoded = [_make_joiner((attribute,), limit)(item) for attribute in attributes]
     present = [part for part in encoded if part is not None]
     if len(present) < len(attributes) or sum(measure(item[a.name]) for a in attributes) > limit:
@@ -157,7 +157,7 @@ def _join(attributes: tuple[Attribute, ...], limit: int, item: Item) -> bytes | 
     return _concatenate(attributes, present)
 
 
-def _concatenate(attributes: tuple[Attribute, ...], encoded: Sequence[bytes]) -> bytes:
+def _concatenate(attributes: tuple[KeyAttribute, ...], encoded: Sequence[bytes]) -> bytes:
     delimited = [delimit(a.tag, part) for a, part in zip(attributes[:-1], encoded[:-1], strict=True)]
     return b"".join(delimited) + encoded[-1]
 

@@ -12,18 +12,18 @@ from functools import lru_cache
 
 NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?", re.ASCII)
 is_canonical = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?").fullmatch
-DIGITS = 38
-LARGEST = 125
-SMALLEST = -130
+MAX_DIGITS = 38
+MAX_EXPONENT = 125
+MIN_EXPONENT = -130
 # The sizes of short canonical numbers, kept because prices and counts come again and again; `size` fills it.
 KNOWN_SIZES: dict[str, int] = {}
 SHORT = 8
-MOST_KNOWN = 8192
+MAX_KNOWN = 8192
 # Wide enough for any sum of two stored numbers to be exact: 125 + 130 + 2 digits.
 EXACT = Context(prec=300, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-class Fault(Enum):
+class NumberErrorKind(Enum):
     """Why a text is not a number that can be stored."""
 
     SYNTAX = "The parameter cannot be converted to a numeric value: {text}"
@@ -32,18 +32,18 @@ class Fault(Enum):
     PRECISION = "Attempting to store more than 38 significant digits in a Number"
 
 
-class NotStorable(ValueError):
+class NumberError(ValueError):
     """A text that is not a number DynamoDB stores; says why."""
 
-    def __init__(self, fault: Fault, text: str) -> None:
-        super().__init__(fault.value.format(text=text))
-        self.fault = fault
+    def __init__(self, kind: NumberErrorKind, text: str) -> None:
+        super().__init__(kind.value.format(text=text))
+        self.kind = kind
         self.text = text
 
 
 def normalize(text: str) -> str:
     """Return the canonical text of a number, or raise NotStorable."""
-    if len(text) <= DIGITS:  # the common cases: whole numbers, and others that are canonical already
+    if len(text) <= MAX_DIGITS:  # the common cases: whole numbers, and others that are canonical already
         if text.isdigit() and text.isascii() and text[0] != "0":
             return text
         if is_canonical(text) and text != "-0":
@@ -55,12 +55,12 @@ def normalize(text: str) -> str:
 def _normalize(text: str) -> str:
     match = NUMBER.fullmatch(text)
     if match is None:
-        raise NotStorable(Fault.SYNTAX, text)
+        raise NumberError(NumberErrorKind.SYNTAX, text)
     sign, whole, fraction, bare_fraction, exponent = match.groups()
     whole, fraction = whole or "", fraction or bare_fraction or ""
     power = int(exponent or "0") if len(exponent or "") < 25 else 10**25
     if not -(2**63) <= power < 2**63:
-        raise NotStorable(Fault.SYNTAX, text)
+        raise NumberError(NumberErrorKind.SYNTAX, text)
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return _check_zero(text, power, fraction)
@@ -71,28 +71,28 @@ def _normalize(text: str) -> str:
 
 
 # Kept, because prices come again and again, and many are written with a zero at the end.
-normalize_short = lru_cache(maxsize=MOST_KNOWN)(_normalize)
+normalize_short = lru_cache(maxsize=MAX_KNOWN)(_normalize)
 
 
 def _check_zero(text: str, power: int, fraction: str) -> str:
     # Zero is judged by the exponent it is written with, unless it is written with a fraction.
     if fraction:
         return "0"
-    if power > LARGEST:
-        raise NotStorable(Fault.OVERFLOW, text)
-    if power < SMALLEST:
-        raise NotStorable(Fault.UNDERFLOW, text)
+    if power > MAX_EXPONENT:
+        raise NumberError(NumberErrorKind.OVERFLOW, text)
+    if power < MIN_EXPONENT:
+        raise NumberError(NumberErrorKind.UNDERFLOW, text)
     return "0"
 
 
 def _check_range(text: str, sign: str, digits: str, power: int) -> str:
     magnitude = power + len(digits) - 1
-    if magnitude > LARGEST:
-        raise NotStorable(Fault.OVERFLOW, text)
-    if magnitude < SMALLEST:
-        raise NotStorable(Fault.UNDERFLOW, text)
-    if len(digits) > DIGITS:
-        raise NotStorable(Fault.PRECISION, text)
+    if magnitude > MAX_EXPONENT:
+        raise NumberError(NumberErrorKind.OVERFLOW, text)
+    if magnitude < MIN_EXPONENT:
+        raise NumberError(NumberErrorKind.UNDERFLOW, text)
+    if len(digits) > MAX_DIGITS:
+        raise NumberError(NumberErrorKind.PRECISION, text)
     return _write("-" if sign == "-" else "", digits, power)
 
 
@@ -117,9 +117,9 @@ def subtract(left: str, right: str) -> str:
 def _store_result(result: Decimal) -> str:
     try:
         return normalize(format(result, "f"))
-    except NotStorable as refusal:
-        if refusal.fault is Fault.PRECISION:
-            raise NotStorable(Fault.OVERFLOW, refusal.text) from None
+    except NumberError as error:
+        if error.kind is NumberErrorKind.PRECISION:
+            raise NumberError(NumberErrorKind.OVERFLOW, error.text) from None
         raise
 
 
@@ -127,7 +127,7 @@ def size(text: str) -> int:
     """Return the bytes that a canonical number counts for."""
     counted = 1 + (len(text.rstrip("0")) + 1) // 2 if text.isdigit() else _measure(text)
     if len(text) <= SHORT:
-        if len(KNOWN_SIZES) >= MOST_KNOWN:
+        if len(KNOWN_SIZES) >= MAX_KNOWN:
             KNOWN_SIZES.clear()
         KNOWN_SIZES[text] = counted
     return counted

@@ -21,30 +21,32 @@ from hashrange.core.errors import RequestInvalid, ValidationException
 Value = dict[str, Any]
 Item = dict[str, Value]
 
-DEEPEST = 32
-LONGEST_NAME = 65_535
-LONGEST_KEY_NAME = 255
-NAME_TOO_LONG = f"Attribute name is too large, must be less than {LONGEST_NAME + 1} bytes"
+MAX_DEPTH = 32
+MAX_NAME_BYTES = 65_535
+MAX_KEY_NAME_LENGTH = 255
+NAME_TOO_LONG = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
-P1 = "One or more parameter values were invalid: "
-EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
-SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+INVALID_PARAMETER = "One or more parameter values were invalid: "
+NO_TYPE = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+SEVERAL_TYPES = (
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+)
 TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 EMPTY_SETS = {
-    "SS": f"{P1}An string set  may not be empty",
-    "NS": f"{P1}An number set  may not be empty",
-    "BS": f"{P1}Binary sets should not be empty",
+    "SS": f"{INVALID_PARAMETER}An string set  may not be empty",
+    "NS": f"{INVALID_PARAMETER}An number set  may not be empty",
+    "BS": f"{INVALID_PARAMETER}Binary sets should not be empty",
 }
-NULL_FALSE = f"{P1}Null attribute value types must have the value of true"
+NULL_FALSE = f"{INVALID_PARAMETER}Null attribute value types must have the value of true"
 
 
 class WrongWireType(TypeError):
     """JSON of a type that the attribute value does not take; the shape check words it."""
 
 
-class Layer(Enum):
+class ErrorWording(Enum):
     """Which of the service's two value checkers words a refusal."""
 
     CURRENT = "current"  # PutItem, UpdateItem, DeleteItem, GetItem, BatchGetItem, Query, transactions
@@ -52,7 +54,7 @@ class Layer(Enum):
 
 
 class InvalidValue(ValueError):
-    """A value of the right JSON type that may not be stored; `raise_as` words it for a layer."""
+    """A value of the right JSON type that may not be stored; `raise_as` words it for a wording."""
 
     def __init__(self, text: str, *, older: str | None = None, enveloped: bool = True) -> None:
         super().__init__(text)
@@ -60,9 +62,9 @@ class InvalidValue(ValueError):
         self.older = text if older is None else older
         self.enveloped = enveloped
 
-    def refusal(self, layer: Layer = Layer.CURRENT, wrap: str = "{}") -> ValidationException:
-        """Return the refusal in the words of a layer, put inside `wrap`."""
-        text = wrap.format(self.text if layer is Layer.CURRENT else self.older)
+    def service_error(self, wording: ErrorWording = ErrorWording.CURRENT, wrap: str = "{}") -> ValidationException:
+        """Return the refusal in the words of a wording, put inside `wrap`."""
+        text = wrap.format(self.text if wording is ErrorWording.CURRENT else self.older)
         return RequestInvalid(text) if self.enveloped else ValidationException(text)
 
 
@@ -71,56 +73,56 @@ def utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def check_item(item: Item, layer: Layer = Layer.CURRENT) -> tuple[Item, int]:
-    """Return an item in canonical form and its size, or raise the layer's refusal."""
+def check_item(item: Item, wording: ErrorWording = ErrorWording.CURRENT) -> tuple[Item, int]:
+    """Return an item in canonical form and its size, or raise the wording's refusal."""
     try:
-        return settle_item(item)
-    except InvalidValue as fault:
-        raise fault.refusal(layer) from None
+        return canonicalise_item(item)
+    except InvalidValue as error:
+        raise error.service_error(wording) from None
 
 
-def check_key(key: Item, layer: Layer = Layer.CURRENT) -> Item:
-    """Return a key in canonical form, or raise the layer's refusal; most are of plain texts, which need no walk."""
+def check_key(key: Item, wording: ErrorWording = ErrorWording.CURRENT) -> Item:
+    """Return a key in canonical form, or raise the wording's refusal; most are of plain texts, which need no walk."""
     for name, value in key.items():
         text = value.get("S") if type(value) is dict and len(value) == 1 else None
-        named = type(name) is str and 0 < len(name) <= LONGEST_KEY_NAME
+        named = type(name) is str and 0 < len(name) <= MAX_KEY_NAME_LENGTH
         if type(text) is not str or not text.isascii() or not named:
-            return check_item(key, layer)[0]
+            return check_item(key, wording)[0]
     return key
 
 
-def check_expression_values(values: Item, layer: Layer = Layer.CURRENT) -> Item:
-    """Return the values of an expression in canonical form, or raise the layer's refusal of the first that has none."""
+def check_expression_values(values: Item, wording: ErrorWording = ErrorWording.CURRENT) -> Item:
+    """Return the values of an expression in canonical form, or raise the error for the first invalid one."""
     settled: Item = {}
     for name, value in values.items():
         try:
-            settled[name] = settle(value)
-        except InvalidValue as fault:
+            settled[name] = canonicalise(value)
+        except InvalidValue as error:
             wrap = (
                 "{}"
-                if layer is Layer.CURRENT
+                if wording is ErrorWording.CURRENT
                 else f"ExpressionAttributeValues contains invalid value: {{}} for key {name}"
             )
-            raise fault.refusal(layer, wrap) from None
+            raise error.service_error(wording, wrap) from None
     return settled
 
 
-def settle_item(item: Item) -> tuple[Item, int]:
+def canonicalise_item(item: Item) -> tuple[Item, int]:
     """Return an item in canonical form (itself, if it has that already) and its size."""
     texts: list[str] = []
     unsettled: list[Any] = []
     size = _walk_members(item, 1, texts, unsettled) + _weigh(texts)
-    if size > LONGEST_NAME:
+    if size > MAX_NAME_BYTES:
         _check_names(item.values(), item)
     return _make_members(item) if unsettled else item, size
 
 
-def settle_values(values: Item) -> Item:
+def canonicalise_values(values: Item) -> Item:
     """Return values that have names, but are no item, in canonical form."""
-    return weigh_values(values)[0]
+    return canonicalise_and_measure(values)[0]
 
 
-def weigh_values(values: Item) -> tuple[Item, int]:
+def canonicalise_and_measure(values: Item) -> tuple[Item, int]:
     """Return such values in canonical form, and their size together, without their names."""
     texts: list[str] = []
     unsettled: list[Any] = []
@@ -128,14 +130,14 @@ def weigh_values(values: Item) -> tuple[Item, int]:
     return _make_members(values) if unsettled else values, size
 
 
-def settle(value: Value) -> Value:
+def canonicalise(value: Value) -> Value:
     """Return a value in canonical form."""
-    return settle_values({"": value})[""]
+    return canonicalise_values({"": value})[""]
 
 
 def measure_item(item: Item) -> int:
     """Return the size of a canonical item."""
-    return settle_item(item)[1]
+    return canonicalise_item(item)[1]
 
 
 def measure(value: Value) -> int:
@@ -173,7 +175,7 @@ def _walk_members(members: Item, depth: int, texts: list[str], unsettled: list[A
 
 def _walk(values: Iterable[Value], depth: int, texts: list[str], unsettled: list[Any]) -> int:
     """Check the values that stand at a level, from 1, and return what they count for, texts left aside."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         _refuse_depth(values)
     checks, known_size = _CHECKS, numbers.KNOWN_SIZES.get
     total = 0
@@ -210,15 +212,15 @@ def _refuse_form(value: Any) -> NoReturn:
     if len(present) > 1:
         if "N" in present:
             _check_number(present["N"], 1, [], [])  # a malformed number is reported first
-        raise InvalidValue(SEVERAL, enveloped=False)
+        raise InvalidValue(SEVERAL_TYPES, enveloped=False)
     if not present:
-        raise InvalidValue(EMPTY, enveloped=False)
+        raise InvalidValue(NO_TYPE, enveloped=False)
     raise WrongWireType
 
 
 def _check_names(values: Iterable[Value], names: Iterable[str] = ()) -> None:
     """Raise for an attribute name that is too long, at any level."""
-    if any(utf8_length(name) > LONGEST_NAME for name in names):
+    if any(utf8_length(name) > MAX_NAME_BYTES for name in names):
         raise InvalidValue(NAME_TOO_LONG, enveloped=False)
     for value in values:
         members = value.get("M", {})
@@ -230,20 +232,20 @@ def _check_number(content: Any, _depth: int, _texts: list[str], unsettled: list[
         raise WrongWireType
     try:
         canonical = numbers.normalize(content)
-    except numbers.NotStorable as refusal:
-        raise _word_number(refusal) from None
+    except numbers.NumberError as error:
+        raise _word_number(error) from None
     if canonical != content:
         unsettled.append(content)
     return numbers.size(canonical)
 
 
-def _word_number(refusal: numbers.NotStorable) -> InvalidValue:
+def _word_number(error: numbers.NumberError) -> InvalidValue:
     """Word a number's refusal for both layers; they differ on an empty text and on a 32-bit exponent."""
-    text = str(refusal)
-    if refusal.text == "":
+    text = str(error)
+    if error.text == "":
         return InvalidValue(text, older=text.removesuffix(": "))
-    if refusal.fault is numbers.Fault.OVERFLOW and _exponent(refusal.text) >= 2**31 - 1:
-        return InvalidValue(text, older=numbers.Fault.UNDERFLOW.value)
+    if error.kind is numbers.NumberErrorKind.OVERFLOW and _exponent(error.text) >= 2**31 - 1:
+        return InvalidValue(text, older=numbers.NumberErrorKind.UNDERFLOW.value)
     return InvalidValue(text)
 
 
@@ -325,7 +327,7 @@ def _check_numbers(content: Any, _depth: int, _texts: list[str], unsettled: list
     canonical = _order_numbers(content)
     if len(set(canonical)) != len(canonical):
         raise InvalidValue(
-            f"{P1}Input collection contains duplicates.",
+            f"{INVALID_PARAMETER}Input collection contains duplicates.",
             older="Input collection contains duplicates",
         )
     if canonical != content:
@@ -358,16 +360,16 @@ def _members(content: Any, tag: str) -> list[str]:
 def _duplicate_strings(members: list[str]) -> InvalidValue:
     shown = ", ".join(f'"{member}"' for member in _up_to_repeat(members, str.encode))
     return InvalidValue(
-        f"{P1}Input collection [{shown}] contains duplicates.",
-        older=f"{P1}Input collection [{', '.join(members)}] contains duplicates.",
+        f"{INVALID_PARAMETER}Input collection [{shown}] contains duplicates.",
+        older=f"{INVALID_PARAMETER}Input collection [{', '.join(members)}] contains duplicates.",
     )
 
 
 def _duplicate_binaries(members: list[str]) -> InvalidValue:
     shown = ",".join(f'"{member}"' for member in _up_to_repeat(members, decode_binary))
     return InvalidValue(
-        f"{P1}Input collection [{shown}]of type BS contains duplicates.",
-        older=f"{P1}Input collection [{', '.join(members)}]of type BS contains duplicates.",
+        f"{INVALID_PARAMETER}Input collection [{shown}]of type BS contains duplicates.",
+        older=f"{INVALID_PARAMETER}Input collection [{', '.join(members)}]of type BS contains duplicates.",
     )
 
 

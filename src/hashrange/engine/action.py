@@ -12,12 +12,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hashrange.core.errors import RequestInvalid, ValidationException
-from hashrange.core.values import P1, InvalidValue, Item, check_item, check_key, measure, measure_item, utf8_length
+from hashrange.core.values import (
+    INVALID_PARAMETER,
+    InvalidValue,
+    Item,
+    check_item,
+    check_key,
+    measure,
+    measure_item,
+    utf8_length,
+)
 from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.table import Table, check_index_lengths
 from hashrange.engine.write import Change, Image, Row
-from hashrange.expr.request import NONE, UPDATE, Expressions, Spec, check_mixing, read_expressions
+from hashrange.expr.parameters import UPDATE, ExpressionParameters
+from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -61,9 +71,9 @@ def run(engine: Engine, action: Action) -> Change:
     return write.apply(engine, action.table, action.key, row, image)
 
 
-def draft_put(request: Wire, spec: Spec) -> Draft:
+def draft_put(request: Wire, spec: ExpressionParameters) -> Draft:
     """Check a put: its item's values, its condition, its size."""
-    item, size = check_item(request["Item"], spec.layer)
+    item, size = check_item(request["Item"], spec.wording)
     expressions = _read(request, spec)
     _check_return_values(request)
     write.check_put_size(size)
@@ -78,18 +88,18 @@ def draft_put(request: Wire, spec: Spec) -> Draft:
     return Draft(expressions, resolve)
 
 
-def draft_delete(request: Wire, spec: Spec) -> Draft:
+def draft_delete(request: Wire, spec: ExpressionParameters) -> Draft:
     """Check a delete: its key's values and its condition."""
     return _draft_keyed(request, spec, lambda _row: None)
 
 
-def draft_check(request: Wire, spec: Spec) -> Draft:
+def draft_check(request: Wire, spec: ExpressionParameters) -> Draft:
     """Check a transaction's condition check."""
     return _draft_keyed(request, spec, None)
 
 
-def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
-    key_item = check_key(request["Key"], spec.layer)
+def _draft_keyed(request: Wire, spec: ExpressionParameters, outcome: Outcome | None) -> Draft:
+    key_item = check_key(request["Key"], spec.wording)
     expressions = _read(request, spec)
     _check_return_values(request)
 
@@ -102,10 +112,10 @@ def _draft_keyed(request: Wire, spec: Spec, outcome: Outcome | None) -> Draft:
     return Draft(expressions, resolve)
 
 
-def draft_update(request: Wire, spec: Spec) -> Draft:
+def draft_update(request: Wire, spec: ExpressionParameters) -> Draft:
     """Check an update: its key's values, its expressions, the size of the statement."""
     check_mixing(request, spec)
-    key_item = check_key(request["Key"], spec.layer)
+    key_item = check_key(request["Key"], spec.wording)
     expressions = read_expressions(request, spec)
 
     def resolve(engine: Engine) -> Action:
@@ -139,7 +149,7 @@ def finish_update(table: Table, before: Item, size: int, item: Item) -> Image:
     try:
         size += measure_changes(before, item)
     except InvalidValue as fault:
-        raise fault.refusal() from None
+        raise fault.service_error() from None
     check_changed_index_keys(table, before, item)
     if size > write.ITEM_LIMIT:
         raise ValidationException(write.UPDATE_TOO_LARGE)
@@ -181,7 +191,7 @@ def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
             check_index_lengths(index, item)
 
 
-def _read(request: Wire, spec: Spec) -> Expressions:
+def _read(request: Wire, spec: ExpressionParameters) -> Expressions:
     check_mixing(request, spec)
     return read_expressions(request, spec)
 
@@ -200,14 +210,16 @@ def _check_targets(table: Table, expressions: Expressions) -> None:
         return
     for path in expressions.update.paths:
         if path[0] in table.key_names:
-            raise ValidationException(f"{P1}Cannot update attribute {path[0]}. This attribute is part of the key")
+            raise ValidationException(
+                f"{INVALID_PARAMETER}Cannot update attribute {path[0]}. This attribute is part of the key"
+            )
 
 
 def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
-    if expressions is not NONE:
+    if expressions is not NO_EXPRESSIONS:
         for expression in (expressions.condition, expressions.update):
             if expression is not None:
-                check_scalars(table, expression.document_paths)
+                check_scalars(table, expression.document_attributes)
 
 
 def check_scalars(table: Table, attributes: Collection[str]) -> None:

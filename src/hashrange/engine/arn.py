@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 
 PARTITION = "aws"
 RESOURCE = re.compile(r"table/([^/]+)(?:/(index|stream)/([^/]+))?")
@@ -40,14 +40,15 @@ class Resource:
 def parse_resource(arn: str) -> Resource:
     """Return what an ARN names, or raise for anything but a table or a stream."""
     if not arn.startswith("arn:"):
-        raise ValidationException(f"{P1}ARNs must start with 'arn:': {arn}")
+        raise ValidationException(f"{INVALID_PARAMETER}ARNs must start with 'arn:': {arn}")
     _, partition, service, region, account, path, *_ = (*arn.split(":", 5), "", "", "", "", "")
     match = RESOURCE.fullmatch(path)
     if service != "dynamodb" or match is None:
-        raise ValidationException(f"{P1}Provided Arn is not a DynamoDB resource arn: {arn}")
+        raise ValidationException(f"{INVALID_PARAMETER}Provided Arn is not a DynamoDB resource arn: {arn}")
     table, kind, name = match.groups()
     if kind == "index":
         raise ValidationException(
-            f"{P1}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+            f"{INVALID_PARAMETER}Invalid resource arn provided, only table or stream is accepted. Provided resource "
+            f"arn: {arn}"
         )
     return Resource(home=(partition, region), account=account, table=table, stream=name)

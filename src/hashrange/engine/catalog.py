@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
-from hashrange.core.keys import FIRST_PLACE
+from hashrange.core.keys import FIRST_ROWID
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.recovery import vault
@@ -79,7 +79,7 @@ class Catalog:
 
     def find_displaced(self, table: Table) -> None:
         """Look whether a table has rows that are not in the place of their key."""
-        found = self._engine.store.execute(f"SELECT 1 FROM t{table.n} WHERE id < {FIRST_PLACE} LIMIT 1").fetchone()
+        found = self._engine.store.execute(f"SELECT 1 FROM t{table.n} WHERE id < {FIRST_ROWID} LIMIT 1").fetchone()
         table.displaced = found is not None
 
     def recount(self, table: Table) -> None:

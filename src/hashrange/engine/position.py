@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import segment_bounds, segment_of
-from hashrange.core.values import InvalidValue, Item, Layer, settle_values
+from hashrange.core.values import ErrorWording, InvalidValue, Item, canonicalise_values
 from hashrange.engine.sql import TOP
 from hashrange.engine.table import MISMATCH, Index, Table, check_key_contents
 
@@ -22,13 +22,13 @@ OUTSIDE = "The provided starting key is outside query boundaries based on provid
 UNMATCHED = "The provided starting key does not match the range key predicate"
 
 
-def check_start_values(start: Item, layer: Layer) -> Item:
+def check_start_values(start: Item, layer: ErrorWording) -> Item:
     """Return a start key with its values in canonical form, or raise."""
     try:
-        return settle_values(start)
+        return canonicalise_values(start)
     except InvalidValue as fault:
         wrap = "{}" if fault.enveloped else f"{INVALID}: {{}}"
-        raise fault.refusal(layer, wrap) from None
+        raise fault.service_error(layer, wrap) from None
 
 
 def start_query(source: Source, start: Item, partition: bytes) -> None:

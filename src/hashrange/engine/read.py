@@ -16,14 +16,15 @@ import orjson
 from msgspec import defstruct
 from msgspec.json import Decoder
 
-from hashrange.core.keys import KeyCodec, place_of, successor
+from hashrange.core.keys import KeyCodec, rowid_of, successor
 from hashrange.core.values import Item, Value
 from hashrange.engine.sql import TOP
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
-    from hashrange.expr.request import Clause, Test
+    from hashrange.expr.condition import Predicate
+    from hashrange.expr.key_condition import KeyClause
 
 PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
@@ -47,7 +48,7 @@ class Source:
         None  # (index key, table key) to go on after; the table's own start is in the range
     )
     limit: int = NO_LIMIT
-    test: Test | None = None
+    test: Predicate | None = None
     project: Callable[[Item], Item] | None = None
     fetches: bool = False  # a local index that reads the attributes it lacks from the table
     counts_only: bool = False
@@ -67,7 +68,7 @@ class Page:
 
 def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
     """Return the size and the stored bytes of the item of a key."""
-    found: tuple[int, bytes] | None = engine.store.run(table.sql.fetch, (key, place_of(key))).get
+    found: tuple[int, bytes] | None = engine.store.run(table.sql.fetch, (key, rowid_of(key))).get
     if found is None and table.displaced:
         found = engine.store.run(table.sql.fetch_displaced, (key,)).get
     return found
@@ -196,7 +197,7 @@ def _reshape(rows: Rows, source: Source) -> Page:
     return page
 
 
-def key_range(codec: KeyCodec, hashes: Sequence[Value], clauses: Sequence[Clause]) -> tuple[bytes, bytes]:
+def key_range(codec: KeyCodec, hashes: Sequence[Value], clauses: Sequence[KeyClause]) -> tuple[bytes, bytes]:
     """Return the range of keys that a key condition selects."""
     low = codec.partition([_content(value) for value in hashes])
     for position, clause in enumerate(clauses):

@@ -28,7 +28,7 @@ from typing import Any
 import orjson
 
 from hashrange.core.errors import HashrangeError, SerializationException
-from hashrange.core.keys import place_of
+from hashrange.core.keys import rowid_of
 from hashrange.core.values import Item, WrongWireType, check_item
 from hashrange.engine import shape, write
 from hashrange.engine.lines import BadLine, Chunk, read_line
@@ -73,7 +73,7 @@ def make_row(table: Table, item: Item) -> Row:
     write.check_put_size(size)
     key = table.key_of_item(item)
     image = write.prepare(table, item, size)
-    return (key, size, image.body, *image.columns, place_of(key))
+    return (key, size, image.body, *image.columns, rowid_of(key))
 
 
 def _convert(table: Table, item: Item) -> Item:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import Cost, read_units
 
 if TYPE_CHECKING:
     from hashrange.engine.read import Page, Source
     from hashrange.engine.table import Index, Table
-    from hashrange.expr.request import Expressions
+    from hashrange.expr.request_expressions import Expressions
 
 
 def check_select(request: Wire, prefix: str = "") -> None:
@@ -72,12 +72,12 @@ def shape_source(source: Source, request: Wire, expressions: Expressions) -> Non
 def _check_projected(index: Index, missing: frozenset[str], *, everything: bool) -> None:
     if everything:
         raise ValidationException(
-            f"{P1}Select type ALL_ATTRIBUTES is not supported for global secondary index {index.name} "
+            f"{INVALID_PARAMETER}Select type ALL_ATTRIBUTES is not supported for global secondary index {index.name} "
             "because its projection type is not ALL"
         )
     if missing:
         shown = ", ".join(sorted(missing))
-        raise ValidationException(f"{P1}Global secondary index {index.name} does not project [{shown}]")
+        raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
 
 
 def answer_page(page: Page, source: Source, request: Wire) -> bytes:

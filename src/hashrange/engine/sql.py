@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from hashrange.core.keys import FIRST_PLACE
+from hashrange.core.keys import FIRST_ROWID
 
 TOP = b"\xff" * 8  # above every key: a key starts with a checksum and a length below 0xFFFF
 SPARE_SLOTS = 4
@@ -76,7 +76,7 @@ class Statements:
         self.insert = f"INSERT INTO t{n} (k, size, item{listed}, id) VALUES (?, ?, ?{marks}, ?)"
         self.insert_displaced = (
             f"INSERT INTO t{n} (k, size, item{listed}, id) SELECT ?, ?, ?{marks}, coalesce(max(id), 0) + 1 "
-            f"FROM t{n} WHERE id < {FIRST_PLACE}"
+            f"FROM t{n} WHERE id < {FIRST_ROWID}"
         )
         self.delete = f"DELETE FROM t{n} WHERE id = ?"
         self.log = f"INSERT INTO c{n} (seq, at, k, old, new, actor) VALUES (?, ?, ?, ?, ?, ?)"

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
-from hashrange.core.values import P1, Item, Value, measure, measure_item
+from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyCodec
+from hashrange.core.values import INVALID_PARAMETER, Item, Value, measure, measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine.sql import Statements
 
 MISMATCH = "The provided key element does not match the schema"
 KINDS = {"S": "string", "B": "binary"}
-HASH_TOO_LONG = f"{P1}Size of hashkey has exceeded the maximum size limit of2048 bytes"
-RANGE_TOO_LONG = f"{P1}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of2048 bytes"
+RANGE_TOO_LONG = f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
 
 class SchemaMismatch(ValidationException, wire_name="ValidationException"):
@@ -174,10 +174,10 @@ class Table:
 
 def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:
     """Return the codec of a KeySchema."""
-    sides: dict[str, list[Attribute]] = {"HASH": [], "RANGE": []}
+    sides: dict[str, list[KeyAttribute]] = {"HASH": [], "RANGE": []}
     for element in schema:
         name = element["AttributeName"]
-        sides[element["KeyType"]].append(Attribute(name, types[name]))
+        sides[element["KeyType"]].append(KeyAttribute(name, types[name]))
     return KeyCodec(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 
@@ -186,11 +186,11 @@ def refuse_item_key(codec: KeyCodec, item: Item) -> None:
     for attribute in codec.attributes:
         value = item.get(attribute.name)
         if value is None:
-            raise SchemaMismatch(f"{P1}Missing the key {attribute.name} in the item")
+            raise SchemaMismatch(f"{INVALID_PARAMETER}Missing the key {attribute.name} in the item")
         if attribute.tag not in value:
             actual = next(iter(value))
             raise SchemaMismatch(
-                f"{P1}Type mismatch for key {attribute.name} expected: {attribute.tag} actual: {actual}"
+                f"{INVALID_PARAMETER}Type mismatch for key {attribute.name} expected: {attribute.tag} actual: {actual}"
             )
     check_key_contents(codec, item)
 
@@ -214,7 +214,7 @@ def check_key_contents(codec: KeyCodec, item: Item) -> None:
         raise ValidationException(RANGE_TOO_LONG)
 
 
-def empty_key_text(attribute: Attribute) -> str:
+def empty_key_text(attribute: KeyAttribute) -> str:
     """Return the text that refuses an empty key value."""
     return (
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
@@ -222,11 +222,11 @@ def empty_key_text(attribute: Attribute) -> str:
     )
 
 
-def check_index_value(index: Index, attribute: Attribute, value: Value) -> None:
+def check_index_value(index: Index, attribute: KeyAttribute, value: Value) -> None:
     """Raise when a value cannot be part of an index key."""
     if attribute.tag not in value:
         raise SchemaMismatch(
-            f"{P1}Type mismatch for Index Key {attribute.name} Expected: {attribute.tag} "
+            f"{INVALID_PARAMETER}Type mismatch for Index Key {attribute.name} Expected: {attribute.tag} "
             f"Actual: {next(iter(value))} IndexName: {index.name}"
         )
     if not value[attribute.tag]:

@@ -13,14 +13,14 @@ import orjson
 from msgspec import Struct
 
 from hashrange.core.errors import ConditionalCheckFailedException, ValidationException
-from hashrange.core.keys import place_of
+from hashrange.core.keys import rowid_of
 from hashrange.core.values import Item
 from hashrange.engine.store import NotUnique
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
-    from hashrange.expr.request import Test
+    from hashrange.expr.condition import Predicate
 
 ITEM_LIMIT = 409_600
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -65,7 +65,7 @@ class Change(Struct, gc=False):
 
 def load(engine: Engine, table: Table, key: bytes) -> Row | None:
     """Return the stored row of a key."""
-    found = engine.store.run(table.sql.select, (key, place_of(key))).get
+    found = engine.store.run(table.sql.select, (key, rowid_of(key))).get
     if found is None and table.displaced:
         found = engine.store.run(table.sql.select_displaced, (key,)).get
     return None if found is None else Row(found[0], found[1], found[2], found[3:])
@@ -88,7 +88,7 @@ def check_put_size(size: int) -> None:
         raise ValidationException(PUT_TOO_LARGE)
 
 
-def check_condition(test: Test, row: Row | None, *, return_item: bool) -> None:
+def check_condition(test: Predicate, row: Row | None, *, return_item: bool) -> None:
     """Raise ConditionalCheckFailedException, with the item when asked for, unless the test holds."""
     if not test({} if row is None else row.item):
         if return_item and row is not None:
@@ -113,7 +113,7 @@ def apply(engine: Engine, table: Table, key: bytes, old: Row | None, new: Image 
 def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) -> None:
     engine.written += 1
     try:
-        engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, place_of(key)))
+        engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, rowid_of(key)))
     except NotUnique:  # another key has the place; that this one has no row yet is known
         table.displaced = True
         engine.store.run(table.sql.insert_displaced, (key, new.size, new.body, *new.columns))

@@ -8,31 +8,41 @@ from typing import TypeAlias, cast
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value, utf8_length
 from hashrange.expr.clause import Values, fetch_constant
-from hashrange.expr.nodes import Arithmetic, Assigned, Call, Element, Literal, Node, Path, Placeholder, walk
+from hashrange.expr.nodes import (
+    Arithmetic,
+    Assigned,
+    DocumentPath,
+    Element,
+    FunctionCall,
+    Literal,
+    Node,
+    Placeholder,
+    walk,
+)
 from hashrange.expr.path import make_getter
-from hashrange.expr.sums import Sums
+from hashrange.expr.sums import UpdateArithmetic
 
 Assignment: TypeAlias = Callable[[Item], Value]
 AssignmentMaker: TypeAlias = Callable[[Values], Assignment]
 
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
-EXPRESSION_SUMS = Sums(WRONG_TYPE, lists=False)
+EXPRESSION_ARITHMETIC = UpdateArithmetic(WRONG_TYPE, lists=False)
 CALL_COSTS = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
 def compile_assigned(value: Assigned) -> AssignmentMaker:
     """Return the maker of a right side: given the values and then an item, it gives what is to be assigned."""
     match value:
-        case Path():
+        case DocumentPath():
             return _compile_read(value)
         case Arithmetic():
-            combine = EXPRESSION_SUMS.plus if value.operator == "+" else EXPRESSION_SUMS.minus
+            combine = EXPRESSION_ARITHMETIC.plus if value.operator == "+" else EXPRESSION_ARITHMETIC.minus
             return _compile_pair(value.left, value.right, combine)
-        case Call(function="list_append"):
+        case FunctionCall(function="list_append"):
             first, second = value.arguments
-            return _compile_pair(first, second, EXPRESSION_SUMS.append)
-        case Call():
+            return _compile_pair(first, second, EXPRESSION_ARITHMETIC.append)
+        case FunctionCall():
             return _compile_default(value)
         case Placeholder() | Literal():
             return _compile_constant(value)
@@ -49,7 +59,7 @@ def _compile_constant(operand: Placeholder | Literal) -> AssignmentMaker:
     return make
 
 
-def _compile_read(path: Path) -> AssignmentMaker:
+def _compile_read(path: DocumentPath) -> AssignmentMaker:
     get = make_getter(path.elements)
 
     def read(item: Item) -> Value:
@@ -61,12 +71,12 @@ def _compile_read(path: Path) -> AssignmentMaker:
     return lambda _: read
 
 
-def _compile_default(call: Call) -> AssignmentMaker:
+def _compile_default(call: FunctionCall) -> AssignmentMaker:
     """Compile if_not_exists and those nested in it, which may be hundreds, as one search."""
     getters = []
     node: Node = call
-    while isinstance(node, Call) and node.function == "if_not_exists":
-        getters.append(make_getter(cast("Path", node.arguments[0]).elements))
+    while isinstance(node, FunctionCall) and node.function == "if_not_exists":
+        getters.append(make_getter(cast("DocumentPath", node.arguments[0]).elements))
         node = node.arguments[1]
     make_fallback = compile_assigned(cast("Assigned", node))
 
@@ -107,9 +117,9 @@ def cost_of_assigned(value: Assigned) -> int:
 
 def _cost_of(node: Node) -> int:
     match node:
-        case Path():
+        case DocumentPath():
             return 1 + sum(14 + cost_of_element(element) for element in node.elements)
-        case Call():
+        case FunctionCall():
             return CALL_COSTS[node.function]
         case Arithmetic():
             return CALL_COSTS[node.operator]

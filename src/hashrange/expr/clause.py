@@ -13,17 +13,17 @@ from hashrange.core.values import Item, Value
 from hashrange.expr.match import begins_with, contains, measure
 from hashrange.expr.nodes import (
     Between,
-    Call,
     Clause,
     Comparison,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Node,
     Operand,
-    Path,
     Placeholder,
 )
-from hashrange.expr.order import MIRRORED, ORDERINGS, RANKS, are_ordered, tag_of
+from hashrange.expr.order import COMPARISON_KEYS, MIRRORED, ORDERINGS, are_ordered, tag_of
 from hashrange.expr.path import Getter, make_getter
 
 Values: TypeAlias = Mapping[str, Value]
@@ -42,7 +42,7 @@ def compile_clause(clause: Clause) -> Maker:
             return _compile_between(clause)
         case Membership():
             return _compile_membership(clause)
-        case Call():
+        case FunctionCall():
             return FUNCTIONS[clause.function](*clause.arguments)
 
 
@@ -58,10 +58,10 @@ def fetch_constant(operand: Node) -> Callable[[Values], Value] | None:
 
 
 def _compile_operand(operand: Operand) -> GetterMaker:
-    if isinstance(operand, Path):
+    if isinstance(operand, DocumentPath):
         getter = make_getter(operand.elements)
         return lambda _: getter
-    if isinstance(operand, Call):
+    if isinstance(operand, FunctionCall):
         return _compile_size(operand.arguments[0])
     fetch = fetch_constant(operand)
     assert fetch is not None
@@ -125,7 +125,7 @@ def _compile_ordering(operator: str, left: Operand, right: Operand) -> Maker:
         assert fetch is not None
         get, bound = get_left(values), fetch(values)
         tag = tag_of(bound)
-        to_rank = RANKS[tag]
+        to_rank = COMPARISON_KEYS[tag]
         limit = to_rank(bound[tag])
 
         def test(item: Item) -> bool:
@@ -183,7 +183,7 @@ def _compile_membership(condition: Membership) -> Maker:
 
 
 def _compile_exists(operand: Operand) -> Maker:
-    if isinstance(operand, Path) and len(operand.elements) == 1:
+    if isinstance(operand, DocumentPath) and len(operand.elements) == 1:
         name = operand.elements[0]
         return lambda _: lambda item: name in item
     get_operand = _compile_operand(operand)
@@ -196,7 +196,7 @@ def _compile_exists(operand: Operand) -> Maker:
 
 
 def _compile_not_exists(operand: Operand) -> Maker:
-    if isinstance(operand, Path) and len(operand.elements) == 1:
+    if isinstance(operand, DocumentPath) and len(operand.elements) == 1:
         name = operand.elements[0]
         return lambda _: lambda item: name not in item
     get_operand = _compile_operand(operand)

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from hashrange.core.values import Item
 from hashrange.expr.clause import Maker, Matcher, Values, compile_clause
 from hashrange.expr.nodes import And, Condition, Not, Or, conditions_inner_first, paths_of
-from hashrange.expr.path import documents_of, heads_of
+from hashrange.expr.path import document_attributes, top_level_attributes
 
 
 @dataclass(slots=True)
-class Test:
+class Predicate:
     """A condition bound to its values: calling it with an item ({} for a missing one) says whether it holds."""
 
     attributes: frozenset[str]
     """The top-level attributes that it reads."""
-    document_paths: tuple[str, ...]
+    document_attributes: tuple[str, ...]
     """Those of them that it goes into as documents, in order of appearance."""
     run: Matcher
     """The test itself, for loops that save the call."""
@@ -33,19 +33,19 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledTest:
+class CompiledPredicate:
     """A condition that lacks only the values of its placeholders."""
 
     attributes: frozenset[str]
-    document_paths: tuple[str, ...]
+    document_attributes: tuple[str, ...]
     make: Maker
 
-    def bind(self, values: Values) -> Test:
+    def bind(self, values: Values) -> Predicate:
         """Return the test for a request's values."""
-        return Test(self.attributes, self.document_paths, self.make(values))
+        return Predicate(self.attributes, self.document_attributes, self.make(values))
 
 
-def compile_condition(condition: Condition) -> CompiledTest:
+def compile_condition(condition: Condition) -> CompiledPredicate:
     """Return a resolved (or hand-made) condition ready to be bound; one without placeholders is bound to {}."""
     paths = tuple(paths_of(condition))
     makers: list[Maker] = []
@@ -59,10 +59,10 @@ def compile_condition(condition: Condition) -> CompiledTest:
                 makers.append(_join([makers.pop()], _invert))
             case _:
                 makers.append(compile_clause(part))
-    return CompiledTest(heads_of(paths), documents_of(paths), makers[0])
+    return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), makers[0])
 
 
-def bind_condition(condition: Condition) -> Test:
+def bind_condition(condition: Condition) -> Predicate:
     """Return the test of a condition that holds its values itself."""
     return compile_condition(condition).bind({})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 
 TOKEN = re.compile(
     r"""[ \t\r\n]+
@@ -66,12 +66,12 @@ class Tokens:
             raise self.fault()
         return self.take().text
 
-    def fault(self) -> Fault:
+    def fault(self) -> ExpressionError:
         """Return what is wrong: the current token, with the tokens around it as they were written."""
         token = self._tokens[self._at]
         start = self._tokens[self._at - 1].start if self._at else token.start
         end = self._tokens[self._at - 1].end if token.kind == END and self._at else self._end_of_next()
-        return Fault(f'Syntax error; token: "{token.text}", near: "{self._text[start:end]}"')
+        return ExpressionError(f'Syntax error; token: "{token.text}", near: "{self._text[start:end]}"')
 
     def _end_of_next(self) -> int:
         token = self._tokens[min(self._at + 1, len(self._tokens) - 1)]

@@ -18,7 +18,7 @@ Element: TypeAlias = str | int
 Elements: TypeAlias = tuple[Element, ...]
 
 
-class Path(Struct, frozen=True):
+class DocumentPath(Struct, frozen=True):
     """A document path: an attribute's name, then members of maps (str) and elements of lists (int)."""
 
     elements: Elements
@@ -36,7 +36,7 @@ class Literal(Struct, frozen=True):
     value: Value
 
 
-class Call(Struct, frozen=True):
+class FunctionCall(Struct, frozen=True):
     """A function and its arguments; an operand or a condition, as the function has it."""
 
     function: str
@@ -95,27 +95,27 @@ class Or(Struct, frozen=True):
 class SetAction(Struct, frozen=True):
     """SET path = value."""
 
-    path: Path
+    path: DocumentPath
     value: Assigned
 
 
 class RemoveAction(Struct, frozen=True):
     """REMOVE path."""
 
-    path: Path
+    path: DocumentPath
 
 
 class AddAction(Struct, frozen=True):
     """ADD path value."""
 
-    path: Path
+    path: DocumentPath
     value: Placeholder | Literal
 
 
 class DeleteAction(Struct, frozen=True):
     """DELETE path value."""
 
-    path: Path
+    path: DocumentPath
     value: Placeholder | Literal
 
 
@@ -126,10 +126,10 @@ class Section(Struct, frozen=True):
     actions: tuple[Action, ...]
 
 
-Leaf: TypeAlias = Path | Placeholder | Literal
-Operand: TypeAlias = Leaf | Call
+Leaf: TypeAlias = DocumentPath | Placeholder | Literal
+Operand: TypeAlias = Leaf | FunctionCall
 Assigned: TypeAlias = Operand | Arithmetic
-Clause: TypeAlias = Comparison | Between | Membership | Call
+Clause: TypeAlias = Comparison | Between | Membership | FunctionCall
 Condition: TypeAlias = Clause | Not | And | Or
 Action: TypeAlias = SetAction | RemoveAction | AddAction | DeleteAction
 Node: TypeAlias = Condition | Assigned
@@ -145,7 +145,7 @@ def negate(condition: Condition) -> Condition:
 def children_of(node: Node) -> tuple[Node, ...]:
     """Return what a node is made of, in the order written."""
     match node:
-        case Call():
+        case FunctionCall():
             return node.arguments
         case And() | Or():
             return node.operands
@@ -187,19 +187,21 @@ def replace_leaves(node: Node, replace: Callable[[Leaf], Operand]) -> Any:
         count = len(children_of(current))
         parts = done[len(done) - count :]
         del done[len(done) - count :]
-        done.append(replace(current) if isinstance(current, Path | Placeholder | Literal) else _rebuild(current, parts))
+        done.append(
+            replace(current) if isinstance(current, DocumentPath | Placeholder | Literal) else _rebuild(current, parts)
+        )
     return done[0]
 
 
-def replace_paths(node: Node, replace: Callable[[Path], Path]) -> Any:
+def replace_paths(node: Node, replace: Callable[[DocumentPath], DocumentPath]) -> Any:
     """Return a tree of the same form with each of its paths replaced."""
-    return replace_leaves(node, lambda leaf: replace(leaf) if isinstance(leaf, Path) else leaf)
+    return replace_leaves(node, lambda leaf: replace(leaf) if isinstance(leaf, DocumentPath) else leaf)
 
 
 def _rebuild(node: Node, parts: list[Any]) -> Node:
     match node:
-        case Call():
-            return Call(node.function, tuple(parts))
+        case FunctionCall():
+            return FunctionCall(node.function, tuple(parts))
         case And() | Or():
             return type(node)(tuple(parts))
         case Comparison() | Arithmetic():
@@ -235,21 +237,38 @@ def clauses_of(condition: Condition) -> Iterator[Clause]:
             yield found
 
 
-def paths_of(node: Node) -> Iterator[Path]:
+def paths_of(node: Node) -> Iterator[DocumentPath]:
     """Yield the document paths in a tree, in the order written."""
-    return (found for found in walk(node) if isinstance(found, Path))
+    return (found for found in walk(node) if isinstance(found, DocumentPath))
 
 
-def calls_of(node: Node) -> Iterator[Call]:
+def calls_of(node: Node) -> Iterator[FunctionCall]:
     """Yield the function calls in a tree, outer ones first."""
-    return (found for found in walk(node) if isinstance(found, Call))
+    return (found for found in walk(node) if isinstance(found, FunctionCall))
 
 
-def path_of(name: str) -> Path:
+def path_of(name: str) -> DocumentPath:
     """Return the path of a top-level attribute; a dot in its name is just a character."""
-    return Path((name,))
+    return DocumentPath((name,))
 
 
-def show_path(path: Path) -> str:
+def format_path(path: DocumentPath) -> str:
     """Return a path as error texts write it: `[a, b, [1]]`."""
     return f"[{', '.join(f'[{element}]' if isinstance(element, int) else element for element in path.elements)}]"
+
+
+def join_all(conditions: list[Condition]) -> Condition | None:
+    """Return the conjunction of conditions; None of none."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return And(tuple(conditions))
+
+
+def join_any(conditions: list[Condition]) -> Condition:
+    """Return the disjunction of conditions, of which there is at least one."""
+    return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
+
+
+def without_repeats(conditions: list[Condition]) -> list[Condition]:
+    """Return conditions each once, in order; trees that hold values cannot be hashed."""
+    return [condition for at, condition in enumerate(conditions) if condition not in conditions[:at]]

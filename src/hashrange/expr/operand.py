@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hashrange.core.values import TAGS, Value
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import (
     Arithmetic,
     Assigned,
     Between,
-    Call,
     Clause,
     Comparison,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Node,
-    Path,
     Placeholder,
     children_of,
-    show_path,
+    format_path,
     walk_inner_first,
 )
-from hashrange.expr.order import ORDERINGS, RANKS, rank, tag_of
+from hashrange.expr.order import COMPARISON_KEYS, ORDERINGS, comparison_key, tag_of
 
 ARITY = {
     "attribute_exists": 1,
@@ -42,7 +42,7 @@ MOST_OPTIONS = 100
 NEED_A_PATH = {"attribute_exists", "attribute_not_exists", "if_not_exists"}
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
-ORDERED = frozenset(RANKS)
+ORDERED = frozenset(COMPARISON_KEYS)
 # The types that each operator or function takes from the request; those not here take any.
 ALLOWED = {
     "BETWEEN": ORDERED,
@@ -77,7 +77,7 @@ def check_functions(value: Assigned, values: Values) -> None:
 
 def has_contents_to_check(clause: Clause) -> bool:
     """Whether a clause's acceptance depends on more than the types of its values."""
-    return isinstance(clause, Between) or (isinstance(clause, Call) and clause.function == "attribute_type")
+    return isinstance(clause, Between) or (isinstance(clause, FunctionCall) and clause.function == "attribute_type")
 
 
 def check_contents(clause: Clause, values: Values) -> None:
@@ -86,20 +86,20 @@ def check_contents(clause: Clause, values: Values) -> None:
         low, high = _value_of(clause.low, values), _value_of(clause.high, values)
         if low is not None and high is not None:
             _check_bounds(low, high)
-    elif isinstance(clause, Call) and clause.function == "attribute_type":
+    elif isinstance(clause, FunctionCall) and clause.function == "attribute_type":
         wanted = _value_of(clause.arguments[1], values)
         if wanted is not None and wanted["S"] not in TAGS:
-            raise Fault(f"Invalid attribute type name found; type: {wanted['S']}, valid types: {TYPE_NAMES}")
+            raise ExpressionError(f"Invalid attribute type name found; type: {wanted['S']}, valid types: {TYPE_NAMES}")
 
 
 def _check_bounds(low: Value, high: Value) -> None:
-    (low_tag, low_rank), (high_tag, high_rank) = rank(low), rank(high)
+    (low_tag, low_rank), (high_tag, high_rank) = comparison_key(low), comparison_key(high)
     if low_tag == high_tag and low_rank <= high_rank:
         return
     needs = "same data type for lower and upper bounds"
     if low_tag == high_tag:
         needs = "upper bound to be greater than or equal to lower bound"
-    raise Fault(
+    raise ExpressionError(
         f"The BETWEEN operator requires {needs}; "
         f"lower bound operand: {_show_value(low)}, upper bound operand: {_show_value(high)}"
     )
@@ -118,34 +118,36 @@ def _value_of(operand: Node, values: Values) -> Value | None:
 
 def _type_of(operand: Node, values: Values) -> str | None:
     """Return the type of an operand if the request alone tells it."""
-    if isinstance(operand, Call) and operand.function == "size":
+    if isinstance(operand, FunctionCall) and operand.function == "size":
         return "N"
     value = _value_of(operand, values)
     return None if value is None else tag_of(value)
 
 
 def _check_count(node: Node) -> None:
-    if isinstance(node, Call) and len(node.arguments) != ARITY[node.function]:
-        raise Fault(
+    if isinstance(node, FunctionCall) and len(node.arguments) != ARITY[node.function]:
+        raise ExpressionError(
             "Incorrect number of operands for operator or function; "
             f"operator or function: {node.function}, number of operands: {len(node.arguments)}"
         )
     if isinstance(node, Membership) and len(node.options) > MOST_OPTIONS:
-        raise Fault(f"The IN operator is provided with too many operands; number of operands: {len(node.options)}")
+        raise ExpressionError(
+            f"The IN operator is provided with too many operands; number of operands: {len(node.options)}"
+        )
 
 
 def _check_distinct(node: Node) -> None:
     first, *rest = children_of(node)
-    if isinstance(first, Path) and first in rest:
-        raise Fault(
+    if isinstance(first, DocumentPath) and first in rest:
+        raise ExpressionError(
             "The first operand must be distinct from the remaining operands for this operator or function; "
-            f"operator: {_name_of(node)}, first operand: {show_path(first)}"
+            f"operator: {_name_of(node)}, first operand: {format_path(first)}"
         )
 
 
 def _name_of(node: Node) -> str:
     match node:
-        case Call():
+        case FunctionCall():
             return node.function
         case Comparison() | Arithmetic():
             return node.operator
@@ -157,8 +159,8 @@ def _name_of(node: Node) -> str:
 
 def _check_types(node: Node, values: Values) -> None:
     name = _name_of(node)
-    if name in NEED_A_PATH and not isinstance(children_of(node)[0], Path):
-        raise Fault(f"Operator or function requires a document path; operator or function: {name}")
+    if name in NEED_A_PATH and not isinstance(children_of(node)[0], DocumentPath):
+        raise ExpressionError(f"Operator or function requires a document path; operator or function: {name}")
     if name == "attribute_type":
         _check_type(name, _type_of(children_of(node)[1], values) or ANY_TYPE, {"S"})
     elif name in ALLOWED:
@@ -170,6 +172,6 @@ def _check_types(node: Node, values: Values) -> None:
 
 def _check_type(name: str, tag: str, allowed: Iterable[str]) -> None:
     if tag not in allowed:
-        raise Fault(
+        raise ExpressionError(
             f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {tag}"
         )

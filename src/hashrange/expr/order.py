@@ -15,7 +15,7 @@ Compare: TypeAlias = Callable[[Any, Any], bool]
 ORDERINGS: dict[str, Compare] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # What to compare instead of the wire's text; the keys are the types that have an order.
-RANKS: dict[str, Callable[[str], Any]] = {"S": str, "N": Decimal, "B": a2b_base64}
+COMPARISON_KEYS: dict[str, Callable[[str], Any]] = {"S": str, "N": Decimal, "B": a2b_base64}
 
 
 def tag_of(value: Value) -> str:
@@ -23,11 +23,11 @@ def tag_of(value: Value) -> str:
     return next(iter(value))
 
 
-def rank(value: Value) -> tuple[str, Any]:
+def comparison_key(value: Value) -> tuple[str, Any]:
     """Return the type of an ordered value and what to compare it by."""
     for tag, content in value.items():  # noqa: B007 - the one entry
         break
-    return tag, RANKS[tag](content)
+    return tag, COMPARISON_KEYS[tag](content)
 
 
 def are_ordered(compare: Compare, left: Value | None, right: Value | None) -> bool:
@@ -36,7 +36,7 @@ def are_ordered(compare: Compare, left: Value | None, right: Value | None) -> bo
         return False
     for tag, content in left.items():  # noqa: B007 - the one entry
         break
-    to_rank = RANKS.get(tag)
+    to_rank = COMPARISON_KEYS.get(tag)
     if to_rank is None or tag not in right:
         return False
     return compare(to_rank(content), to_rank(right[tag]))

@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from hashrange.core.values import utf8_length
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.lexer import END, Tokens
 from hashrange.expr.nodes import (
     Action,
@@ -29,14 +29,14 @@ from hashrange.expr.nodes import (
     Arithmetic,
     Assigned,
     Between,
-    Call,
     Comparison,
     Condition,
     DeleteAction,
+    DocumentPath,
     Element,
+    FunctionCall,
     Membership,
     Or,
-    Path,
     Placeholder,
     RemoveAction,
     Section,
@@ -51,7 +51,7 @@ COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 SIZE_TOLD = frozenset({"ConditionExpression", "FilterExpression"})
 
 Part = TypeVar("Part")
-Written: TypeAlias = Path | Placeholder | Call  # the operands that a text can have
+Written: TypeAlias = DocumentPath | Placeholder | FunctionCall  # the operands that a text can have
 Term: TypeAlias = Condition | Written
 
 
@@ -88,14 +88,14 @@ def _join(make: type[And | Or], conditions: list[Condition]) -> Condition:
 def check_size(parameter: str, text: str) -> None:
     """Refuse a text that is empty or too long, before anything else is asked of it."""
     if not text:
-        raise Fault("The expression can not be empty;")
+        raise ExpressionError("The expression can not be empty;")
     size = utf8_length(text)
     if size > LONGEST:
         told = f" expression size: {size}" if parameter in SIZE_TOLD else ""
-        raise Fault(f"Expression size has exceeded the maximum allowed size;{told}")
+        raise ExpressionError(f"Expression size has exceeded the maximum allowed size;{told}")
 
 
-def parse_projection(text: str) -> tuple[Path, ...]:
+def parse_projection(text: str) -> tuple[DocumentPath, ...]:
     """Return the paths of a projection, or raise Fault."""
     tokens = Tokens(text)
     paths = _read_list(tokens, _read_path)
@@ -125,11 +125,11 @@ def parse_condition(text: str) -> Condition:
 
 def _check_operators(count: int) -> None:
     if count > MOST_OPERATORS:  # the count told is where counting stopped
-        raise Fault(f"The expression contains too many operators; operator count: {MOST_OPERATORS + 1}")
+        raise ExpressionError(f"The expression contains too many operators; operator count: {MOST_OPERATORS + 1}")
 
 
-def _redundant() -> Fault:
-    return Fault("The expression has redundant parentheses;")
+def _redundant() -> ExpressionError:
+    return ExpressionError("The expression has redundant parentheses;")
 
 
 def _expect_end(tokens: Tokens) -> None:
@@ -187,7 +187,7 @@ class _ConditionReader:
     def _finish_group(self, term: Term) -> Term:
         group = self._groups[-1]
         if not group.is_fresh:
-            if isinstance(term, Path | Placeholder):
+            if isinstance(term, DocumentPath | Placeholder):
                 raise self._tokens.fault()
             group.add(term)
             term = group.finish()
@@ -196,7 +196,7 @@ class _ConditionReader:
         return term
 
     def _join(self, term: Term) -> None:
-        if isinstance(term, Path | Placeholder) or self._tokens.kind not in {"AND", "OR", END}:
+        if isinstance(term, DocumentPath | Placeholder) or self._tokens.kind not in {"AND", "OR", END}:
             raise self._tokens.fault()
         group = self._groups[-1]
         group.add(term)
@@ -210,7 +210,7 @@ class _ConditionReader:
 
     def _read_comparison(self, term: Term) -> Term:
         """Return a term together with the comparison that follows it, if it is an operand and one does."""
-        if not isinstance(term, Path | Placeholder | Call):
+        if not isinstance(term, DocumentPath | Placeholder | FunctionCall):
             return term
         kind = self._tokens.kind
         if kind in COMPARATORS:
@@ -231,7 +231,7 @@ class _ConditionReader:
         return node
 
 
-def _read_path(tokens: Tokens) -> Path:
+def _read_path(tokens: Tokens) -> DocumentPath:
     elements: list[Element] = [_read_name(tokens)]
     while True:
         if tokens.accept("."):
@@ -240,7 +240,7 @@ def _read_path(tokens: Tokens) -> Path:
             elements.append(int(tokens.expect("index")))
             tokens.expect("]")
         else:
-            return Path(tuple(elements))
+            return DocumentPath(tuple(elements))
 
 
 def _read_name(tokens: Tokens) -> str:
@@ -285,7 +285,7 @@ def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Writt
             call.arguments.append(operand)
             if tokens.accept(","):
                 return None
-            operand = Call(call.function, tuple(call.arguments))
+            operand = FunctionCall(call.function, tuple(call.arguments))
         tokens.expect(")")
         if call is None and enclosed:
             raise _redundant()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias, cast
 
 from hashrange.core.values import Item, Value
-from hashrange.expr.fault import Fault
-from hashrange.expr.nodes import Elements, Path, show_path
+from hashrange.expr.errors import ExpressionError
+from hashrange.expr.nodes import DocumentPath, Elements, format_path
 
 Getter: TypeAlias = Callable[[Item], Value | None]
 # Each element leads to the tree below it, or to the position of the path that ends there.
-Tree: TypeAlias = "dict[str | int, Tree | int]"
+PathTree: TypeAlias = "dict[str | int, PathTree | int]"
 
 
 def make_getter(elements: Elements) -> Getter:
@@ -42,26 +42,26 @@ def step(value: Value, element: str | int) -> Value | None:
     return elements[element] if element < len(elements) else None
 
 
-def heads_of(paths: Iterable[Path]) -> frozenset[str]:
+def top_level_attributes(paths: Iterable[DocumentPath]) -> frozenset[str]:
     """Return the top-level attributes that paths start from."""
     return frozenset(cast("str", path.elements[0]) for path in paths)
 
 
-def documents_of(paths: Iterable[Path]) -> tuple[str, ...]:
+def document_attributes(paths: Iterable[DocumentPath]) -> tuple[str, ...]:
     """Return the top-level attributes that paths go into as documents, in order of appearance."""
     return tuple(dict.fromkeys(cast("str", path.elements[0]) for path in paths if len(path.elements) > 1))
 
 
-def make_tree(paths: tuple[Path, ...]) -> Tree:
+def make_path_tree(paths: tuple[DocumentPath, ...]) -> PathTree:
     """Return the tree of paths, lists in order of index; refuse paths that overlap or conflict."""
-    tree: Tree = {}
+    tree: PathTree = {}
     for position, path in enumerate(paths):
         if not _insert(tree, path.elements, position):
             raise _find_overlap(paths) or _word_clash("conflict", paths[:position], path)
     return _sort_lists(tree)
 
 
-def _insert(tree: Tree, elements: Elements, position: int) -> bool:
+def _insert(tree: PathTree, elements: Elements, position: int) -> bool:
     """Add a path; say whether it goes together with those that are there."""
     for element in elements[:-1]:
         if not _fits(tree, element):
@@ -75,18 +75,18 @@ def _insert(tree: Tree, elements: Elements, position: int) -> bool:
     return tree.setdefault(elements[-1], position) == position
 
 
-def _fits(tree: Tree, element: str | int) -> bool:
+def _fits(tree: PathTree, element: str | int) -> bool:
     return not tree or type(next(iter(tree))) is type(element)
 
 
-def _sort_lists(tree: Tree) -> Tree:
+def _sort_lists(tree: PathTree) -> PathTree:
     ordered = tree
     if isinstance(next(iter(tree)), int):
         ordered = dict(sorted(tree.items(), key=lambda entry: cast("int", entry[0])))
     return {element: below if isinstance(below, int) else _sort_lists(below) for element, below in ordered.items()}
 
 
-def _find_overlap(paths: tuple[Path, ...]) -> Fault | None:
+def _find_overlap(paths: tuple[DocumentPath, ...]) -> ExpressionError | None:
     """Return the first overlap in the order written, which is told before any conflict."""
     whole: set[Elements] = set()
     begun: set[Elements] = set()
@@ -99,11 +99,11 @@ def _find_overlap(paths: tuple[Path, ...]) -> Fault | None:
     return None
 
 
-def _word_clash(how: str, earlier: tuple[Path, ...], second: Path) -> Fault:
+def _word_clash(how: str, earlier: tuple[DocumentPath, ...], second: DocumentPath) -> ExpressionError:
     first = next(path for path in earlier if _clash(path.elements, second.elements) == how)
-    return Fault(
+    return ExpressionError(
         f"Two document paths {how} with each other; must remove or rewrite one of these paths; "
-        f"path one: {show_path(first)}, path two: {show_path(second)}"
+        f"path one: {format_path(first)}, path two: {format_path(second)}"
     )
 
 

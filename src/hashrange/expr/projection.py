@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hashrange.core.values import Item, Value
-from hashrange.expr.nodes import Elements, Path, path_of
-from hashrange.expr.path import Tree, documents_of, heads_of, make_tree
+from hashrange.expr.nodes import DocumentPath, Elements, path_of
+from hashrange.expr.path import PathTree, document_attributes, make_path_tree, top_level_attributes
 
 
 class Projection:
     """Paths to keep of an item. Maps and lists on the way are rebuilt around what is kept, lists without gaps."""
 
-    __slots__ = ("_nested", "_tree", "attributes", "document_paths", "paths")
+    __slots__ = ("_nested", "_tree", "attributes", "document_attributes", "paths")
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
-        self.attributes: frozenset[str] = heads_of(paths)
-        self.document_paths: tuple[str, ...] = documents_of(paths)
+    def __init__(self, paths: tuple[DocumentPath, ...]) -> None:
+        self.attributes: frozenset[str] = top_level_attributes(paths)
+        self.document_attributes: tuple[str, ...] = document_attributes(paths)
         self.paths: tuple[Elements, ...] = tuple(path.elements for path in paths)
-        self._tree: Tree = make_tree(paths)
-        self._nested = bool(self.document_paths)
+        self._tree: PathTree = make_path_tree(paths)
+        self._nested = bool(self.document_attributes)
 
     def __call__(self, item: Item) -> Item:
         """Return a new item of what the paths select; unchanged parts are shared with the old one."""
@@ -33,7 +33,7 @@ def project_attributes(names: list[str]) -> Projection:
     return Projection(tuple(map(path_of, names)))
 
 
-def _pick_members(members: Item, tree: Tree) -> Item:
+def _pick_members(members: Item, tree: PathTree) -> Item:
     picked: Item = {}
     for name, below in tree.items():
         value = members.get(cast("str", name))
@@ -43,7 +43,7 @@ def _pick_members(members: Item, tree: Tree) -> Item:
     return picked
 
 
-def _pick(value: Value | None, below: Tree | int) -> Value | None:
+def _pick(value: Value | None, below: PathTree | int) -> Value | None:
     """Return what is kept of a value; None when that is nothing."""
     if value is None or isinstance(below, int):
         return value
@@ -55,7 +55,7 @@ def _pick(value: Value | None, below: Tree | int) -> Value | None:
     return {tag: picked} if picked else None
 
 
-def _pick_elements(elements: list[Value], tree: Tree) -> list[Value]:
+def _pick_elements(elements: list[Value], tree: PathTree) -> list[Value]:
     there = [(index, below) for index, below in tree.items() if cast("int", index) < len(elements)]
     kept = [_pick(elements[cast("int", index)], below) for index, below in there]
     return [value for value in kept if value is not None]

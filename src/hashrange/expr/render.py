@@ -12,19 +12,19 @@ from hashrange.expr.nodes import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
     Condition,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Node,
     Not,
     Or,
-    Path,
     Placeholder,
 )
 
-PathText = Callable[[Path], str]
+PathText = Callable[[DocumentPath], str]
 ValueText = Callable[[Placeholder | Literal], str]
 
 
@@ -35,11 +35,11 @@ def render(node: Node, path: PathText, value: ValueText) -> str:
         return render(inner, path, value)
 
     match node:
-        case Path():
+        case DocumentPath():
             return path(node)
         case Placeholder() | Literal():
             return value(node)
-        case Call():
+        case FunctionCall():
             return f"{node.function}({', '.join(map(show, node.arguments))})"
         case Comparison() | Arithmetic():
             return f"{show(node.left)} {node.operator} {show(node.right)}"
@@ -56,20 +56,3 @@ def render(node: Node, path: PathText, value: ValueText) -> str:
 def _join(node: And | Or, show: Callable[[Condition], str]) -> str:
     word = " AND " if isinstance(node, And) else " OR "
     return word.join(f"({show(part)})" if isinstance(part, And | Or) else show(part) for part in node.operands)
-
-
-def join_all(conditions: list[Condition]) -> Condition | None:
-    """Return the conjunction of conditions; None of none."""
-    if len(conditions) < 2:
-        return conditions[0] if conditions else None
-    return And(tuple(conditions))
-
-
-def join_any(conditions: list[Condition]) -> Condition:
-    """Return the disjunction of conditions, of which there is at least one."""
-    return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
-
-
-def without_repeats(conditions: list[Condition]) -> list[Condition]:
-    """Return conditions each once, in order; trees that hold values cannot be hashed."""
-    return [condition for at, condition in enumerate(conditions) if condition not in conditions[:at]]

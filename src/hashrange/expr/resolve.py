@@ -18,18 +18,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from hashrange.core.values import Value
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import (
     Action,
     AddAction,
     Assigned,
-    Call,
     Clause,
     Condition,
     DeleteAction,
+    DocumentPath,
     Element,
+    FunctionCall,
     Node,
-    Path,
     Placeholder,
     Section,
     SetAction,
@@ -40,8 +40,8 @@ from hashrange.expr.nodes import (
     walk,
 )
 from hashrange.expr.operand import check_clause, check_functions
-from hashrange.expr.path import make_tree
-from hashrange.expr.reserved import is_reserved
+from hashrange.expr.path import make_path_tree
+from hashrange.expr.reserved_words import is_reserved
 
 DEEPEST = 32
 LARGEST_INDEX = 2**31 - 1
@@ -60,7 +60,7 @@ LONG_TAGS = {
 
 
 @dataclass(slots=True)
-class Scope:
+class ExpressionAttributes:
     """The names and values that a request gives to all of its expressions, and which of them were used."""
 
     names: Mapping[str, str]
@@ -73,7 +73,7 @@ class Scope:
         if not isinstance(element, str) or element[0] != "#":
             return element
         if element not in self.names:
-            raise Fault(
+            raise ExpressionError(
                 f"An expression attribute name used in the document path is not defined; attribute name: {element}"
             )
         self.names_used.add(element)
@@ -82,13 +82,13 @@ class Scope:
     def look_up_value(self, placeholder: Placeholder) -> None:
         """Make sure that a placeholder has a value."""
         if placeholder.name not in self.values:
-            raise Fault(
+            raise ExpressionError(
                 f"An expression attribute value used in expression is not defined; attribute value: {placeholder.name}"
             )
         self.values_used.add(placeholder.name)
 
 
-def resolve_condition(condition: Condition, scope: Scope) -> Condition:
+def resolve_condition(condition: Condition, scope: ExpressionAttributes) -> Condition:
     """Return a condition with its names put in, or raise Fault."""
     _check_known(calls_of(condition))
     for clause in clauses_of(condition):
@@ -101,16 +101,16 @@ def resolve_condition(condition: Condition, scope: Scope) -> Condition:
     return resolved
 
 
-def resolve_projection(paths: tuple[Path, ...], scope: Scope) -> tuple[Path, ...]:
+def resolve_projection(paths: tuple[DocumentPath, ...], scope: ExpressionAttributes) -> tuple[DocumentPath, ...]:
     """Return the paths of a projection with their names put in, or raise Fault."""
     _check_written(paths)
     resolved = tuple(_rename_path(path, scope) for path in paths)
     _check_depth(resolved)
-    make_tree(resolved)
+    make_path_tree(resolved)
     return resolved
 
 
-def resolve_update(sections: tuple[Section, ...], scope: Scope) -> tuple[Action, ...]:
+def resolve_update(sections: tuple[Section, ...], scope: ExpressionAttributes) -> tuple[Action, ...]:
     """Return the actions of an update with their names put in, or raise Fault."""
     actions = tuple(action for section in sections for action in section.actions)
     assigned = [action.value for action in actions if isinstance(action, SetAction)]
@@ -124,7 +124,7 @@ def resolve_update(sections: tuple[Section, ...], scope: Scope) -> tuple[Action,
         _look_up_values(action, scope)
     _check_depth(resolved)
     renamed = tuple(_rename_action(action, scope) for action in actions)
-    make_tree(tuple(action.path for action in renamed))
+    make_path_tree(tuple(action.path for action in renamed))
     for action in renamed:
         _check_set_operand(action, scope.values)
     for action in renamed:
@@ -133,28 +133,28 @@ def resolve_update(sections: tuple[Section, ...], scope: Scope) -> tuple[Action,
     return renamed
 
 
-def _paths_in(actions: Iterable[Action]) -> Iterator[Path]:
+def _paths_in(actions: Iterable[Action]) -> Iterator[DocumentPath]:
     for action in actions:
         yield action.path
         if isinstance(action, SetAction):
             yield from paths_of(action.value)
 
 
-def _check_known(calls: Iterable[Call]) -> None:
+def _check_known(calls: Iterable[FunctionCall]) -> None:
     for call in calls:
         if call.function not in FUNCTIONS:
-            raise Fault(f"Invalid function name; function: {call.function}")
+            raise ExpressionError(f"Invalid function name; function: {call.function}")
 
 
-def _misplaced(function: str) -> Fault:
-    return Fault(f"The function is not allowed to be used this way in an expression; function: {function}")
+def _misplaced(function: str) -> ExpressionError:
+    return ExpressionError(f"The function is not allowed to be used this way in an expression; function: {function}")
 
 
 def _check_places(clause: Clause) -> None:
     """Refuse functions where they cannot stand: only tests alone, only size as an operand."""
     for call in calls_of(clause):
         if call.function in ASSIGNERS:
-            raise Fault(f"The function is not allowed in a condition expression; function: {call.function}")
+            raise ExpressionError(f"The function is not allowed in a condition expression; function: {call.function}")
         if (call is clause) is not (call.function in TESTS):
             raise _misplaced(call.function)
 
@@ -163,33 +163,35 @@ def _check_assigners(value: Assigned) -> None:
     """Refuse functions that SET does not take, and list_append inside another function."""
     for call in calls_of(value):
         if call.function not in ASSIGNERS:
-            raise Fault(f"The function is not allowed in an update expression; function: {call.function}")
+            raise ExpressionError(f"The function is not allowed in an update expression; function: {call.function}")
         for argument in call.arguments:
-            if isinstance(argument, Call) and argument.function == "list_append":
+            if isinstance(argument, FunctionCall) and argument.function == "list_append":
                 raise _misplaced(argument.function)
 
 
-def _check_written(paths: Iterable[Path]) -> None:
+def _check_written(paths: Iterable[DocumentPath]) -> None:
     """Refuse what a path may not say, whatever it refers to: reserved words and too large an index."""
     for element in (element for path in paths for element in path.elements):
         if isinstance(element, str):
             if is_reserved(element):
-                raise Fault(f"Attribute name is a reserved keyword; reserved keyword: {element}")
+                raise ExpressionError(f"Attribute name is a reserved keyword; reserved keyword: {element}")
         elif element > LARGEST_INDEX:
-            raise Fault(f"List index is not within the allowable range; index: [{element}]")
+            raise ExpressionError(f"List index is not within the allowable range; index: [{element}]")
 
 
-def _check_depth(paths: Iterable[Path]) -> None:
+def _check_depth(paths: Iterable[DocumentPath]) -> None:
     for path in paths:
         if len(path.elements) > DEEPEST:
-            raise Fault(f"The document path has too many nesting levels; nesting levels: {len(path.elements)}")
+            raise ExpressionError(
+                f"The document path has too many nesting levels; nesting levels: {len(path.elements)}"
+            )
 
 
 def _check_sections(sections: tuple[Section, ...]) -> None:
     seen: set[str] = set()
     for section in sections:
         if section.keyword in seen:
-            raise Fault(f'The "{section.keyword}" section can only be used once in an update expression;')
+            raise ExpressionError(f'The "{section.keyword}" section can only be used once in an update expression;')
         seen.add(section.keyword)
 
 
@@ -200,38 +202,38 @@ def _check_set_operand(action: Action, values: Mapping[str, Value]) -> None:
     operator, allowed = ("ADD", "N") if isinstance(action, AddAction) else ("DELETE", "")
     tag = next(iter(values[action.value.name]))
     if tag in LONG_TAGS and tag != allowed:
-        raise Fault(
+        raise ExpressionError(
             f"Incorrect operand type for operator or function; operator: {operator}, operand type: {LONG_TAGS[tag]}"
         )
 
 
-def _look_up(clause: Clause, scope: Scope) -> None:
+def _look_up(clause: Clause, scope: ExpressionAttributes) -> None:
     """Make sure that everything a clause refers to is defined, in the order written."""
     paths = []
     for node in walk(clause):
         if isinstance(node, Placeholder):
             scope.look_up_value(node)
-        elif isinstance(node, Path):
+        elif isinstance(node, DocumentPath):
             paths.append(_rename_path(node, scope))
     _check_depth(paths)
 
 
-def _look_up_values(action: Action, scope: Scope) -> None:
+def _look_up_values(action: Action, scope: ExpressionAttributes) -> None:
     value = getattr(action, "value", None)
     for node in walk(value) if value is not None else ():
         if isinstance(node, Placeholder):
             scope.look_up_value(node)
 
 
-def _rename_path(path: Path, scope: Scope) -> Path:
-    return Path(tuple([scope.look_up_name(element) for element in path.elements]))
+def _rename_path(path: DocumentPath, scope: ExpressionAttributes) -> DocumentPath:
+    return DocumentPath(tuple([scope.look_up_name(element) for element in path.elements]))
 
 
-def _rename(node: Node, scope: Scope) -> Any:
+def _rename(node: Node, scope: ExpressionAttributes) -> Any:
     return replace_paths(node, lambda path: _rename_path(path, scope))
 
 
-def _rename_action(action: Action, scope: Scope) -> Action:
+def _rename_action(action: Action, scope: ExpressionAttributes) -> Action:
     path = _rename_path(action.path, scope)
     if isinstance(action, SetAction):
         return SetAction(path, _rename(action.value, scope))

@@ -20,7 +20,7 @@ SHORT = 36
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class UpdateArithmetic:
     """The sums of one kind of update: how it words a type that does not fit, and whether lists may be added to."""
 
     mismatch: str
@@ -91,5 +91,5 @@ def _are_short(left: str, right: str) -> bool:
 def _store(combine: Callable[[str, str], str], left: str, right: str) -> str:
     try:
         return combine(left, right)
-    except numbers.NotStorable as refusal:
-        raise ValidationException(str(refusal)) from None
+    except numbers.NumberError as error:
+        raise ValidationException(str(error)) from None

@@ -13,21 +13,12 @@ from typing import Any, TypeAlias, cast
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value, measure
-from hashrange.expr.assignment import EXPRESSION_SUMS, compile_assigned, cost_of_assigned, cost_of_element
+from hashrange.expr.assignment import EXPRESSION_ARITHMETIC, compile_assigned, cost_of_assigned, cost_of_element
 from hashrange.expr.clause import Values, fetch_constant
-from hashrange.expr.nodes import (
-    Action,
-    AddAction,
-    DeleteAction,
-    Elements,
-    RemoveAction,
-    SetAction,
-    paths_of,
-    walk,
-)
-from hashrange.expr.path import Tree, documents_of, heads_of, make_getter, make_tree
+from hashrange.expr.nodes import Action, AddAction, DeleteAction, Elements, RemoveAction, SetAction, paths_of, walk
+from hashrange.expr.path import PathTree, document_attributes, make_getter, make_path_tree, top_level_attributes
 from hashrange.expr.projection import Projection
-from hashrange.expr.sums import Sums
+from hashrange.expr.sums import UpdateArithmetic
 
 Operation: TypeAlias = Callable[[Item], Value | None]
 OperationMaker: TypeAlias = Callable[[Values], Operation]
@@ -38,7 +29,7 @@ WRONG_PATH = "The document path provided in the update expression is invalid for
 STATEMENT_COST, WRITE_COST, REMOVAL_COST = 3, 19, 1
 
 
-class Update:
+class ItemUpdate:
     """An update bound to its values: calling it with an item gives the new one."""
 
     __slots__ = ("_compiled", "_operations", "_values")
@@ -59,9 +50,9 @@ class Update:
         return self._compiled.attributes
 
     @property
-    def document_paths(self) -> tuple[str, ...]:
+    def document_attributes(self) -> tuple[str, ...]:
         """The top-level attributes it goes into as documents, reading or writing."""
-        return self._compiled.document_paths
+        return self._compiled.document_attributes
 
     @property
     def removes_only(self) -> bool:
@@ -99,10 +90,10 @@ class CompiledUpdate:
 
     paths: tuple[Elements, ...]
     attributes: frozenset[str]
-    document_paths: tuple[str, ...]
+    document_attributes: tuple[str, ...]
     removals: frozenset[int]
     """The positions of the actions that only remove."""
-    tree: Tree
+    tree: PathTree
     names: tuple[str, ...] | None
     """The attributes changed, if none is gone into."""
     makers: tuple[OperationMaker, ...]
@@ -115,22 +106,22 @@ class CompiledUpdate:
         """Whether all actions only remove."""
         return len(self.removals) == len(self.paths)
 
-    def bind(self, values: Values) -> Update:
+    def bind(self, values: Values) -> ItemUpdate:
         """Return the update for a request's values."""
-        return Update(self, [make(values) for make in self.makers], values)
+        return ItemUpdate(self, [make(values) for make in self.makers], values)
 
 
-def compile_update(actions: tuple[Action, ...], sums: Sums = EXPRESSION_SUMS) -> CompiledUpdate:
+def compile_update(actions: tuple[Action, ...], sums: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> CompiledUpdate:
     """Return resolved (or hand-made) actions ready to be bound; refuse paths that overlap or conflict."""
     targets = tuple(action.path for action in actions)
     flat = all(len(path.elements) == 1 for path in targets)
     read = [path for action in actions if isinstance(action, SetAction) for path in paths_of(action.value)]
     return CompiledUpdate(
         paths=tuple(path.elements for path in targets),
-        attributes=heads_of(targets),
-        document_paths=documents_of([*targets, *read]),
+        attributes=top_level_attributes(targets),
+        document_attributes=document_attributes([*targets, *read]),
         removals=frozenset(at for at, action in enumerate(actions) if isinstance(action, RemoveAction | DeleteAction)),
-        tree=make_tree(targets),
+        tree=make_path_tree(targets),
         names=tuple(cast("str", path.elements[0]) for path in targets) if flat else None,
         makers=tuple(_compile_action(action, sums) for action in actions),
         touch=Projection(targets),
@@ -139,12 +130,12 @@ def compile_update(actions: tuple[Action, ...], sums: Sums = EXPRESSION_SUMS) ->
     )
 
 
-def bind_update(actions: tuple[Action, ...], sums: Sums = EXPRESSION_SUMS) -> Update:
+def bind_update(actions: tuple[Action, ...], sums: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> ItemUpdate:
     """Return the update of actions that hold their values themselves."""
     return compile_update(actions, sums).bind({})
 
 
-def _rebuild_members(members: Item, tree: Tree, results: list[Value | None], ignored: frozenset[int]) -> Item:
+def _rebuild_members(members: Item, tree: PathTree, results: list[Value | None], ignored: frozenset[int]) -> Item:
     rebuilt = members.copy()
     for element, below in tree.items():
         name = cast("str", element)
@@ -157,7 +148,7 @@ def _rebuild_members(members: Item, tree: Tree, results: list[Value | None], ign
 
 
 def _rebuild_elements(
-    elements: list[Value], tree: Tree, results: list[Value | None], ignored: frozenset[int]
+    elements: list[Value], tree: PathTree, results: list[Value | None], ignored: frozenset[int]
 ) -> list[Value]:
     rebuilt: list[Value | None] = [*elements]
     for element, below in tree.items():
@@ -172,7 +163,7 @@ def _rebuild_elements(
 
 
 def _result(
-    value: Value | None, below: Tree | int, results: list[Value | None], ignored: frozenset[int]
+    value: Value | None, below: PathTree | int, results: list[Value | None], ignored: frozenset[int]
 ) -> Value | None:
     """Return what becomes of a value that a path ends at or goes through."""
     if isinstance(below, int):
@@ -187,7 +178,7 @@ def _result(
     raise ValidationException(WRONG_PATH)
 
 
-def _positions(tree: Tree) -> Iterable[int]:
+def _positions(tree: PathTree) -> Iterable[int]:
     for below in tree.values():
         if isinstance(below, int):
             yield below
@@ -195,7 +186,7 @@ def _positions(tree: Tree) -> Iterable[int]:
             yield from _positions(below)
 
 
-def _compile_action(action: Action, sums: Sums) -> OperationMaker:
+def _compile_action(action: Action, sums: UpdateArithmetic) -> OperationMaker:
     match action:
         case SetAction():
             return compile_assigned(action.value)

@@ -20,8 +20,8 @@ from hashrange.engine.capacity import Cost, read_units, write_units
 from hashrange.engine.operation import operation
 from hashrange.engine.write import load
 from hashrange.partiql.literal import check_parameters
-from hashrange.partiql.prepare import Prepared, prepare
-from hashrange.partiql.writing import show_returned
+from hashrange.partiql.modify import returned_item
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -83,7 +83,7 @@ class Bill:
 class Failure:
     """A statement that cannot be run; `prepared` is there when it could be read."""
 
-    prepared: Prepared | None
+    prepared: PreparedStatement | None
     refusal: ServiceError
 
     def run(self, _engine: Engine, _bill: Bill) -> bytes:
@@ -96,7 +96,7 @@ class Failure:
 class Read:
     """A SELECT of one item."""
 
-    prepared: Prepared
+    prepared: PreparedStatement
     key: bytes
 
     @property
@@ -117,7 +117,7 @@ class Read:
 class Write:
     """An INSERT, UPDATE or DELETE."""
 
-    prepared: Prepared
+    prepared: PreparedStatement
     action: Action
 
     @property
@@ -134,7 +134,7 @@ class Write:
             bill.add_failure(name, self._attempted(engine, refusal))
             return _explain(refusal, self.prepared)
         bill.of(name).add_write(change)
-        return _show(self.prepared, show_returned(self.prepared.statement.returning, self.action, change))
+        return _show(self.prepared, returned_item(self.prepared.statement.returning, self.action, change))
 
     def _attempted(self, engine: Engine, refusal: ServiceError) -> float:
         """Return what a failed write costs: as much as the larger of the item there and the item given."""
@@ -146,9 +146,9 @@ class Write:
 
 def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
     """Return what a statement wants of which item, or what is wrong with it."""
-    prepared: Prepared | None = None
+    prepared: PreparedStatement | None = None
     try:
-        prepared = prepare(engine, request, check_parameters(request.get("Parameters") or ()))
+        prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))
         if not prepared.statement.is_read:
             return Write(prepared, prepared.action())
         key = prepared.reader().single_key()
@@ -159,12 +159,12 @@ def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
         return Failure(prepared, refusal)
 
 
-def _show(prepared: Prepared, item: bytes | None) -> bytes:
+def _show(prepared: PreparedStatement, item: bytes | None) -> bytes:
     shown = b',"Item":' + item if item else b""
     return b'{"TableName":' + orjson.dumps(prepared.statement.table) + shown + b"}"
 
 
-def _explain(refusal: ServiceError, prepared: Prepared | None) -> bytes:
+def _explain(refusal: ServiceError, prepared: PreparedStatement | None) -> bytes:
     """Return an error; the table is named when the statement got as far as the table."""
     code = CODES.get(type(refusal), "ValidationError")
     answer: Wire = {"Error": {"Code": code, "Message": refusal.message, **refusal.members}}

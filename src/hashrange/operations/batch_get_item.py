@@ -12,12 +12,13 @@ from hashrange.core.wire import Wire
 from hashrange.engine.capacity import Cost, read_units, total_costs
 from hashrange.engine.operation import operation
 from hashrange.engine.write import Row, load
-from hashrange.expr.request import BATCH_GET, check_mixing_across, read_expressions
+from hashrange.expr.parameters import BATCH_GET
+from hashrange.expr.request_expressions import check_mixing_across, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
-    from hashrange.expr.request import Projection
+    from hashrange.expr.projection import Projection
 
 KEY_LIMIT = 100
 RESPONSE_LIMIT = 16 * 1024 * 1024

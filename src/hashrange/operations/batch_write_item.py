@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import SEVERAL, Item, Layer, check_item
+from hashrange.core.values import SEVERAL_TYPES, ErrorWording, Item, check_item
 from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.capacity import Cost, total_costs
@@ -30,11 +30,11 @@ class Member:
     def __init__(self, name: str, entry: Wire) -> None:
         put, delete = entry.get("PutRequest"), entry.get("DeleteRequest")
         if (put is None) == (delete is None):
-            raise ValidationException(SEVERAL)
+            raise ValidationException(SEVERAL_TYPES)
         self.name = name
         self.puts = put is not None
         given: Item = put["Item"] if put is not None else delete["Key"]  # type: ignore[index]
-        self.item, self.size = check_item(given, Layer.OLDER)
+        self.item, self.size = check_item(given, ErrorWording.OLDER)
         self.table: Table
         self.key: bytes
         self.image: Image | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.engine import action
 from hashrange.engine.answer import answer_replacement
 from hashrange.engine.operation import operation
-from hashrange.expr.request import DELETE
+from hashrange.expr.parameters import DELETE
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

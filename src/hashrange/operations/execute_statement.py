@@ -12,9 +12,9 @@ from hashrange.engine import action
 from hashrange.engine.capacity import Cost
 from hashrange.engine.operation import operation
 from hashrange.partiql.literal import check_parameters
-from hashrange.partiql.prepare import Prepared, prepare
-from hashrange.partiql.reading import BAD_TOKEN, Position, read_token, write_token
-from hashrange.partiql.writing import show_returned
+from hashrange.partiql.modify import returned_item
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
+from hashrange.partiql.select import INVALID_TOKEN, SelectPosition, read_token, write_token
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @operation(writes=True)
 def execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run the statement and return its rows: a page of items, or what RETURNING asks for."""
-    prepared = prepare(engine, request, check_parameters(request.get("Parameters") or ()))
+    prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))
     return _read(engine, prepared) if prepared.statement.is_read else _write(engine, prepared)
 
 
-def _read(engine: Engine, prepared: Prepared) -> bytes:
+def _read(engine: Engine, prepared: PreparedStatement) -> bytes:
     request, parameters = prepared.request, prepared.statement.parameters
     reader = prepared.reader()
-    token, position = request.get("NextToken"), Position()
+    token, position = request.get("NextToken"), SelectPosition()
     if token is not None:
         position = read_token(token, request["Statement"], parameters)
     consistent = bool(request.get("ConsistentRead"))
@@ -43,14 +43,14 @@ def _read(engine: Engine, prepared: Prepared) -> bytes:
     return _answer(request, rows.bodies, rows.cost, more)
 
 
-def _write(engine: Engine, prepared: Prepared) -> bytes:
+def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
     if prepared.request.get("NextToken") is not None:
-        raise ValidationException(BAD_TOKEN)
+        raise ValidationException(INVALID_TOKEN)
     ready = prepared.action()
     change = action.run(engine, ready)
     cost = Cost(prepared.statement.table)
     cost.add_write(change)
-    returned = show_returned(prepared.statement.returning, ready, change)
+    returned = returned_item(prepared.statement.returning, ready, change)
     return _answer(prepared.request, [] if returned is None else [returned], cost, {})
 
 

@@ -16,7 +16,7 @@ from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.write import Row, load
 from hashrange.partiql.literal import check_parameters
-from hashrange.partiql.prepare import Prepared, prepare
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -46,9 +46,9 @@ def execute_transaction(engine: Engine, request: Wire) -> bytes:
     return _write(engine, request, members, digest)
 
 
-def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int) -> Prepared:
+def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int) -> PreparedStatement:
     try:
-        member = prepare(engine, entry, parameters, in_transaction=True)
+        member = prepare_statement(engine, entry, parameters, in_transaction=True)
         if member.table is not None:
             _check_member(member)
     except ValidationException as refusal:
@@ -56,7 +56,7 @@ def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int
     return member
 
 
-def _check_member(member: Prepared) -> None:
+def _check_member(member: PreparedStatement) -> None:
     """Raise what no transaction takes, from a statement whose table exists."""
     if member.statement.returning is not None:
         raise ValidationException(NO_RETURNING)
@@ -68,7 +68,7 @@ def _locate(refusal: ValidationException, position: int) -> ValidationException:
     return ValidationException(f"Validation failed in TransactStatements[{position}]: {refusal.message}")
 
 
-def _check_tables(members: list[Prepared]) -> None:
+def _check_tables(members: list[PreparedStatement]) -> None:
     missing = {position: NOT_FOUND for position, member in enumerate(members) if member.table is None}
     if missing:
         raise transaction.cancel(len(members), missing)
@@ -77,7 +77,7 @@ def _check_tables(members: list[Prepared]) -> None:
 # -- writes -----------------------------------------------------------------------------------------------------------
 
 
-def _write(engine: Engine, request: Wire, members: list[Prepared], digest: bytes) -> bytes:
+def _write(engine: Engine, request: Wire, members: list[PreparedStatement], digest: bytes) -> bytes:
     names = [member.statement.table for member in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
@@ -94,7 +94,7 @@ def _draft(action: Action) -> Draft:
     return Draft(action.expressions, lambda _engine: action)
 
 
-def _make_actions(members: list[Prepared]) -> list[Action]:
+def _make_actions(members: list[PreparedStatement]) -> list[Action]:
     """Return all writes; keys that do not fit their table cancel the transaction, every one with its reason."""
     actions: list[Action] = []
     mismatches: dict[int, Wire] = {}
@@ -116,7 +116,7 @@ def _make_actions(members: list[Prepared]) -> list[Action]:
 # -- reads ------------------------------------------------------------------------------------------------------------
 
 
-def _read(engine: Engine, request: Wire, members: list[Prepared]) -> bytes:
+def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> bytes:
     keys = [_find_key(member, position) for position, member in enumerate(members)]
     _check_tables(members)
     tables = [member.found for member in members]
@@ -130,7 +130,7 @@ def _read(engine: Engine, request: Wire, members: list[Prepared]) -> bytes:
     return _answer(request, shown, list(costs.values()))
 
 
-def _find_key(member: Prepared, position: int) -> Item:
+def _find_key(member: PreparedStatement, position: int) -> Item:
     if member.table is None:
         return {}
     try:
@@ -157,7 +157,7 @@ def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
     return encoded
 
 
-def _show(member: Prepared, row: Row | None) -> bytes:
+def _show(member: PreparedStatement, row: Row | None) -> bytes:
     shown = None if row is None else member.show(row)
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 

@@ -10,7 +10,8 @@ from hashrange.core.values import check_key
 from hashrange.engine.capacity import Cost, read_units
 from hashrange.engine.operation import operation
 from hashrange.engine.read import fetch
-from hashrange.expr.request import GET, check_mixing, read_expressions
+from hashrange.expr.parameters import GET
+from hashrange.expr.request_expressions import check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

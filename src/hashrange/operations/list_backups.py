@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery.backup import Backup, summarize_backup
@@ -25,7 +25,9 @@ def list_backups(engine: Engine, request: Wire) -> bytes:
     """List backups in the order they were made, from after a given one, which need not exist any more."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
-        raise ValidationException(f"{P1}Time range lower bound must be less than or equal to upper bound")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Time range lower bound must be less than or equal to upper bound"
+        )
     name = engine.catalog.name_in(request["TableName"]) if "TableName" in request else None
     rest = list_after(engine, request.get("ExclusiveStartBackupArn"))
     found = [backup for backup in rest if _is_asked_for(backup, name, request)]

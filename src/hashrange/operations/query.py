@@ -9,12 +9,14 @@ from hashrange.engine.operation import operation
 from hashrange.engine.position import check_start_values, start_query
 from hashrange.engine.read import Source, key_range, read_page
 from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
-from hashrange.expr.request import QUERY, check_key_condition, check_mixing, read_expressions
+from hashrange.expr.key_condition import check_key_condition
+from hashrange.expr.parameters import QUERY
+from hashrange.expr.request_expressions import check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.core.keys import KeyCodec
     from hashrange.engine.engine import Engine
-    from hashrange.expr.request import Expressions
+    from hashrange.expr.request_expressions import Expressions
 
 
 @operation(borrows=True)
@@ -23,7 +25,7 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     check_mixing(request, QUERY)
     start = request.get("ExclusiveStartKey")
     if start is not None:
-        start = check_start_values(start, QUERY.layer)
+        start = check_start_values(start, QUERY.wording)
     expressions = read_expressions(request, QUERY)
     check_select(request, ENVELOPE)
     table = engine.catalog.find(request["TableName"])

@@ -9,7 +9,8 @@ from hashrange.engine.operation import operation
 from hashrange.engine.position import bound_segment, check_start_values, start_scan
 from hashrange.engine.read import Source, read_page
 from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
-from hashrange.expr.request import SCAN, check_mixing, read_expressions
+from hashrange.expr.parameters import SCAN
+from hashrange.expr.request_expressions import check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -24,7 +25,7 @@ def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     check_mixing(request, SCAN)
     start = request.get("ExclusiveStartKey")
     if start is not None:
-        start = check_start_values(start, SCAN.layer)
+        start = check_start_values(start, SCAN.wording)
     expressions = read_expressions(request, SCAN)
     check_select(request)
     table = engine.catalog.find(request["TableName"])

@@ -14,11 +14,12 @@ from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
 from hashrange.engine.write import Row, load
-from hashrange.expr.request import TRANSACT_GET, check_mixing, read_expressions
+from hashrange.expr.parameters import TRANSACT_GET
+from hashrange.expr.request_expressions import check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.expr.request import Projection
+    from hashrange.expr.projection import Projection
 
 
 @operation(borrows=True)

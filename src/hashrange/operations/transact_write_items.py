@@ -13,12 +13,18 @@ from hashrange.engine import action, transaction
 from hashrange.engine.action import Draft
 from hashrange.engine.capacity import total_costs
 from hashrange.engine.operation import operation
-from hashrange.expr.request import TRANSACT_CHECK, TRANSACT_DELETE, TRANSACT_PUT, TRANSACT_UPDATE, Spec
+from hashrange.expr.parameters import (
+    TRANSACT_CHECK,
+    TRANSACT_DELETE,
+    TRANSACT_PUT,
+    TRANSACT_UPDATE,
+    ExpressionParameters,
+)
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-KINDS: dict[str, tuple[Callable[[Wire, Spec], Draft], Spec]] = {
+KINDS: dict[str, tuple[Callable[[Wire, ExpressionParameters], Draft], ExpressionParameters]] = {
     "ConditionCheck": (action.draft_check, TRANSACT_CHECK),
     "Put": (action.draft_put, TRANSACT_PUT),
     "Update": (action.draft_update, TRANSACT_UPDATE),

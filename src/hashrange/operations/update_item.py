@@ -9,12 +9,12 @@ import orjson
 from hashrange.engine import action
 from hashrange.engine.answer import answer_write
 from hashrange.engine.operation import operation
-from hashrange.expr.request import UPDATE
+from hashrange.expr.parameters import UPDATE
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.write import Change
-    from hashrange.expr.request import Update
+    from hashrange.expr.update import ItemUpdate
 
 
 @operation(writes=True, enveloped=True, borrows=True)
@@ -27,7 +27,7 @@ def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     return answer_write(request, change, attributes)
 
 
-def _show(returned: str, change: Change, update: Update | None) -> bytes | None:
+def _show(returned: str, change: Change, update: ItemUpdate | None) -> bytes | None:
     """Return the attributes that ReturnValues asks for; None when there are none."""
     side = change.old if returned.endswith("OLD") else change.new
     if side is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from hashrange.core.errors import ValidationException
-from hashrange.partiql.words import JOINED, OPERATORS, RESERVED
+from hashrange.partiql.keywords import JOINED, OPERATORS, RESERVED
 
 MALFORMED = "Statement wasn't well formed, can't be processed: "
 LEXEME = re.compile(
@@ -27,14 +27,14 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 PUNCTUATION = frozenset({"(", ")", "[", "]", "{", "}", ":", ";", ",", ".", "?", "<<", ">>"})
 
 
-class Malformed(ValidationException, wire_name="ValidationException"):
+class MalformedStatement(ValidationException, wire_name="ValidationException"):
     """A statement that is not of the language; what is wrong may be left unsaid, as the service does."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(MALFORMED + detail)
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     NAME = auto()
@@ -48,11 +48,11 @@ class Kind(Enum):
     END = auto()
 
 
-WORDED = frozenset({Kind.KEYWORD, Kind.OPERATOR})
+KEYWORD_KINDS = frozenset({TokenKind.KEYWORD, TokenKind.OPERATOR})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Span:
     """Where something stands in the statement."""
 
     line: int
@@ -64,81 +64,87 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class StatementToken:
     """A word, literal or symbol; keywords and operators in lower case, quotes taken off."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
-    mark: Mark
+    span: Span
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[StatementToken]:
     """Return the tokens of a statement, the last of them of kind END."""
-    tokens: list[Token] = []
+    tokens: list[StatementToken] = []
     at, line, start = 0, 1, 0
     while at < len(text):
         lexeme = LEXEME.match(text, at)
         if lexeme is None or lexeme.lastgroup == "open":
-            raise Malformed
-        token = _read(lexeme, Mark(line, at - start + 1, lexeme.end() - at))
+            raise MalformedStatement
+        token = _read(lexeme, Span(line, at - start + 1, lexeme.end() - at))
         if token is not None:
             _append(tokens, token)
         for end in LINE_END.finditer(text, at, lexeme.end()):
             line, start = line + 1, end.end()
         at = lexeme.end()
-    tokens.append(Token(Kind.END, "", Mark(line, at - start + 1, 0)))
+    tokens.append(StatementToken(TokenKind.END, "", Span(line, at - start + 1, 0)))
     return tokens
 
 
-def _read(lexeme: re.Match[str], mark: Mark) -> Token | None:
+def _read(lexeme: re.Match[str], span: Span) -> StatementToken | None:
     text = lexeme.group()
     match lexeme.lastgroup:
         case "blank":
             return None
         case "word":
-            return _read_word(text, mark)
+            return _read_word(text, span)
         case "number":
-            return Token(Kind.NUMBER, _check_number(lexeme), mark)
+            return StatementToken(TokenKind.NUMBER, _check_number(lexeme), span)
         case "quoted":
-            return Token(Kind.QUOTED, text[1:-1].replace('""', '"'), mark)
+            return StatementToken(TokenKind.QUOTED, text[1:-1].replace('""', '"'), span)
         case "string":
-            return Token(Kind.STRING, text[1:-1].replace("''", "'"), mark)
+            return StatementToken(TokenKind.STRING, text[1:-1].replace("''", "'"), span)
         case "ion":
-            return Token(Kind.ION, text[1:-1], mark)
-    return _read_symbol(text, mark)
+            return StatementToken(TokenKind.ION, text[1:-1], span)
+    return _read_symbol(text, span)
 
 
-def _read_word(text: str, mark: Mark) -> Token:
+def _read_word(text: str, span: Span) -> StatementToken:
     lower = text.lower()
     if lower in OPERATORS:
-        return Token(Kind.OPERATOR, lower, mark)
-    return Token(Kind.KEYWORD, lower, mark) if lower in RESERVED else Token(Kind.NAME, text, mark)
+        return StatementToken(TokenKind.OPERATOR, lower, span)
+    return (
+        StatementToken(TokenKind.KEYWORD, lower, span)
+        if lower in RESERVED
+        else StatementToken(TokenKind.NAME, text, span)
+    )
 
 
-def _read_symbol(text: str, mark: Mark) -> Token:
+def _read_symbol(text: str, span: Span) -> StatementToken:
     if text in PUNCTUATION:
-        return Token(Kind.SYMBOL, text, mark)
-    return Token(Kind.OPERATOR, "<>" if text == "!=" else text, mark)
+        return StatementToken(TokenKind.SYMBOL, text, span)
+    return StatementToken(TokenKind.OPERATOR, "<>" if text == "!=" else text, span)
 
 
 def _check_number(lexeme: re.Match[str]) -> str:
     """Return a number literal, unless its scale does not fit 32 bits or its exponent breaks off."""
     text = lexeme.group().lower()
     if lexeme.string[lexeme.end() : lexeme.end() + 1] in {"e", "E"}:
-        raise Malformed
+        raise MalformedStatement
     mantissa, _, exponent = text.partition("e")
     power = int(exponent or "0") if len(exponent) < 20 else 2**31
     scale = len(mantissa.partition(".")[2]) - power
     if not -(2**31) <= power < 2**31 or not -(2**31) <= scale < 2**31:
-        raise Malformed
+        raise MalformedStatement
     return text
 
 
-def _append(tokens: list[Token], token: Token) -> None:
+def _append(tokens: list[StatementToken], token: StatementToken) -> None:
     """Add a token, or merge it with the word before: `INSERT INTO` and `IS NOT` are one token each."""
     before = tokens[-1] if tokens else token
-    joined = JOINED.get((before.text, token.text)) if before.kind in WORDED and token.kind in WORDED else None
+    joined = (
+        JOINED.get((before.text, token.text)) if before.kind in KEYWORD_KINDS and token.kind in KEYWORD_KINDS else None
+    )
     if joined is None:
         tokens.append(token)
     else:
-        tokens[-1] = Token(before.kind, joined, before.mark)
+        tokens[-1] = StatementToken(before.kind, joined, before.span)

@@ -8,21 +8,22 @@ from typing import Any
 
 from hashrange.core import numbers
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1, InvalidValue, Item, Layer, Value, settle
+from hashrange.core.values import INVALID_PARAMETER, ErrorWording, InvalidValue, Item, Value, canonicalise
 from hashrange.partiql.nodes import (
-    Array,
-    Bag,
-    Call,
-    Constant,
+    CallExpression,
+    ConstantLiteral,
     Expression,
-    Ion,
-    Name,
-    Number,
-    Operation,
-    Parameter,
-    Path,
-    String,
-    Struct,
+    Identifier,
+    IonLiteral,
+    ListLiteral,
+    MapLiteral,
+    NumberLiteral,
+    OperatorExpression,
+    PathExpression,
+    SetLiteral,
+    StatementParameter,
+    StringLiteral,
+    service_name,
 )
 
 ROOT = "root"
@@ -33,7 +34,7 @@ CONSTANTS: dict[str, Callable[[], Value]] = {
     "false": lambda: {"BOOL": False},
     "null": lambda: {"NULL": True},
 }
-OUT_OF_RANGE = (numbers.Fault.OVERFLOW.value, numbers.Fault.UNDERFLOW.value)
+OUT_OF_RANGE = (numbers.NumberErrorKind.OVERFLOW.value, numbers.NumberErrorKind.UNDERFLOW.value)
 
 
 def check_parameters(parameters: Sequence[Value]) -> list[Value]:
@@ -43,11 +44,11 @@ def check_parameters(parameters: Sequence[Value]) -> list[Value]:
 
 def _check_parameter(parameter: Value) -> Value:
     try:
-        return settle(parameter)
-    except InvalidValue as fault:
-        if fault.text in OUT_OF_RANGE:
+        return canonicalise(parameter)
+    except InvalidValue as error:
+        if error.text in OUT_OF_RANGE:
             _check_exponents(parameter)
-        raise fault.refusal(Layer.OLDER) from None
+        raise error.service_error(ErrorWording.OLDER) from None
 
 
 def _check_exponents(parameter: Value) -> None:
@@ -55,9 +56,9 @@ def _check_exponents(parameter: Value) -> None:
     for text in _numbers_in(parameter):
         try:
             numbers.normalize(text)
-        except numbers.NotStorable:
+        except numbers.NumberError:
             if abs(_exponent(text)) > LONGEST_EXPONENT:
-                raise ValidationException(numbers.Fault.SYNTAX.value.format(text=text)) from None
+                raise ValidationException(numbers.NumberErrorKind.SYNTAX.value.format(text=text)) from None
             return
 
 
@@ -81,30 +82,32 @@ def _exponent(text: str) -> int:
 
 def is_literal(node: Expression) -> bool:
     """Tell whether an expression is a value by itself."""
-    if isinstance(node, Constant):
+    if isinstance(node, ConstantLiteral):
         return node.word != "missing"
-    return isinstance(node, String | Number | Parameter | Array | Bag | Struct | Ion)
+    return isinstance(
+        node, StringLiteral | NumberLiteral | StatementParameter | ListLiteral | SetLiteral | MapLiteral | IonLiteral
+    )
 
 
-class Binder:
+class LiteralConverter:
     """Turns literals into values, parameters included."""
 
     def __init__(self, parameters: Sequence[Value]) -> None:
         self._parameters = parameters
 
-    def item(self, node: Struct) -> Item:
+    def item(self, node: MapLiteral) -> Item:
         """Return the item that a tuple denotes; each attribute is the root of its own value."""
         item: Item = {}
         for key, value in node.members:
             name = _key(key, ROOT)
             if name in item:
-                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {ROOT} at {key.mark}")
+                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {ROOT} at {key.span}")
             item[name] = self.value(value)
         return item
 
     def value(self, node: Expression) -> Value:
         """Return the value that a literal or parameter denotes."""
-        if isinstance(node, Parameter):
+        if isinstance(node, StatementParameter):
             return self._parameters[node.position]
         return self._convert(node, ROOT, 0)
 
@@ -112,55 +115,55 @@ class Binder:
         if depth > DEEPEST:
             raise ValidationException(f"Nesting Levels have exceeded supported limits under {path}")
         match node:
-            case String():
+            case StringLiteral():
                 return {"S": node.text}
-            case Number():
+            case NumberLiteral():
                 return {"N": _number(node.text, path)}
-            case Constant() if node.word in CONSTANTS:
+            case ConstantLiteral() if node.word in CONSTANTS:
                 return CONSTANTS[node.word]()
-            case Array():
+            case ListLiteral():
                 elements = enumerate(node.elements)
                 return {"L": [self._convert(element, f"{path}[{at}]", depth + 1) for at, element in elements]}
-            case Struct():
+            case MapLiteral():
                 return {"M": self._members(node, path, depth)}
-            case Bag():
+            case SetLiteral():
                 return _bag(node, path)
-            case Ion():
+            case IonLiteral():
                 raise ValidationException(
-                    f"Ion Literals are not supported: {node.text} under key {path} at {node.mark}"
+                    f"Ion Literals are not supported: {node.text} under key {path} at {node.span}"
                 )
-        raise ValidationException(f"Unsupported data type: {describe(node)} under key {path} at {node.mark}")
+        raise ValidationException(f"Unsupported data type: {describe_node(node)} under key {path} at {node.span}")
 
-    def _members(self, node: Struct, path: str, depth: int) -> Item:
+    def _members(self, node: MapLiteral, path: str, depth: int) -> Item:
         members: Item = {}
         for key, value in node.members:
             name = _key(key, path)
             if name in members:
-                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {path} at {node.mark}")
+                raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {path} at {node.span}")
             members[name] = self._convert(value, f"{path}.{name}", depth + 1)
         return members
 
 
-def describe(node: Expression) -> str:
+def describe_node(node: Expression) -> str:
     """Return what the service calls an expression that it cannot use as a value."""
     match node:
-        case Name():
+        case Identifier():
             return node.text
-        case Call():
+        case CallExpression():
             return node.name
-        case Path():
+        case PathExpression():
             return "Path"
-        case Operation():
+        case OperatorExpression():
             return node.operator
-        case Constant():
+        case ConstantLiteral():
             return node.word.upper()
-    return type(node).__name__
+    return service_name(node)
 
 
 def _key(node: Expression, path: str) -> str:
-    if not isinstance(node, String):
+    if not isinstance(node, StringLiteral):
         raise ValidationException(
-            f"Tuple keys must be of type String. Actual type: {describe(node)} under {path} at {node.mark}"
+            f"Tuple keys must be of type String. Actual type: {describe_node(node)} under {path} at {node.span}"
         )
     if not node.text:
         raise ValidationException("Path component cannot be an empty string")
@@ -170,22 +173,22 @@ def _key(node: Expression, path: str) -> str:
 def _number(text: str, path: str) -> str:
     try:
         return numbers.normalize(text)
-    except numbers.NotStorable as refusal:
-        fault = refusal.fault
-        if fault is numbers.Fault.OVERFLOW and _exponent(text) >= LONGEST_EXPONENT:
-            fault = numbers.Fault.UNDERFLOW  # the service's magnitude wraps around at 32 bits
+    except numbers.NumberError as error:
+        fault = error.kind
+        if fault is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= LONGEST_EXPONENT:
+            fault = numbers.NumberErrorKind.UNDERFLOW  # the service's magnitude wraps around at 32 bits
         raise ValidationException(f"{fault.value} under {path}") from None
 
 
-def _bag(node: Bag, path: str) -> Value:
+def _bag(node: SetLiteral, path: str) -> Value:
     if not node.elements:
         raise ValidationException("Empty bags are not supported")
-    if all(isinstance(element, String) for element in node.elements):
-        texts = [element.text for element in node.elements if isinstance(element, String)]
+    if all(isinstance(element, StringLiteral) for element in node.elements):
+        texts = [element.text for element in node.elements if isinstance(element, StringLiteral)]
         _check_distinct(texts, texts, ".")
         return {"SS": sorted(texts)}
-    if all(isinstance(element, Number) for element in node.elements):
-        written = [element.text for element in node.elements if isinstance(element, Number)]
+    if all(isinstance(element, NumberLiteral) for element in node.elements):
+        written = [element.text for element in node.elements if isinstance(element, NumberLiteral)]
         members = [_number(text, path) for text in written]
         _check_distinct(members, written, f"! under {path}")
         return {"NS": sorted(members, key=Decimal)}
@@ -194,4 +197,6 @@ def _bag(node: Bag, path: str) -> Value:
 
 def _check_distinct(members: list[str], written: list[str], end: str) -> None:
     if len(set(members)) != len(members):
-        raise ValidationException(f"{P1}Input collection [{', '.join(written)}] contains duplicates{end}")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Input collection [{', '.join(written)}] contains duplicates{end}"
+        )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hashrange.partiql.lexer import Mark
+from hashrange.partiql.lexer import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Identifier:
     """An attribute name."""
 
     text: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,111 +21,111 @@ class Wildcard:
     """`*` as a path step: `a.*` or `a[*]`."""
 
     bracketed: bool
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class PathExpression:
     """A document path; a step is a name, a wildcard, or whatever stands between brackets."""
 
     root: Expression
     steps: tuple[Expression, ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class String:
+class StringLiteral:
     """A text in single quotes."""
 
     text: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     """A number as written, with its sign."""
 
     text: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantLiteral:
     """TRUE, FALSE, NULL or MISSING."""
 
     word: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Ion:
+class IonLiteral:
     """A literal in backticks, which the service reads but does not take."""
 
     text: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class StatementParameter:
     """A `?`; `position` counts from 0."""
 
     position: int
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ListLiteral:
     """`[..]`, or several expressions between parentheses."""
 
     elements: tuple[Expression, ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Bag:
+class SetLiteral:
     """`<<..>>`: a set."""
 
     elements: tuple[Expression, ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class MapLiteral:
     """`{..}`: a map, as pairs of key and value."""
 
     members: tuple[tuple[Expression, Expression], ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallExpression:
     """A function call; the name in lower case."""
 
     name: str
     arguments: tuple[Expression, ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperatorExpression:
     """Operands around an operator; AND and OR hold as many operands as were written in a row."""
 
     operator: str
     operands: tuple[Expression, ...]
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class IsType:
+class TypeTest:
     """`operand IS type`."""
 
     operand: Expression
     type: str
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FromSource:
     """What FROM (or INTO, or UPDATE) names."""
 
     expression: Expression
@@ -134,7 +134,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
+class OrderTerm:
     """One term of ORDER BY."""
 
     key: Expression
@@ -142,31 +142,31 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class SelectStatement:
     """SELECT; `columns` is None for `*`, `unsupported` the first clause that the service does not have."""
 
     columns: tuple[Expression, ...] | None
     aliased: bool
-    source: Source
+    source: FromSource
     where: Expression | None
-    order: tuple[Ordering, ...]
-    unsupported: tuple[str, Mark] | None
-    mark: Mark
+    order: tuple[OrderTerm, ...]
+    unsupported: tuple[str, Span] | None
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class InsertStatement:
     """INSERT; `single` tells `VALUE item` from anything else."""
 
     target: Expression
     value: Expression
     single: bool
     returning: str | None
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class SetClause:
     """`SET target = value`."""
 
     target: Expression
@@ -174,48 +174,75 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class RemoveClause:
     """`REMOVE target`."""
 
     target: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateStatement:
     """UPDATE, in either order of its clauses."""
 
-    source: Source
-    changes: tuple[Assignment | Removal | Insert, ...]
+    source: FromSource
+    changes: tuple[SetClause | RemoveClause | InsertStatement, ...]
     where: Expression | None
     returning: str | None
-    mark: Mark
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteStatement:
     """DELETE."""
 
-    source: Source
+    source: FromSource
     where: Expression | None
     returning: str | None
-    mark: Mark
+    span: Span
 
 
-Statement: TypeAlias = Select | Insert | Update | Delete
+Statement: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement
 Expression: TypeAlias = (
-    Name
+    Identifier
     | Wildcard
-    | Path
-    | String
-    | Number
-    | Constant
-    | Ion
-    | Parameter
-    | Array
-    | Bag
-    | Struct
-    | Call
-    | Operation
-    | IsType
+    | PathExpression
+    | StringLiteral
+    | NumberLiteral
+    | ConstantLiteral
+    | IonLiteral
+    | StatementParameter
+    | ListLiteral
+    | SetLiteral
+    | MapLiteral
+    | CallExpression
+    | OperatorExpression
+    | TypeTest
     | Statement
 )
+
+# What the service calls the kinds of expressions in its messages.
+SERVICE_NAMES: dict[type, str] = {
+    Identifier: "Name",
+    Wildcard: "Wildcard",
+    PathExpression: "Path",
+    StringLiteral: "String",
+    NumberLiteral: "Number",
+    ConstantLiteral: "Constant",
+    IonLiteral: "Ion",
+    StatementParameter: "Parameter",
+    ListLiteral: "Array",
+    SetLiteral: "Bag",
+    MapLiteral: "Struct",
+    CallExpression: "Call",
+    OperatorExpression: "Operation",
+    TypeTest: "IsType",
+    SelectStatement: "Select",
+    InsertStatement: "Insert",
+    UpdateStatement: "Update",
+    DeleteStatement: "Delete",
+}
+
+
+def service_name(node: Expression) -> str:
+    """Return what the service calls this kind of expression in its messages."""
+    return SERVICE_NAMES[type(node)]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
-from hashrange.expr.nodes import Condition
-from hashrange.expr.render import join_all
+from hashrange.expr.nodes import Condition, join_all
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import SIMPLE

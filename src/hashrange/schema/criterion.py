@@ -12,30 +12,30 @@ from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import (
     And,
     Between,
-    Call,
     Comparison,
     Condition,
+    DocumentPath,
+    FunctionCall,
     Leaf,
     Literal,
     Node,
     Operand,
     Or,
-    Path,
     Placeholder,
     calls_of,
     children_of,
     clauses_of,
+    join_any,
     path_of,
     paths_of,
     replace_leaves,
     walk,
 )
 from hashrange.expr.parser import parse_condition
-from hashrange.expr.render import join_any
 from hashrange.schema import anatomy
 from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Attribute, Kind
@@ -75,7 +75,7 @@ def compare(attribute: Attribute, parameter: Parameter, slots: Slots) -> Criteri
         return Criterion(Between(path, place(low, slots), place(high, slots)))
     if operator in {"contains", "begins_with"}:
         codec = make_codec(parameter.hint, ())
-        return Criterion(Call(operator, (path, place(FieldSlot(Given(parameter.name), codec), slots))))
+        return Criterion(FunctionCall(operator, (path, place(FieldSlot(Given(parameter.name), codec), slots))))
     slot = FieldSlot(Given(parameter.name), attribute.codec, up=operator in FINER)
     return Criterion(Comparison(operator, path, place(slot, slots)))
 
@@ -93,18 +93,18 @@ def equal(stored: str, slot: Slot, slots: Slots) -> Criterion:
 def never_there(stored: str) -> Criterion:
     """Return the test for an attribute that is absent or null."""
     path = path_of(stored)
-    null = Call("attribute_type", (path, Literal({"S": "NULL"})))
-    return Criterion(Or((Call("attribute_not_exists", (path,)), null)))
+    null = FunctionCall("attribute_type", (path, Literal({"S": "NULL"})))
+    return Criterion(Or((FunctionCall("attribute_not_exists", (path,)), null)))
 
 
 def exists(stored: str) -> Criterion:
     """Return the test for an attribute that is there."""
-    return Criterion(Call("attribute_exists", (path_of(stored),)))
+    return Criterion(FunctionCall("attribute_exists", (path_of(stored),)))
 
 
 def starts(stored: str, slot: Slot, slots: Slots) -> Criterion:
     """Return the test for an attribute that starts with what a slot gives."""
-    return Criterion(Call("begins_with", (path_of(stored), place(slot, slots))))
+    return Criterion(FunctionCall("begins_with", (path_of(stored), place(slot, slots))))
 
 
 # ── @where ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -120,7 +120,7 @@ def read_where(signature: Signature, kind: Kind, expression: str, slots: Slots) 
     text = NUMBER.sub(lambda match: keep(float(match[0]) if "." in match[0] else int(match[0])), text)
     try:
         tree = parse_condition(PARAMETER.sub(r":\1", text))
-    except Fault as fault:
+    except ExpressionError as fault:
         raise DeclarationError(
             "HR220",
             signature.label,
@@ -136,7 +136,7 @@ def read_where(signature: Signature, kind: Kind, expression: str, slots: Slots) 
         if isinstance(leaf, Literal):
             return leaf
         found = signature.attribute(kind, str(leaf.elements[0]), f"@where({expression!r})")
-        return Path((found.stored, *leaf.elements[1:]))
+        return DocumentPath((found.stored, *leaf.elements[1:]))
 
     return Criterion(replace_leaves(tree, physical))
 
@@ -144,7 +144,7 @@ def read_where(signature: Signature, kind: Kind, expression: str, slots: Slots) 
 def _check_functions(signature: Signature, expression: str, tree: Condition) -> None:
     for clause in clauses_of(tree):
         for call in (clause, *children_of(clause)):
-            if isinstance(call, Call) and call.function not in FUNCTIONS:
+            if isinstance(call, FunctionCall) and call.function not in FUNCTIONS:
                 raise DeclarationError(
                     "HR221",
                     signature.label,
@@ -181,7 +181,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
     beside = [str(path.elements[0]) for path in paths_of(clause)]
     if bare in fields:
         return FieldSlot(Given(bare), fields[bare].codec)
-    if len(beside) == 1 and beside[0] in fields and not isinstance(clause, Call):
+    if len(beside) == 1 and beside[0] in fields and not isinstance(clause, FunctionCall):
         return FieldSlot(Given(bare), fields[beside[0]].codec)
     hint = signature.parameters[bare].hint
     return FieldSlot(Given(bare), make_codec(hint, hints.markers_of(hint)))
@@ -190,7 +190,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
 def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Value) -> None:
     """Refuse to compare a field with what it never is: text with a number, or a word that its Literal lacks."""
     paths = list(paths_of(clause))
-    if isinstance(clause, Call) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
+    if isinstance(clause, FunctionCall) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
         return
     found = anatomy.known(kind).get(str(paths[0].elements[0]))
     if found is None:
@@ -227,6 +227,6 @@ def settle(tree: Condition, present: AbstractSet[str], place: str) -> Condition:
             held = [part for part in tree.operands if present >= set(placeholders_in(part))]
             if held:
                 return join_any(held)
-        case Comparison(operator="=", left=Path()):
-            return Call("attribute_not_exists", (tree.left,))
+        case Comparison(operator="=", left=DocumentPath()):
+            return FunctionCall("attribute_not_exists", (tree.left,))
     raise ValueInvalid(f"{place}: a value that it is compared with is None")

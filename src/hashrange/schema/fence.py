@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hashrange.expr.nodes import And, Comparison, Condition, Or
-from hashrange.expr.render import join_all, join_any, without_repeats
+from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, without_repeats
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.criterion import Criterion

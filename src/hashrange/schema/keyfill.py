@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hashrange.expr.nodes import Between, Call, Comparison, Condition, path_of
+from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, path_of
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.criterion import FINER
@@ -65,7 +65,7 @@ def find_range(filled: Filled, ranged: Parameter, slots: Slots) -> tuple[Conditi
     path = path_of(attr)
     bounds = _Bounds(filled, ranged, slots)
     if operator == "begins_with":
-        return Call("begins_with", (path, bounds.at(Given(ranged.name)))), None
+        return FunctionCall("begins_with", (path, bounds.at(Given(ranged.name)))), None
     if operator == "BETWEEN":
         return Between(path, bounds.at(EndOf(ranged.name, 0), up=True), bounds.past(EndOf(ranged.name, 1))), None
     given = Given(ranged.name)

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
-from hashrange.expr.nodes import Between, Call, Comparison, Condition, paths_of, walk
+from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, paths_of, walk
 from hashrange.schema import anatomy
 from hashrange.schema import hint as hints
 from hashrange.schema.anatomy import Attribute, Kind
@@ -95,7 +95,7 @@ def _compared(tree: Condition) -> Iterator[str]:
     tested = {
         path.elements[0]
         for node in walk(tree)
-        if isinstance(node, Call) and node.function in PRESENCE
+        if isinstance(node, FunctionCall) and node.function in PRESENCE
         for path in paths_of(node)
     }
     for node in walk(tree):

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import Condition, Literal, Node, Path, Placeholder, walk
+from hashrange.expr.nodes import Condition, DocumentPath, Literal, Node, Placeholder, walk
 from hashrange.expr.render import render
 from hashrange.schema.anatomy import Kind
 from hashrange.schema.codec import plain
@@ -23,7 +23,7 @@ from hashrange.schema.slot import Arguments, Slot, Slots
 from hashrange.schema.table import Gsi, Table
 
 if TYPE_CHECKING:
-    from hashrange.expr.condition import CompiledTest
+    from hashrange.expr.condition import CompiledPredicate
 
 Names: TypeAlias = dict[str, str]
 
@@ -54,7 +54,7 @@ class Aliases(Struct):
         self.names[alias] = stored
         return alias
 
-    def path(self, path: Path) -> str:
+    def path(self, path: DocumentPath) -> str:
         """Return a path in aliases."""
         head, *rest = path.elements
         shown = [f"[{part}]" if isinstance(part, int) else f".{self.name(part)}" for part in rest]
@@ -79,7 +79,7 @@ class Aliases(Struct):
 def show(node: Node, slots: Mapping[str, Slot]) -> str:
     """Return a tree as people read it: real names, and where each value comes from."""
 
-    def path(found: Path) -> str:
+    def path(found: DocumentPath) -> str:
         head, *rest = found.elements
         return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
 
@@ -160,7 +160,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
         return self.signature.checked
 
     @cached_property
-    def check(self) -> CompiledTest | None:
+    def check(self) -> CompiledPredicate | None:
         """What the parameters of a Get ask besides the key, ready to be asked of items here."""
         from hashrange.expr.condition import compile_condition
 

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
-from hashrange.expr.nodes import Condition
-from hashrange.expr.render import join_all, join_any, without_repeats
+from hashrange.expr.nodes import Condition, join_all, join_any, without_repeats
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.access import Access, choose
 from hashrange.schema.anatomy import Kind

@@ -10,7 +10,7 @@ from typing import Any
 
 from hashrange.core.errors import DeclarationError
 from hashrange.core.values import Value
-from hashrange.expr.render import join_all
+from hashrange.expr.nodes import join_all
 from hashrange.schema import anatomy, criterion
 from hashrange.schema.anatomy import Attribute
 from hashrange.schema.change import Change, WritePlan

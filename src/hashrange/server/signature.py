@@ -12,11 +12,7 @@ from hashlib import sha256
 from urllib.parse import parse_qsl, quote
 
 from hashrange.core.clock import Clock
-from hashrange.core.errors import (
-    IncompleteSignatureException,
-    InvalidSignatureException,
-    UnrecognizedClientException,
-)
+from hashrange.core.errors import IncompleteSignatureException, InvalidSignatureException, UnrecognizedClientException
 from hashrange.server.auth import read_query, read_signature
 from hashrange.server.request import Request
 

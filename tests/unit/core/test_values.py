@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from hashrange.core.errors import RequestInvalid, ValidationException
 from hashrange.core.values import (
-    EMPTY,
-    P1,
-    SEVERAL,
+    INVALID_PARAMETER,
+    NO_TYPE,
+    SEVERAL_TYPES,
     TOO_DEEP,
+    ErrorWording,
     InvalidValue,
-    Layer,
     WrongWireType,
+    canonicalise,
+    canonicalise_item,
     check_expression_values,
     check_item,
     check_key,
     encode_binary,
     measure,
     measure_item,
-    settle,
-    settle_item,
 )
 
 
@@ -47,14 +47,14 @@ def values(depth=3):
 
 @given(values())
 def test_a_canonical_value_is_used_as_it_is(value):
-    settled = settle(value)
-    assert settle(settled) is settled
+    settled = canonicalise(value)
+    assert canonicalise(settled) is settled
 
 
 @given(st.dictionaries(st.text("xyz", min_size=1, max_size=3), values(), max_size=3))
 def test_an_item_counts_its_names_and_its_values(item):
-    settled, size = settle_item(item)
-    assert settled == {name: settle(value) for name, value in item.items()}
+    settled, size = canonicalise_item(item)
+    assert settled == {name: canonicalise(value) for name, value in item.items()}
     assert size == sum(len(name) + measure(value) for name, value in item.items())
     assert measure_item(settled) == size
 
@@ -62,13 +62,13 @@ def test_an_item_counts_its_names_and_its_values(item):
 @given(values())
 def test_what_is_given_stays_as_it_is(value):
     before = repr(value)
-    settle_item({"a": value, "b": {"N": "1.0"}})
+    canonicalise_item({"a": value, "b": {"N": "1.0"}})
     assert repr(value) == before
 
 
 def test_an_item_with_one_value_to_be_made_anew_keeps_the_others():
     item = {"a": {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}, "b": {"M": {"c": {"BS": ["/w==", "AA=="]}}}, "d": {"S": ""}}
-    settled, _ = settle_item(item)
+    settled, _ = canonicalise_item(item)
     assert settled == {
         "a": {"L": [{"N": "1"}, {"SS": ["a", "b"]}]},
         "b": {"M": {"c": {"BS": ["AA==", "/w=="]}}},
@@ -101,7 +101,7 @@ def test_a_value_is_measured_in_the_services_bytes(value, size):
 
 def test_equal_sets_become_equal_values():
     left, right = {"NS": ["10", "9", "1e0"]}, {"NS": ["1", "9.0", "10"]}
-    assert settle(left) == settle(right) == {"NS": ["1", "9", "10"]}
+    assert canonicalise(left) == canonicalise(right) == {"NS": ["1", "9", "10"]}
 
 
 def nested(levels):
@@ -112,29 +112,29 @@ def nested(levels):
 
 
 def test_31_maps_around_a_scalar_are_accepted_and_32_refused():
-    settle(nested(31))
+    canonicalise(nested(31))
     with pytest.raises(InvalidValue) as fault:
-        settle(nested(32))
+        canonicalise(nested(32))
     assert fault.value.text == TOO_DEEP
-    assert type(fault.value.refusal()) is ValidationException
+    assert type(fault.value.service_error()) is ValidationException
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ({}, EMPTY),
-        ({"X": "a"}, EMPTY),
-        ({"S": "a", "BOOL": True}, SEVERAL),
+        ({}, NO_TYPE),
+        ({"X": "a"}, NO_TYPE),
+        ({"S": "a", "BOOL": True}, SEVERAL_TYPES),
         ({"N": "abc", "S": "a"}, "The parameter cannot be converted to a numeric value: abc"),
-        ({"NULL": False}, f"{P1}Null attribute value types must have the value of true"),
-        ({"SS": []}, f"{P1}An string set  may not be empty"),
-        ({"NS": []}, f"{P1}An number set  may not be empty"),
-        ({"BS": []}, f"{P1}Binary sets should not be empty"),
-        ({"NS": ["1", "1.0"]}, f"{P1}Input collection contains duplicates."),
-        ({"SS": ["b", "a", "b"]}, f'{P1}Input collection ["a", "b", "b"] contains duplicates.'),
+        ({"NULL": False}, f"{INVALID_PARAMETER}Null attribute value types must have the value of true"),
+        ({"SS": []}, f"{INVALID_PARAMETER}An string set  may not be empty"),
+        ({"NS": []}, f"{INVALID_PARAMETER}An number set  may not be empty"),
+        ({"BS": []}, f"{INVALID_PARAMETER}Binary sets should not be empty"),
+        ({"NS": ["1", "1.0"]}, f"{INVALID_PARAMETER}Input collection contains duplicates."),
+        ({"SS": ["b", "a", "b"]}, f'{INVALID_PARAMETER}Input collection ["a", "b", "b"] contains duplicates.'),
         (
             {"BS": ["/w==", "AA==", "AA=="]},
-            f'{P1}Input collection ["AA==","/w==","AA=="]of type BS contains duplicates.',
+            f'{INVALID_PARAMETER}Input collection ["AA==","/w==","AA=="]of type BS contains duplicates.',
         ),
         ({"N": ""}, "The parameter cannot be converted to a numeric value: "),
     ],
@@ -149,9 +149,12 @@ def test_a_value_that_may_not_be_stored_is_refused_in_the_services_words(value, 
     ("value", "text"),
     [
         ({"N": ""}, "The parameter cannot be converted to a numeric value"),
-        ({"SS": ["b", "a", "b"]}, f"{P1}Input collection [b, a, b] contains duplicates."),
+        ({"SS": ["b", "a", "b"]}, f"{INVALID_PARAMETER}Input collection [b, a, b] contains duplicates."),
         ({"NS": ["1", "1"]}, "Input collection contains duplicates"),
-        ({"BS": ["/w==", "AA==", "AA=="]}, f"{P1}Input collection [/w==, AA==, AA==]of type BS contains duplicates."),
+        (
+            {"BS": ["/w==", "AA==", "AA=="]},
+            f"{INVALID_PARAMETER}Input collection [/w==, AA==, AA==]of type BS contains duplicates.",
+        ),
         (
             {"N": "1e2147483647"},
             "Number underflow. Attempting to store a number with magnitude smaller than supported range",
@@ -160,10 +163,10 @@ def test_a_value_that_may_not_be_stored_is_refused_in_the_services_words(value, 
 )
 def test_the_older_layer_has_words_of_its_own(value, text):
     with pytest.raises(RequestInvalid) as refusal:
-        check_item({"a": value}, Layer.OLDER)
+        check_item({"a": value}, ErrorWording.OLDER)
     assert refusal.value.message == text
     with pytest.raises(RequestInvalid) as wrapped:
-        check_expression_values({":v": value}, Layer.OLDER)
+        check_expression_values({":v": value}, ErrorWording.OLDER)
     assert wrapped.value.message == f"ExpressionAttributeValues contains invalid value: {text} for key :v"
 
 
@@ -177,9 +180,9 @@ def test_the_older_layer_has_words_of_its_own(value, text):
 )  # fmt: skip
 def test_json_of_the_wrong_type_is_left_to_the_shape_check(value):
     with pytest.raises(WrongWireType):
-        settle(value)
+        canonicalise(value)
     with pytest.raises(WrongWireType):
-        settle_item({"a": {"L": [value]}})
+        canonicalise_item({"a": {"L": [value]}})
 
 
 @pytest.mark.parametrize("wrap", [lambda item: item, lambda item: {"a": {"L": [{"M": item}]}}])

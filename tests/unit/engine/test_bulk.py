@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hashrange.core.errors import DiskFull, InternalServerError, ResourceInUseException, ServiceError
-from hashrange.core.keys import FIRST_PLACE, place_of
+from hashrange.core.keys import FIRST_ROWID, rowid_of
 from hashrange.engine import bulk, read, run, spool, sql, write
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
@@ -117,7 +117,7 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(
     monkeypatch.setattr(run, "RUN_BYTES", run_bytes)
     monkeypatch.setattr(spool, "MERGE_BYTES", merge_bytes)
     for module in (read, run, write):
-        monkeypatch.setattr(module, "place_of", place_among_few if few_places else place_of)
+        monkeypatch.setattr(module, "place_of", place_among_few if few_places else rowid_of)
     local = create(Local(), view="NEW_IMAGE" if logged else None)
     for each in before:
         local.call("PutItem", TableName="tab", Item=copies(each))
@@ -134,7 +134,7 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(
 
 def place_among_few(key):
     """One of three places, so that most keys meet another."""
-    return FIRST_PLACE + key[-1] % 3
+    return FIRST_ROWID + key[-1] % 3
 
 
 def test_of_items_with_the_same_key_the_last_one_wins_over_all_batches(local):
@@ -152,7 +152,7 @@ def test_rows_stand_in_the_places_of_their_keys(on_disk):
     load(on_disk, [*numbered(40), *numbered(40, pk="q"), *numbered(40, pk="r")])
     found = places(on_disk)
     assert len(found) == 120
-    assert all(place == place_of(key) for place, key in found)
+    assert all(place == rowid_of(key) for place, key in found)
     assert not on_disk.engine.catalog.locate("tab").displaced
 
 
@@ -168,9 +168,9 @@ def test_rows_are_appended_in_the_order_of_their_places(local, monkeypatch):
 def test_of_keys_with_the_same_place_the_first_has_it_and_the_others_are_numbered(local, monkeypatch):
     create(local)
     for module in (read, run, write):
-        monkeypatch.setattr(module, "place_of", lambda _key: FIRST_PLACE + 7)
+        monkeypatch.setattr(module, "place_of", lambda _key: FIRST_ROWID + 7)
     load(local, numbered(25))
-    assert [place for place, _ in places(local)] == [*range(1, 25), FIRST_PLACE + 7]
+    assert [place for place, _ in places(local)] == [*range(1, 25), FIRST_ROWID + 7]
     assert local.engine.catalog.locate("tab").displaced
     for each in numbered(25):
         local.naive.put(each)

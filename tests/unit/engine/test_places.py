@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.core.keys import FIRST_PLACE, Attribute, KeyCodec, place_of
+from hashrange.core.keys import FIRST_ROWID, KeyAttribute, KeyCodec, rowid_of
 from hashrange.engine import read, write
 from hashrange.engine.store import FORMAT, MAIN_FILE
 from tests.conformance.paging import read_all
@@ -18,7 +18,7 @@ from tests.unit.engine.local import Local, sort_items
 from tests.unit.engine.naive import Naive
 from tests.unit.engine.test_write_random import GLOBAL, INDEXES, KEYS, LOCAL, Writer, assert_agree, histories
 
-codec = KeyCodec((Attribute("pk", "S"),), (Attribute("sk", "S"),))
+codec = KeyCodec((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
 
 
 def key_of(pk, sk):
@@ -51,24 +51,24 @@ def displaced(local):
     ],
 )
 def test_a_place_is_part_of_the_format_and_never_changes(pk, sk, place):
-    assert place_of(key_of(pk, sk)) == place
+    assert rowid_of(key_of(pk, sk)) == place
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_a_place_is_a_positive_number_of_64_bits_above_all_others(pk, sk):
-    assert FIRST_PLACE <= place_of(key_of(pk, sk)) < 1 << 63
+    assert FIRST_ROWID <= rowid_of(key_of(pk, sk)) < 1 << 63
 
 
 @given(st.text(min_size=1), st.integers(0, 10**6))
 def test_keys_that_differ_at_the_end_alone_stand_in_their_order_with_nobody_far_between(pk, start):
-    places = [place_of(key_of(pk, f"ORDER#{start:08}{number:02}")) for number in range(100)]
+    places = [rowid_of(key_of(pk, f"ORDER#{start:08}{number:02}")) for number in range(100)]
     assert places == sorted(set(places))
     assert places[-1] - places[0] < 1 << 16
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=2))
 def test_the_keys_of_a_partition_stand_together(pk, sks):
-    assert len({place_of(key_of(pk, sk)) >> 37 for sk in sks}) == 1
+    assert len({rowid_of(key_of(pk, sk)) >> 37 for sk in sks}) == 1
 
 
 # -- two keys, one place ----------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def find_twins():
     """Two sort keys of partition `p` whose places are the same."""
     seen = {}
     sks = (f"{number:x}-xx" for number in count())
-    return next((twin, sk) for sk in sks if (twin := seen.setdefault(place_of(key_of("p", sk)), sk)) != sk)
+    return next((twin, sk) for sk in sks if (twin := seen.setdefault(rowid_of(key_of("p", sk)), sk)) != sk)
 
 
 TWINS = find_twins()
@@ -94,13 +94,13 @@ def local(request, tmp_path):
 
 def test_two_keys_with_the_same_place_are_two_items(local):
     first, second = TWINS
-    assert place_of(key_of("p", first)) == place_of(key_of("p", second))
+    assert rowid_of(key_of("p", first)) == rowid_of(key_of("p", second))
     local.put(pk="p", sk=first, n=1)
     assert not displaced(local)
     assert get(local, pk="p", sk=second) is None
     local.put(pk="p", sk=second, n=2)
     assert displaced(local)
-    assert stored_ids(local) == [1, place_of(key_of("p", first))]
+    assert stored_ids(local) == [1, rowid_of(key_of("p", first))]
     assert get(local, pk="p", sk=first) == item(pk="p", sk=first, n=1)
     assert get(local, pk="p", sk=second) == item(pk="p", sk=second, n=2)
     local.put(pk="p", sk=second, n=3)
@@ -159,7 +159,7 @@ def few_places():
     """Three places for all keys."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (read, write):
-            patch.setattr(module, "place_of", lambda key: FIRST_PLACE | place_of(key) % 3)
+            patch.setattr(module, "place_of", lambda key: FIRST_ROWID | rowid_of(key) % 3)
         yield
 
 
@@ -230,7 +230,7 @@ def test_a_restored_table_has_its_rows_in_their_places(tmp_path):
     local.engine.settle()
     table = local.engine.catalog.find("copy")
     rows = local.engine.store.execute(f"SELECT id, k FROM t{table.n}").fetchall()
-    assert [identity for identity, _ in rows] == [place_of(key) for _, key in rows]
+    assert [identity for identity, _ in rows] == [rowid_of(key) for _, key in rows]
     assert len(rows) == 30
     assert not table.displaced
     found = read_all(partial(local.call, "Scan"), TableName="copy")

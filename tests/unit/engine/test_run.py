@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hashrange.core.keys import place_of
+from hashrange.core.keys import rowid_of
 from hashrange.engine import bulk, lines, run
 from hashrange.engine.lines import BadLine, Chunk, Files
 from tests.conformance.wire import item
@@ -56,7 +56,7 @@ def test_a_run_has_its_rows_in_the_order_of_their_places_and_of_equal_keys_the_l
     (rows,) = rows_in([made])
     assert made.count == 100
     assert len(made.blocks) > 5
-    assert [row[-1] for row in rows] == sorted(place_of(run.make_row(table, each)[0]) for each in numbered(50))
+    assert [row[-1] for row in rows] == sorted(rowid_of(run.make_row(table, each)[0]) for each in numbered(50))
     assert sorted(rows) == sorted(run.make_row(table, each) for each in numbered(50, shift=1000))
     assert [first for first, _ in made.blocks] == [run.read_block(block)[0][-1] for _, block in made.blocks]
 

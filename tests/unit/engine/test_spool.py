@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hashrange.core.keys import FIRST_PLACE
+from hashrange.core.keys import FIRST_ROWID
 from hashrange.engine import spool
 from hashrange.engine.run import Run, place_in
 from hashrange.engine.spool import Spool
@@ -18,7 +18,7 @@ inputs = st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=12), max_siz
 
 def make_run(numbers, places, number):
     """A run of rows with these keys; blocks of three."""
-    found = {key: (b"%d" % key, number, b"body", FIRST_PLACE + key % places) for key in numbers}
+    found = {key: (b"%d" % key, number, b"body", FIRST_ROWID + key % places) for key in numbers}
     rows = sorted(found.values(), key=place_in)
     cuts = [rows[at : at + 3] for at in range(0, len(rows), 3)]
     return Run(len(numbers), [(cut[0][-1], marshal.dumps(cut, 2)) for cut in cuts])
@@ -38,9 +38,9 @@ def test_merged_rows_are_those_of_the_input_sorted(monkeypatch, tmp_path, found,
     latest = {b"%d" % key: number for number, numbers in enumerate(found) for key in numbers}
     assert {row[0]: row[1] for row in rows} == latest
     assert len(rows) == len(latest)
-    placed = [row[-1] for row in rows if row[-1] >= FIRST_PLACE]
-    assert placed == sorted({FIRST_PLACE + int(key) % places for key in latest})
-    displaced = [row[-1] for row in rows if row[-1] < FIRST_PLACE]
+    placed = [row[-1] for row in rows if row[-1] >= FIRST_ROWID]
+    assert placed == sorted({FIRST_ROWID + int(key) % places for key in latest})
+    displaced = [row[-1] for row in rows if row[-1] < FIRST_ROWID]
     assert displaced == list(range(1, len(latest) - len(placed) + 1))
     assert list(tmp_path.iterdir()) == []
 
@@ -50,7 +50,7 @@ def test_of_different_keys_with_one_place_the_first_of_the_input_has_it(tmp_path
         for key in (4, 2, 9):
             kept.add(make_run([key], 1, 0))
         (rows,) = kept.merge()
-    assert [(row[0], row[-1]) for row in rows] == [(b"4", FIRST_PLACE), (b"2", 1), (b"9", 2)]
+    assert [(row[0], row[-1]) for row in rows] == [(b"4", FIRST_ROWID), (b"2", 1), (b"9", 2)]
 
 
 def test_what_is_at_hand_while_merging_is_bounded(monkeypatch, tmp_path):
@@ -61,7 +61,7 @@ def test_what_is_at_hand_while_merging_is_bounded(monkeypatch, tmp_path):
         batches = list(kept.merge())
     assert sum(map(len, batches)) == 4_000
     assert max(map(len, batches)) < 2_000 // 25 + 20 * 3
-    assert [place_in(row) - FIRST_PLACE for batch in batches for row in batch] == list(range(4_000))
+    assert [place_in(row) - FIRST_ROWID for batch in batches for row in batch] == list(range(4_000))
 
 
 def test_a_small_load_never_touches_the_disk():

@@ -6,13 +6,7 @@ import time
 import apsw
 import pytest
 
-from hashrange.core.errors import (
-    CorruptFile,
-    DirectoryInUse,
-    DiskFull,
-    ReadOnlyDirectory,
-    StorageError,
-)
+from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, ReadOnlyDirectory, StorageError
 from hashrange.engine import store as store_module
 from hashrange.engine.engine import open_engine
 from hashrange.engine.store import APPLICATION_ID, FORMAT, LOCK_FILE, MAIN_FILE, Store, translate

@@ -12,14 +12,14 @@ from hashrange.expr.nodes import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
     DeleteAction,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Not,
     Or,
-    Path,
     Placeholder,
     RemoveAction,
     SetAction,
@@ -67,13 +67,13 @@ def look_up(item, elements):
 
 def operand(node, item, values):
     match node:
-        case Path():
+        case DocumentPath():
             found = look_up(item, node.elements)
         case Placeholder():
             found = values[node.name]
         case Literal():
             found = node.value
-        case Call(function="size"):
+        case FunctionCall(function="size"):
             return size(operand(node.arguments[0], item, values))
     return None if found is None else plain(found)
 
@@ -148,7 +148,7 @@ def holds(node, item, values):
             return compare(">=", value, get(node.low)) and compare("<=", value, get(node.high))
         case Membership():
             return any(compare("=", get(node.operand), get(option)) for option in node.options)
-        case Call():
+        case FunctionCall():
             return call(node.function, [get(argument) for argument in node.arguments])
 
 
@@ -156,7 +156,7 @@ def assigned(node, item, values):
     match node:
         case Placeholder():
             return values[node.name]
-        case Path():
+        case DocumentPath():
             found = look_up(item, node.elements)
             if found is None:
                 raise Refused
@@ -167,10 +167,10 @@ def assigned(node, item, values):
                 raise Refused
             sign = 1 if node.operator == "+" else -1
             return {"N": str(int(left["N"]) + sign * int(right["N"]))}
-        case Call(function="if_not_exists"):
+        case FunctionCall(function="if_not_exists"):
             found = look_up(item, node.arguments[0].elements)
             return assigned(node.arguments[1], item, values) if found is None else found
-        case Call(function="list_append"):
+        case FunctionCall(function="list_append"):
             left, right = (assigned(part, item, values) for part in node.arguments)
             if "L" not in left or "L" not in right:
                 raise Refused

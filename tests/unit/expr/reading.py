@@ -3,7 +3,8 @@
 import pytest
 
 from hashrange.core.errors import RequestInvalid, ValidationException
-from hashrange.expr.request import PUT, QUERY, UPDATE, read_expressions
+from hashrange.expr.parameters import PUT, QUERY, UPDATE
+from hashrange.expr.request_expressions import read_expressions
 
 
 def read(spec, **members):

@@ -5,13 +5,13 @@ from hashrange.expr.nodes import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
     DeleteAction,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Or,
-    Path,
     Placeholder,
     RemoveAction,
     SetAction,
@@ -37,11 +37,11 @@ def render(node):
 
 def render_clause(node):
     match node:
-        case Path():
+        case DocumentPath():
             return render_path(node)
         case Placeholder():
             return node.name
-        case Call():
+        case FunctionCall():
             return f"{node.function}({', '.join(map(render, node.arguments))})"
         case Arithmetic() | Comparison():
             return f"{render(node.left)} {node.operator} {render(node.right)}"

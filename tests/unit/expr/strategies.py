@@ -4,19 +4,19 @@ import base64
 
 from hypothesis import strategies as st
 
-from hashrange.core.values import settle
+from hashrange.core.values import canonicalise
 from hashrange.expr.nodes import (
     AddAction,
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
     DeleteAction,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Or,
-    Path,
     Placeholder,
     RemoveAction,
     Section,
@@ -53,25 +53,25 @@ values = st.recursive(
         st.dictionaries(names, inner, max_size=3).map(lambda found: {"M": found}),
     ),
     max_leaves=6,
-).map(settle)
+).map(canonicalise)
 items = st.dictionaries(names, values, max_size=3)
 
 elements = st.one_of(names, st.integers(0, 3))
-paths = st.builds(lambda head, rest: Path((head, *rest)), names, st.lists(elements, max_size=2))
+paths = st.builds(lambda head, rest: DocumentPath((head, *rest)), names, st.lists(elements, max_size=2))
 placeholders = st.sampled_from([":u", ":v", ":w"]).map(Placeholder)
 requests = st.fixed_dictionaries({":u": values, ":v": values, ":w": values})
 
-sizes = st.one_of(paths, placeholders).map(lambda operand: Call("size", (operand,)))
+sizes = st.one_of(paths, placeholders).map(lambda operand: FunctionCall("size", (operand,)))
 operands = st.one_of(paths, placeholders, sizes)
 clauses = st.one_of(
     st.builds(Comparison, st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), operands, operands),
     st.builds(Between, operands, operands, operands),
     st.builds(Membership, operands, st.lists(operands, min_size=1, max_size=3).map(tuple)),
-    paths.map(lambda path: Call("attribute_exists", (path,))),
-    paths.map(lambda path: Call("attribute_not_exists", (path,))),
-    st.builds(lambda path, wanted: Call("attribute_type", (path, wanted)), paths, placeholders),
-    st.builds(lambda left, right: Call("begins_with", (left, right)), operands, operands),
-    st.builds(lambda left, right: Call("contains", (left, right)), operands, operands),
+    paths.map(lambda path: FunctionCall("attribute_exists", (path,))),
+    paths.map(lambda path: FunctionCall("attribute_not_exists", (path,))),
+    st.builds(lambda path, wanted: FunctionCall("attribute_type", (path, wanted)), paths, placeholders),
+    st.builds(lambda left, right: FunctionCall("begins_with", (left, right)), operands, operands),
+    st.builds(lambda left, right: FunctionCall("contains", (left, right)), operands, operands),
 )
 
 
@@ -90,7 +90,7 @@ conditions = st.recursive(
 
 whole_numbers = st.integers(-9, 9).map(lambda number: {"N": str(number)})
 lists = st.lists(whole_numbers, max_size=3).map(lambda found: {"L": found})
-text_sets = sets("SS", texts).map(settle)
+text_sets = sets("SS", texts).map(canonicalise)
 update_requests = st.fixed_dictionaries(
     {":n": whole_numbers, ":l": lists, ":s": text_sets, ":x": st.one_of(texts.map(lambda text: {"S": text}), lists)}
 )
@@ -104,14 +104,16 @@ update_values = st.recursive(
 )
 update_items = st.dictionaries(names, update_values, max_size=3)
 any_value = st.sampled_from([":n", ":l", ":s", ":x"]).map(Placeholder)
-defaults = st.builds(lambda path, other: Call("if_not_exists", (path, other)), paths, st.one_of(paths, any_value))
+defaults = st.builds(
+    lambda path, other: FunctionCall("if_not_exists", (path, other)), paths, st.one_of(paths, any_value)
+)
 assignable = st.one_of(paths, any_value, defaults)
 numeric = st.one_of(paths, st.just(Placeholder(":n")), defaults)
 listed = st.one_of(paths, st.just(Placeholder(":l")), defaults)
 assigned = st.one_of(
     assignable,
     st.builds(Arithmetic, st.sampled_from(["+", "-"]), numeric, numeric),
-    st.builds(lambda left, right: Call("list_append", (left, right)), listed, listed),
+    st.builds(lambda left, right: FunctionCall("list_append", (left, right)), listed, listed),
 )
 set_actions = st.builds(SetAction, paths, assigned)
 remove_actions = st.builds(RemoveAction, paths)

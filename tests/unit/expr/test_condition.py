@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.expr.condition import bind_condition
-from hashrange.expr.nodes import And, Call, Comparison, Literal, Path
+from hashrange.expr.nodes import And, Comparison, DocumentPath, FunctionCall, Literal
 from tests.unit.expr.reading import condition_of
 
 BYTES = {"B": "AH+A/w=="}  # 00 7f 80 ff
@@ -234,13 +234,18 @@ def test_a_name_with_a_dot_is_one_name():
 def test_a_test_tells_what_it_reads():
     test = condition_of("#a.b = :v AND contains(c, d[0]) OR size(a) > e", {"#a": "x"}, {":v": {"N": "1"}})
     assert test.attributes == {"x", "c", "d", "a", "e"}
-    assert test.document_paths == ("x", "d")
+    assert test.document_attributes == ("x", "d")
     assert test.run(ITEM) is test(ITEM)
 
 
 def test_a_condition_can_be_made_without_a_text():
-    condition = And((Comparison(">", Path(("n",)), Literal({"N": "9"})), Call("attribute_exists", (Path(("m", "k")),))))
+    condition = And(
+        (
+            Comparison(">", DocumentPath(("n",)), Literal({"N": "9"})),
+            FunctionCall("attribute_exists", (DocumentPath(("m", "k")),)),
+        )
+    )
     test = bind_condition(condition)
     assert test(ITEM)
     assert not test({"n": {"N": "10"}})
-    assert (test.attributes, test.document_paths) == ({"n", "m"}, ("m",))
+    assert (test.attributes, test.document_attributes) == ({"n", "m"}, ("m",))

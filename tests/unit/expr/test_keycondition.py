@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.core.errors import ValidationException
-from hashrange.expr.request import Clause, KeyCondition, check_key_condition
+from hashrange.expr.key_condition import KeyClause, KeyCondition, check_key_condition
 from tests.unit.expr.reading import key_condition_of, key_condition_problem
 
 P, A, B = {"S": "p"}, {"S": "a"}, {"S": "b"}
@@ -49,7 +49,7 @@ def schema_problem_of(text, hashes=(PK,), ranges=(SK,), **more):
     ],
 )
 def test_a_key_condition_is_its_clauses_with_the_attribute_on_the_left(text, expected):
-    assert clauses(text) == tuple(Clause(*clause) for clause in expected)
+    assert clauses(text) == tuple(KeyClause(*clause) for clause in expected)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_bounds_in_the_wrong_order_are_refused():
 
 def test_the_key_gives_the_values_and_clauses_their_order():
     condition = key_condition_of("sk > :a AND pk = :p", values={":a": A, ":p": P})
-    assert check_key_condition(condition, [PK], [SK]) == ([P], [Clause("sk", ">", (A,))])
+    assert check_key_condition(condition, [PK], [SK]) == ([P], [KeyClause("sk", ">", (A,))])
     assert check_key_condition(key_condition_of("pk = :p", values={":p": P}), [PK], [SK]) == ([P], [])
     assert check_key_condition(key_condition_of("pk = :p", values={":p": P}), [PK], []) == ([P], [])
 
@@ -180,7 +180,7 @@ def test_a_key_value_that_is_too_long_is_refused():
     long = {":l": {"S": "é" * 512}, ":m": {"S": "é" * 1024}}
     assert check_key_condition(key_condition_of("pk = :m AND sk = :l", values=long), [PK], [SK]) == (
         [long[":m"]],
-        [Clause("sk", "=", (long[":l"],))],
+        [KeyClause("sk", "=", (long[":l"],))],
     )
     assert schema_problem_of("pk = :l", **{":l": {"S": "x" * 2049}}) == (
         "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
@@ -204,7 +204,7 @@ def test_a_key_of_many_attributes_takes_them_in_any_order():
     condition = key_condition_of(text, values=given(text))
     assert check_key_condition(condition, HASHES, RANGES) == (
         [P, B],
-        [Clause("r1", "=", (A,)), Clause("r2", ">", ({"N": "1"},))],
+        [KeyClause("r1", "=", (A,)), KeyClause("r2", ">", ({"N": "1"},))],
     )
 
 
@@ -237,5 +237,5 @@ def test_an_attribute_outside_the_key_is_refused():
 
 
 def test_a_key_condition_can_be_made_without_a_text():
-    condition = KeyCondition((Clause("pk", "=", (P,)),))
+    condition = KeyCondition((KeyClause("pk", "=", (P,)),))
     assert check_key_condition(condition, [PK], [SK]) == ([P], [])

@@ -3,7 +3,8 @@
 import pytest
 
 from hashrange.core.errors import ValidationException
-from hashrange.expr.request import BATCH_GET, DELETE, GET, PUT, QUERY, SCAN, UPDATE, Clause, check_key_condition
+from hashrange.expr.key_condition import KeyClause, check_key_condition
+from hashrange.expr.parameters import BATCH_GET, DELETE, GET, PUT, QUERY, SCAN, UPDATE
 from tests.unit.expr.reading import apply_problem, read, refusal_of
 
 P1 = "One or more parameter values were invalid: "
@@ -219,9 +220,9 @@ def test_a_conditional_operator_needs_two_conditions(spec, members):
 def test_key_conditions_become_clauses():
     asked = {"sk": condition("BEGINS_WITH", A), "pk": condition("EQ", ONE)}
     key_condition = read(QUERY, KeyConditions=asked).key_condition
-    assert key_condition.clauses == (Clause("sk", "begins_with", (A,)), Clause("pk", "=", (ONE,)))
+    assert key_condition.clauses == (KeyClause("sk", "begins_with", (A,)), KeyClause("pk", "=", (ONE,)))
     between = read(QUERY, KeyConditions={"sk": condition("BETWEEN", ONE, TWO)}).key_condition
-    assert between.clauses == (Clause("sk", "BETWEEN", (ONE, TWO)),)
+    assert between.clauses == (KeyClause("sk", "BETWEEN", (ONE, TWO)),)
     assert read(QUERY, KeyConditions={"pk": condition("LE", ONE)}).key_condition.clauses[0].operator == "<="
 
 
@@ -251,7 +252,7 @@ def test_key_conditions_go_with_expressions():
         "ExpressionAttributeValues": {":v": ONE},
     }
     found = read(QUERY, **request)
-    assert found.key_condition.clauses == (Clause("pk", "=", (A,)),)
+    assert found.key_condition.clauses == (KeyClause("pk", "=", (A,)),)
     assert found.filter({"a": ONE})
     assert found.projection({"a": ONE, "b": TWO}) == {"a": ONE}
 

@@ -2,30 +2,30 @@
 
 import pytest
 
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import (
     And,
     Arithmetic,
     Between,
-    Call,
     Comparison,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Or,
-    Path,
     Placeholder,
     SetAction,
 )
 from hashrange.expr.parser import parse_condition, parse_projection, parse_update
 
-A_IS_V = Comparison("=", Path(("a",)), Placeholder(":v"))
-B_IS_V = Comparison("=", Path(("b",)), Placeholder(":v"))
-C_IS_V = Comparison("=", Path(("c",)), Placeholder(":v"))
+A_IS_V = Comparison("=", DocumentPath(("a",)), Placeholder(":v"))
+B_IS_V = Comparison("=", DocumentPath(("b",)), Placeholder(":v"))
+C_IS_V = Comparison("=", DocumentPath(("c",)), Placeholder(":v"))
 REDUNDANT = "The expression has redundant parentheses;"
 
 
 def problem(parse, text):
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(ExpressionError) as caught:
         parse(text)
     return caught.value.text
 
@@ -155,14 +155,14 @@ def test_a_syntax_error_in_a_projection(text, token, near):
         ("a = :v and b = :v Or c = :v", Or((And((A_IS_V, B_IS_V)), C_IS_V))),
         (
             "a between :x and :y and b = :v",
-            And((Between(Path(("a",)), Placeholder(":x"), Placeholder(":y")), B_IS_V)),
+            And((Between(DocumentPath(("a",)), Placeholder(":x"), Placeholder(":y")), B_IS_V)),
         ),
-        ("a IN (:x, b)", Membership(Path(("a",)), (Placeholder(":x"), Path(("b",))))),
-        ("a.#b[0][12].c <> :v", Comparison("<>", Path(("a", "#b", 0, 12, "c")), Placeholder(":v"))),
-        ("(size(a)) >= :v", Comparison(">=", Call("size", (Path(("a",)),)), Placeholder(":v"))),
-        ("(contains((a), (b)))", Call("contains", (Path(("a",)), Path(("b",))))),
-        ("Size(a) < :v", Comparison("<", Call("Size", (Path(("a",)),)), Placeholder(":v"))),
-        ("INx = :v", Comparison("=", Path(("INx",)), Placeholder(":v"))),
+        ("a IN (:x, b)", Membership(DocumentPath(("a",)), (Placeholder(":x"), DocumentPath(("b",))))),
+        ("a.#b[0][12].c <> :v", Comparison("<>", DocumentPath(("a", "#b", 0, 12, "c")), Placeholder(":v"))),
+        ("(size(a)) >= :v", Comparison(">=", FunctionCall("size", (DocumentPath(("a",)),)), Placeholder(":v"))),
+        ("(contains((a), (b)))", FunctionCall("contains", (DocumentPath(("a",)), DocumentPath(("b",))))),
+        ("Size(a) < :v", Comparison("<", FunctionCall("Size", (DocumentPath(("a",)),)), Placeholder(":v"))),
+        ("INx = :v", Comparison("=", DocumentPath(("INx",)), Placeholder(":v"))),
     ],
 )
 def test_a_condition_parses(text, tree):
@@ -199,7 +199,9 @@ def test_parentheses_straight_around_parentheses_are_refused_in_updates(text):
 @pytest.mark.parametrize("value", ["b + c", "(b + c)", "(b) + (c)", "((b)+(c))", "(b)+c"])
 def test_a_sum_may_stand_in_parentheses(value):
     (section,) = parse_update(f"SET a = {value}")
-    assert section.actions == (SetAction(Path(("a",)), Arithmetic("+", Path(("b",)), Path(("c",)))),)
+    assert section.actions == (
+        SetAction(DocumentPath(("a",)), Arithmetic("+", DocumentPath(("b",)), DocumentPath(("c",)))),
+    )
 
 
 def test_the_sections_of_an_update_come_in_any_order_and_case():

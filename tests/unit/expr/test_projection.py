@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.expr.request import GET
+from hashrange.expr.parameters import GET
 from tests.unit.expr.reading import read, refusal_of
 
 ITEM = {
@@ -67,7 +67,7 @@ def test_a_reference_is_one_name_whatever_it_contains():
 def test_a_projection_tells_what_it_reads():
     projection = project("a.b[0], s, l[1]")
     assert projection.attributes == {"a", "s", "l"}
-    assert projection.document_paths == ("a", "l")
+    assert projection.document_attributes == ("a", "l")
     assert projection.paths == (("a", "b", 0), ("s",), ("l", 1))
 
 

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from hashrange.core.errors import ValidationException
 from hashrange.expr.condition import compile_condition
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import clauses_of
 from hashrange.expr.operand import check_clause
+from hashrange.expr.parameters import GET, PUT, QUERY, SCAN, UPDATE
 from hashrange.expr.parser import parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
-from hashrange.expr.request import GET, PUT, QUERY, SCAN, UPDATE, read_expressions
-from hashrange.expr.resolve import Scope, resolve_update
+from hashrange.expr.request_expressions import read_expressions
+from hashrange.expr.resolve import ExpressionAttributes, resolve_update
 from hashrange.expr.update import compile_update
 from tests.unit.expr import oracle, strategies
 from tests.unit.expr.render import render, render_path, render_update
@@ -55,7 +56,7 @@ def accepted(condition, values):
     try:
         for clause in clauses_of(condition):
             check_clause(clause, values)
-    except Fault:
+    except ExpressionError:
         return False
     return True
 
@@ -81,8 +82,8 @@ def test_what_a_condition_reads_is_all_it_needs(condition, values, item):
 @given(strategies.sections, strategies.update_requests, strategies.update_items)
 def test_an_update_reads_the_item_as_it_was(sections, values, item):
     try:
-        actions = resolve_update(sections, Scope({}, values))
-    except Fault:
+        actions = resolve_update(sections, ExpressionAttributes({}, values))
+    except ExpressionError:
         assume(False)
     update, before = compile_update(actions).bind(values), deepcopy((item, values))
     try:
@@ -101,7 +102,7 @@ def test_an_update_reads_the_item_as_it_was(sections, values, item):
 def test_a_projection_keeps_what_its_paths_find_and_nothing_else(item, paths):
     try:
         projection = Projection(paths)
-    except Fault:
+    except ExpressionError:
         assume(False)
     before = deepcopy(item)
     kept = projection(item)

@@ -2,15 +2,13 @@
 
 import pytest
 
+from hashrange.core.cache import BoundedCache
 from hashrange.core.errors import RequestInvalid, ValidationException
 from hashrange.core.values import WrongWireType
-from hashrange.expr.cache import BoundedCache
-from hashrange.expr.request import (
+from hashrange.expr.parameters import (
     BATCH_GET,
     DELETE,
     GET,
-    PARSED,
-    PLANS,
     PUT,
     QUERY,
     SCAN,
@@ -20,9 +18,8 @@ from hashrange.expr.request import (
     TRANSACT_PUT,
     TRANSACT_UPDATE,
     UPDATE,
-    check_mixing,
-    check_mixing_across,
 )
+from hashrange.expr.request_expressions import PARSED, PLANS, check_mixing, check_mixing_across
 from tests.unit.expr.reading import condition_of, members_for, read, refusal_of
 
 ONE = {"N": "1"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.expr.nodes import AddAction, Literal, Path, RemoveAction, SetAction
+from hashrange.expr.nodes import AddAction, DocumentPath, Literal, RemoveAction, SetAction
 from hashrange.expr.update import bind_update
 from tests.unit.expr.reading import apply_problem, update_of
 
@@ -226,7 +226,7 @@ def test_an_update_tells_what_it_changes():
     bound = update_of("SET a.b = c.d, e = f REMOVE g[0] ADD h :v", None, {":v": N(1)})
     assert bound.paths == (("a", "b"), ("e",), ("g", 0), ("h",))
     assert bound.attributes == {"a", "e", "g", "h"}
-    assert bound.document_paths == ("a", "g", "c")
+    assert bound.document_attributes == ("a", "g", "c")
     assert not bound.removes_only
     assert update_of("REMOVE a DELETE b :v", None, {":v": {"SS": ["a"]}}).removes_only
     assert not update_of("ADD a :v", None, {":v": N(1)}).removes_only
@@ -282,7 +282,11 @@ def test_a_statement_is_charged_for_what_it_writes_and_how(text, cost):
 
 def test_an_update_can_be_made_without_a_text():
     bound = bind_update(
-        (SetAction(Path(("a",)), Literal(N(1))), AddAction(Path(("b",)), Literal(N(2))), RemoveAction(Path(("c",))))
+        (
+            SetAction(DocumentPath(("a",)), Literal(N(1))),
+            AddAction(DocumentPath(("b",)), Literal(N(2))),
+            RemoveAction(DocumentPath(("c",))),
+        )
     )
     assert bound({"b": N(1), "c": N(1)}) == {"a": N(1), "b": N(3)}
     assert bound.cost() == 3 + (19 + 1 + 2) + (19 + 1 + 2) + (1 + 1)

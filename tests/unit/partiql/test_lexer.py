@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.partiql.lexer import Kind, Malformed, tokenize
+from hashrange.partiql.lexer import MalformedStatement, TokenKind, tokenize
 
 
 def texts(statement):
@@ -10,22 +10,22 @@ def texts(statement):
 
 
 def marks(statement):
-    return [str(token.mark) for token in tokenize(statement)][:-1]
+    return [str(token.span) for token in tokenize(statement)][:-1]
 
 
 def test_keywords_are_lowered_and_names_are_kept_as_written():
     tokens = tokenize("Select Data From t")
     assert [(token.kind, token.text) for token in tokens][:-1] == [
-        (Kind.KEYWORD, "select"),
-        (Kind.NAME, "Data"),
-        (Kind.KEYWORD, "from"),
-        (Kind.NAME, "t"),
+        (TokenKind.KEYWORD, "select"),
+        (TokenKind.NAME, "Data"),
+        (TokenKind.KEYWORD, "from"),
+        (TokenKind.NAME, "t"),
     ]
 
 
 def test_the_last_token_is_the_end():
-    assert tokenize("a")[-1].kind is Kind.END
-    assert tokenize("")[-1].kind is Kind.END
+    assert tokenize("a")[-1].kind is TokenKind.END
+    assert tokenize("")[-1].kind is TokenKind.END
 
 
 def test_doubled_quotes_stand_for_one():
@@ -34,17 +34,17 @@ def test_doubled_quotes_stand_for_one():
 
 def test_a_quoted_word_is_never_a_keyword():
     assert [token.kind for token in tokenize('"select" "not" in')] == [
-        Kind.QUOTED,
-        Kind.QUOTED,
-        Kind.OPERATOR,
-        Kind.END,
+        TokenKind.QUOTED,
+        TokenKind.QUOTED,
+        TokenKind.OPERATOR,
+        TokenKind.END,
     ]
 
 
 @pytest.mark.parametrize("number", ["1", "1.5", ".5", "1.", "7.31e6", "7.31e+6", ".73e1", "73100000e-1"])
 def test_numbers_may_lack_digits_before_or_after_the_point(number):
     (token, _end) = tokenize(number)
-    assert (token.kind, token.text) == (Kind.NUMBER, number)
+    assert (token.kind, token.text) == (TokenKind.NUMBER, number)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_numbers_may_lack_digits_before_or_after_the_point(number):
     ],
 )
 def test_what_cannot_be_read_is_refused_without_a_word(text):
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(MalformedStatement) as refusal:
         tokenize(text)
     assert refusal.value.message == "Statement wasn't well formed, can't be processed: "
     assert b'"com.amazon.coral.validate#ValidationException"' in refusal.value.body()
@@ -78,7 +78,7 @@ def test_comments_are_blank():
 
 
 def test_a_comment_that_does_not_end_is_refused():
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedStatement):
         tokenize("a /* b")
 
 

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from hashrange.core.errors import ServiceError, ValidationException
 from hashrange.partiql.lexer import MALFORMED
 from hashrange.partiql.nodes import (
-    Array,
-    Assignment,
-    Call,
-    Delete,
-    Insert,
-    IsType,
-    Name,
-    Number,
-    Operation,
-    Parameter,
-    Path,
-    Removal,
-    Select,
-    Update,
+    CallExpression,
+    DeleteStatement,
+    Identifier,
+    InsertStatement,
+    ListLiteral,
+    NumberLiteral,
+    OperatorExpression,
+    PathExpression,
+    RemoveClause,
+    SelectStatement,
+    SetClause,
+    StatementParameter,
+    TypeTest,
+    UpdateStatement,
 )
-from hashrange.partiql.parser import parse
+from hashrange.partiql.statement_parser import parse
 
 T = '"table"'
 LEFTOVER = "Unexpected token after expression"
@@ -42,8 +42,8 @@ def refusal_of(text):
 
 def test_a_select_has_columns_a_source_a_condition_and_an_order():
     select = parse(f"SELECT a, b.c[0] FROM {T} WHERE pk = 'x' ORDER BY sk DESC, pk;")[0]
-    assert isinstance(select, Select)
-    assert [type(column) for column in select.columns] == [Name, Path]
+    assert isinstance(select, SelectStatement)
+    assert [type(column) for column in select.columns] == [Identifier, PathExpression]
     assert select.source.expression.text == "table"
     assert [(term.key.text, term.descending) for term in select.order] == [("sk", True), ("pk", False)]
 
@@ -54,32 +54,32 @@ def test_a_star_selects_everything():
 
 def test_an_insert_has_a_target_and_an_item():
     insert = parse(f"INSERT INTO {T} VALUE {{'pk': 'x'}}")[0]
-    assert isinstance(insert, Insert)
+    assert isinstance(insert, InsertStatement)
     assert insert.single
 
 
 def test_an_update_has_changes_in_any_order():
     update = parse(f"UPDATE {T} SET a = 1, b = 2 REMOVE c SET d = e WHERE pk = 'x' RETURNING ALL NEW *")[0]
-    assert isinstance(update, Update)
-    assert [type(change) for change in update.changes] == [Assignment, Assignment, Removal, Assignment]
+    assert isinstance(update, UpdateStatement)
+    assert [type(change) for change in update.changes] == [SetClause, SetClause, RemoveClause, SetClause]
     assert update.returning == "ALL NEW"
 
 
 def test_an_update_may_start_with_from():
     update = parse(f"from {T} where pk = 'x' set a = 1 remove b returning modified old *")[0]
-    assert isinstance(update, Update)
+    assert isinstance(update, UpdateStatement)
     assert update.where is not None
     assert update.returning == "MODIFIED OLD"
 
 
 def test_a_delete_has_a_condition():
-    assert isinstance(parse(f"DELETE FROM {T} WHERE pk = 'x'")[0], Delete)
+    assert isinstance(parse(f"DELETE FROM {T} WHERE pk = 'x'")[0], DeleteStatement)
 
 
 def test_exists_is_a_call_around_a_select():
     call = parse(f"EXISTS(SELECT * FROM {T} WHERE pk = 'x')")[0]
-    assert isinstance(call, Call)
-    assert isinstance(call.arguments[0], Select)
+    assert isinstance(call, CallExpression)
+    assert isinstance(call.arguments[0], SelectStatement)
 
 
 def test_parameters_are_numbered_as_they_stand():
@@ -117,13 +117,13 @@ def test_a_negated_operator_is_its_negation(written, plain):
 def test_is_not_is_a_negated_test():
     tree = where("a IS NOT MISSING")
     assert tree.operator == "not"
-    assert tree.operands[0] == IsType(tree.operands[0].operand, "MISSING", tree.mark)
+    assert tree.operands[0] == TypeTest(tree.operands[0].operand, "MISSING", tree.span)
 
 
 @pytest.mark.parametrize("choices", ["('x', 'y')", "['x', 'y']"])
 def test_in_takes_brackets_and_parentheses(choices):
     listed = where(f"a IN {choices}").operands[1]
-    assert isinstance(listed, Array)
+    assert isinstance(listed, ListLiteral)
     assert [element.text for element in listed.elements] == ["x", "y"]
 
 
@@ -138,8 +138,8 @@ def test_signs_fold_into_numbers():
 
 
 def test_a_sign_before_anything_else_is_an_operation():
-    assert isinstance(where("n > -?").operands[1], Operation)
-    assert isinstance(where("n > -?").operands[1].operands[0], Parameter)
+    assert isinstance(where("n > -?").operands[1], OperatorExpression)
+    assert isinstance(where("n > -?").operands[1].operands[0], StatementParameter)
 
 
 def test_a_call_keeps_its_name_in_lower_case():
@@ -149,8 +149,8 @@ def test_a_call_keeps_its_name_in_lower_case():
 
 def test_a_path_has_names_and_indexes():
     path = where('a."b c"[2] = 1').operands[0]
-    assert isinstance(path, Path)
-    assert [type(step) for step in path.steps] == [Name, Number]
+    assert isinstance(path, PathExpression)
+    assert [type(step) for step in path.steps] == [Identifier, NumberLiteral]
 
 
 def test_a_statement_is_parsed_once_per_text():
@@ -236,5 +236,5 @@ WORDS = [
 def test_any_text_is_a_statement_or_refused(text):
     with contextlib.suppress(ValidationException):
         statement, parameters = parse(text)
-        assert statement.mark.line >= 1
+        assert statement.span.line >= 1
         assert parameters <= text.count("?")

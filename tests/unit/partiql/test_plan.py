@@ -7,21 +7,28 @@ from hashrange.expr.nodes import (
     AddAction,
     And,
     Between,
-    Call,
     Comparison,
     DeleteAction,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Not,
-    Path,
     RemoveAction,
     SetAction,
 )
-from hashrange.partiql.plan import Column, DeletePlan, InsertPlan, SelectPlan, UpdatePlan, read_statement
+from hashrange.partiql.statement_plan import (
+    DeletePlan,
+    InsertPlan,
+    SelectColumn,
+    SelectPlan,
+    UpdatePlan,
+    parse_statement,
+)
 
 
 def plan(text, *parameters):
-    return read_statement(text, parameters).plan()
+    return parse_statement(text, parameters).plan()
 
 
 def where(condition, *parameters):
@@ -29,27 +36,27 @@ def where(condition, *parameters):
 
 
 def test_a_statement_says_which_table_and_index_it_is_about():
-    statement = read_statement('SELECT * FROM "my.table"."idx-1"', ())
+    statement = parse_statement('SELECT * FROM "my.table"."idx-1"', ())
     assert (statement.table, statement.index, statement.is_read, statement.is_check) == (
         "my.table",
         "idx-1",
         True,
         False,
     )
-    statement = read_statement("UPDATE t SET a = 1 WHERE pk = 1 RETURNING ALL OLD *", ())
+    statement = parse_statement("UPDATE t SET a = 1 WHERE pk = 1 RETURNING ALL OLD *", ())
     assert (statement.table, statement.index, statement.is_read) == ("t", None, False)
     assert statement.returning == "ALL OLD"
 
 
 def test_exists_is_a_check_and_no_read():
-    statement = read_statement("EXISTS(SELECT * FROM t WHERE pk = 1)", (), in_transaction=True)
+    statement = parse_statement("EXISTS(SELECT * FROM t WHERE pk = 1)", (), in_transaction=True)
     assert (statement.is_read, statement.is_check) == (False, True)
 
 
 def test_a_select_is_columns_a_condition_and_an_order():
     assert plan("SELECT a, b.c[1] FROM t WHERE n > 1 ORDER BY sk DESC, pk") == SelectPlan(
-        columns=(Column("a", Path(("a",))), Column("c[1]", Path(("b", "c", 1)))),
-        where=Comparison(">", Path(("n",)), Literal({"N": "1"})),
+        columns=(SelectColumn("a", DocumentPath(("a",))), SelectColumn("c[1]", DocumentPath(("b", "c", 1)))),
+        where=Comparison(">", DocumentPath(("n",)), Literal({"N": "1"})),
         order=(("sk", True), ("pk", False)),
     )
 
@@ -64,12 +71,12 @@ def test_an_update_is_actions_and_a_condition():
     update = plan("UPDATE t SET a = ?, s = set_add(s, <<'x'>>) REMOVE b SET d = set_delete(d, ?) WHERE pk = 'k'", *SETS)
     assert update == UpdatePlan(
         actions=(
-            SetAction(Path(("a",)), Literal({"BOOL": True})),
-            AddAction(Path(("s",)), Literal({"SS": ["x"]})),
-            RemoveAction(Path(("b",))),
-            DeleteAction(Path(("d",)), Literal({"NS": ["1"]})),
+            SetAction(DocumentPath(("a",)), Literal({"BOOL": True})),
+            AddAction(DocumentPath(("s",)), Literal({"SS": ["x"]})),
+            RemoveAction(DocumentPath(("b",))),
+            DeleteAction(DocumentPath(("d",)), Literal({"NS": ["1"]})),
         ),
-        where=Comparison("=", Path(("pk",)), Literal({"S": "k"})),
+        where=Comparison("=", DocumentPath(("pk",)), Literal({"S": "k"})),
         returning=None,
     )
 
@@ -84,29 +91,29 @@ def test_a_delete_is_a_condition():
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("a IN [1, b]", Membership(Path(("a",)), (Literal({"N": "1"}), Path(("b",))))),
-        ("a BETWEEN 1 AND 2", Between(Path(("a",)), Literal({"N": "1"}), Literal({"N": "2"}))),
-        ("a IS MISSING", Call("attribute_not_exists", (Path(("a",)),))),
-        ("a IS NOT NULL", Not(Call("attribute_type", (Path(("a",)), Literal({"S": "NULL"}))))),
-        ("a IS STRUCT", Call("attribute_type", (Path(("a",)), Literal({"S": "M"})))),
-        ("CONTAINS(a, 'x')", Call("contains", (Path(("a",)), Literal({"S": "x"})))),
-        ("size(a) > 1", Comparison(">", Call("size", (Path(("a",)),)), Literal({"N": "1"}))),
+        ("a IN [1, b]", Membership(DocumentPath(("a",)), (Literal({"N": "1"}), DocumentPath(("b",))))),
+        ("a BETWEEN 1 AND 2", Between(DocumentPath(("a",)), Literal({"N": "1"}), Literal({"N": "2"}))),
+        ("a IS MISSING", FunctionCall("attribute_not_exists", (DocumentPath(("a",)),))),
+        ("a IS NOT NULL", Not(FunctionCall("attribute_type", (DocumentPath(("a",)), Literal({"S": "NULL"}))))),
+        ("a IS STRUCT", FunctionCall("attribute_type", (DocumentPath(("a",)), Literal({"S": "M"})))),
+        ("CONTAINS(a, 'x')", FunctionCall("contains", (DocumentPath(("a",)), Literal({"S": "x"})))),
+        ("size(a) > 1", Comparison(">", FunctionCall("size", (DocumentPath(("a",)),)), Literal({"N": "1"}))),
         (
             "a = 1 AND (b = 2 AND c = 3)",
             And(
                 (
-                    Comparison("=", Path(("a",)), Literal({"N": "1"})),
+                    Comparison("=", DocumentPath(("a",)), Literal({"N": "1"})),
                     And(
                         (
-                            Comparison("=", Path(("b",)), Literal({"N": "2"})),
-                            Comparison("=", Path(("c",)), Literal({"N": "3"})),
+                            Comparison("=", DocumentPath(("b",)), Literal({"N": "2"})),
+                            Comparison("=", DocumentPath(("c",)), Literal({"N": "3"})),
                         )
                     ),
                 )
             ),
         ),
-        ("attribute_exists(a) = true", Call("attribute_exists", (Path(("a",)),))),
-        ("attribute_exists(a) <> true", Not(Call("attribute_exists", (Path(("a",)),)))),
+        ("attribute_exists(a) = true", FunctionCall("attribute_exists", (DocumentPath(("a",)),))),
+        ("attribute_exists(a) <> true", Not(FunctionCall("attribute_exists", (DocumentPath(("a",)),)))),
     ],
 )
 def test_conditions_are_the_expression_layers(text, condition):
@@ -119,7 +126,7 @@ def test_a_name_may_be_one_that_expressions_reserve():
 
 def test_a_statement_planned_again_with_other_parameters_has_their_values():
     text = "SELECT * FROM t WHERE pk = ?"
-    first, second = (read_statement(text, ({"S": value},)).plan() for value in "ab")
+    first, second = (parse_statement(text, ({"S": value},)).plan() for value in "ab")
     assert (first.where.right.value, second.where.right.value) == ({"S": "a"}, {"S": "b"})
 
 

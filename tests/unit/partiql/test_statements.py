@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.core.errors import InternalServerError, ServiceError, ValidationException
-from hashrange.partiql.access import OVERLAP, TOO_MANY
-from hashrange.partiql.reading import in_hash_order
+from hashrange.partiql.key_ranges import OVERLAP, TOO_MANY
+from hashrange.partiql.select import in_hash_order
 from tests.unit.engine.local import Local
 from tests.unit.partiql.test_parser import WORDS
 

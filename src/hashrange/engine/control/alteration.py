@@ -6,7 +6,7 @@ One logical change per call: most members stand alone. What a change does to a t
 from __future__ import annotations
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.control import keyschema
 from hashrange.engine.control.definition import refuse_unserved
@@ -38,7 +38,7 @@ def check_request(request: Wire) -> None:
     refuse_unserved(request, UNSERVED)
     updates = request.get("GlobalSecondaryIndexUpdates")
     if updates is not None and not updates:
-        raise ValidationException(f"{P1}List of GlobalSecondaryIndexUpdates is empty")
+        raise ValidationException(f"{INVALID_PARAMETER}List of GlobalSecondaryIndexUpdates is empty")
     _check_updates(updates or [], request.get("AttributeDefinitions"))
     _check_alone(members, updates or [])
     _check_together(members, request)
@@ -69,17 +69,19 @@ def _check_updates(updates: list[Wire], definitions: list[Wire] | None) -> None:
         actions = [action for action in ACTIONS if update.get(action) is not None]
         if not actions:
             raise ValidationException(
-                f"{P1}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+                f"{INVALID_PARAMETER}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
                 "GlobalSecondaryIndexUpdate.Delete must not be null"
             )
         if len(actions) > 1:
             raise ValidationException(
-                f"{P1}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
+                f"{INVALID_PARAMETER}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate "
+                "object"
             )
         name = update[actions[0]]["IndexName"]
         if name in seen:
             raise ValidationException(
-                f"{P1}Only one global secondary index update per index is allowed simultaneously. Index: {name}"
+                f"{INVALID_PARAMETER}Only one global secondary index update per index is allowed simultaneously. "
+                f"Index: {name}"
             )
         seen.add(name)
         _check_action(actions[0], update[actions[0]], definitions)
@@ -89,12 +91,13 @@ def _check_action(action: str, index: Wire, definitions: list[Wire] | None) -> N
     name = index["IndexName"]
     if action == "Update" and index.get("WarmThroughput") == {}:
         raise ValidationException(
-            f"{P1}WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified "
+            f"{INVALID_PARAMETER}WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond "
+            "specified "
             f"for index: {name}"
         )
     if action == "Create":
         if not definitions:
-            raise ValidationException(f"{P1}AttributeDefinitions is not specified for index: {name}")
+            raise ValidationException(f"{INVALID_PARAMETER}AttributeDefinitions is not specified for index: {name}")
         keyschema.check_definitions(definitions)
         keyschema.check_global_keys(index, definitions)
         keyschema.check_projection(index["Projection"])
@@ -105,17 +108,17 @@ def _check_alone(members: set[str], updates: list[Wire]) -> None:
         return
     for member, change in ALONE.items():
         if member in members:
-            raise ValidationException(f"{P1}{change} must be the only operation in the request")
+            raise ValidationException(f"{INVALID_PARAMETER}{change} must be the only operation in the request")
     if "OnDemandThroughput" in members and members != {"OnDemandThroughput", "BillingMode"}:
         raise ValidationException(
-            f"{P1}OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
+            f"{INVALID_PARAMETER}OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
         )
     if "WarmThroughput" in members:
         if any("Create" in update for update in updates):
             raise ValidationException(
-                f"{P1}Create global secondary index cannot be specified when updating WarmThroughput"
+                f"{INVALID_PARAMETER}Create global secondary index cannot be specified when updating WarmThroughput"
             )
-        raise ValidationException(f"{P1}WarmThroughput must be the only operation in the request")
+        raise ValidationException(f"{INVALID_PARAMETER}WarmThroughput must be the only operation in the request")
 
 
 def _check_together(members: set[str], request: Wire) -> None:
@@ -123,11 +126,11 @@ def _check_together(members: set[str], request: Wire) -> None:
     updates = request.get("GlobalSecondaryIndexUpdates") or ()
     reshaped = any(pick_action(update)[0] != "Update" for update in updates)
     if "StreamSpecification" in members and (paced or request.get("BillingMode") == PROVISIONED):
-        raise ValidationException(f"{P1}You cannot modify stream status while updating table IOPS")
+        raise ValidationException(f"{INVALID_PARAMETER}You cannot modify stream status while updating table IOPS")
     if reshaped and paced:
-        raise ValidationException(f"{P1}You cannot create or delete index while updating table IOPS")
+        raise ValidationException(f"{INVALID_PARAMETER}You cannot create or delete index while updating table IOPS")
     if reshaped and "StreamSpecification" in members:
-        raise ValidationException(f"{P1}You cannot create or delete index while changing stream status")
+        raise ValidationException(f"{INVALID_PARAMETER}You cannot create or delete index while changing stream status")
 
 
 def _check_billing(request: Wire) -> None:
@@ -135,7 +138,9 @@ def _check_billing(request: Wire) -> None:
     if mode == ON_DEMAND and units is not None:
         raise ValidationException(NEITHER_UNIT)
     if mode == PROVISIONED and units is None:
-        raise ValidationException(f"{P1}ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+        )
 
 
 def _check_stream(specification: Wire | None) -> None:
@@ -143,6 +148,8 @@ def _check_stream(specification: Wire | None) -> None:
         return
     enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
     if enabled and view is None:
-        raise ValidationException(f"{P1}If stream is being enabled then UpdateViewType is required")
+        raise ValidationException(f"{INVALID_PARAMETER}If stream is being enabled then UpdateViewType is required")
     if not enabled and view is not None:
-        raise ValidationException(f"{P1}If stream is being disabled, then UpdateViewType must not be specified")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}If stream is being disabled, then UpdateViewType must not be specified"
+        )

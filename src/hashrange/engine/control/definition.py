@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.arn import table_arn
 from hashrange.engine.control import keyschema, policy, throughput
@@ -57,7 +57,7 @@ def refuse_unserved(request: Wire, members: tuple[str, ...]) -> None:
     """Raise for members that ask for what one region on one machine cannot give."""
     for member in members:
         if request.get(member) is not None:
-            raise ValidationException(f"{P1}{member} is not supported by this endpoint")
+            raise ValidationException(f"{INVALID_PARAMETER}{member} is not supported by this endpoint")
 
 
 def _check_keys_and_billing(request: Wire) -> str:
@@ -78,7 +78,7 @@ def _check_indexes(request: Wire, mode: str) -> None:
     if local is not None:
         _check_local_list(local, schema)
     if everywhere is not None and not everywhere:
-        raise ValidationException(f"{P1}List of GlobalSecondaryIndexes is empty")
+        raise ValidationException(f"{INVALID_PARAMETER}List of GlobalSecondaryIndexes is empty")
     for index in local or ():
         keyschema.check_local_keys(index, schema, definitions)
     for index in everywhere or ():
@@ -94,10 +94,11 @@ def _check_indexes(request: Wire, mode: str) -> None:
 
 def _check_local_list(local: list[Wire], schema: list[Wire]) -> None:
     if not local:
-        raise ValidationException(f"{P1}List of LocalSecondaryIndexes is empty")
+        raise ValidationException(f"{INVALID_PARAMETER}List of LocalSecondaryIndexes is empty")
     if len(schema) < 2:
         raise ValidationException(
-            f"{P1}Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
+            f"{INVALID_PARAMETER}Table KeySchema does not have a range key, which is required when specifying a "
+            "LocalSecondaryIndex"
         )
 
 
@@ -113,12 +114,16 @@ def _check_names_and_counts(indexes: list[Wire], local: int, everywhere: int) ->
     for index in indexes:
         name = index["IndexName"]
         if name in seen:
-            raise ValidationException(f"{P1}Duplicate index name: {name}")
+            raise ValidationException(f"{INVALID_PARAMETER}Duplicate index name: {name}")
         seen.add(name)
     if local > MOST_LOCAL:
-        raise ValidationException(f"{P1}Number of LocalSecondaryIndexes exceeds per-table limit of {MOST_LOCAL}")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Number of LocalSecondaryIndexes exceeds per-table limit of {MOST_LOCAL}"
+        )
     if everywhere > MOST_GLOBAL:
-        raise ValidationException(f"{P1}GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}"
+        )
     keyschema.check_projected_total(indexes)
 
 
@@ -127,10 +132,12 @@ def _check_stream(specification: Wire | None) -> None:
         return
     enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
     if enabled and view is None:
-        raise ValidationException(f"{P1}Table is being created with a stream enabled, UpdateViewType is required")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Table is being created with a stream enabled, UpdateViewType is required"
+        )
     if not enabled and view is not None:
         raise ValidationException(
-            f"{P1}Table is being created with a stream disabled, UpdateViewType should not be specified"
+            f"{INVALID_PARAMETER}Table is being created with a stream disabled, UpdateViewType should not be specified"
         )
 
 

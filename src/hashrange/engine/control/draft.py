@@ -14,7 +14,7 @@ from hashrange.core.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.control import insights, throughput
 from hashrange.engine.control.admission import IN_USE, check_changeable
@@ -135,7 +135,9 @@ class Draft:
         }
         for name in names_of_indexes(self.definition):
             if name not in paced:
-                raise ValidationException(f"{P1}ProvisionedThroughput must be specified for index: {name}")
+                raise ValidationException(
+                    f"{INVALID_PARAMETER}ProvisionedThroughput must be specified for index: {name}"
+                )
 
     def _change_units(self, units: Wire) -> None:
         before = self.table.definition["ProvisionedThroughput"]
@@ -225,7 +227,8 @@ class Draft:
         parts = [self.definition, *all_indexes(self.definition)]
         existing = next(part["KeySchema"] for part in parts if name in names_of(part["KeySchema"]))
         return (
-            f"{P1}Attributes cannot be redefined. Please check that your attribute has the same type as previously "
+            f"{INVALID_PARAMETER}Attributes cannot be redefined. Please check that your attribute has the same type "
+            "as previously "
             f"defined. Existing schema: {_show_schema(existing, known)} New schema: {_show_schema(schema, types)}"
         )
 
@@ -269,7 +272,8 @@ class Draft:
                 raise ValidationException(_neither_for_index(name))
             if units is not None or not (caps or rates):
                 raise ValidationException(
-                    f"{P1}The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST can be to "
+                    f"{INVALID_PARAMETER}The only Updates for index: {name} when TableThroughputMode is "
+                    "PAY_PER_REQUEST can be to "
                     "OnDemandThroughput, WarmThroughput"
                 )
         elif units is None and not (caps or rates):
@@ -380,13 +384,13 @@ def show_old_units(before: Wire, after: Wire, now: int) -> Wire:
 
 def _neither_for_index(name: str) -> str:
     return (
-        f"{P1}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
+        f"{INVALID_PARAMETER}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
         "when BillingMode is PAY_PER_REQUEST"
     )
 
 
 def _both_for_index(name: str) -> str:
-    return f"{P1}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}"
+    return f"{INVALID_PARAMETER}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}"
 
 
 def _show_schema(schema: list[Wire], types: dict[str, str]) -> str:

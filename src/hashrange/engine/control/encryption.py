@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import NAMESPACE_URL, uuid5
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 
 MANAGED_KEY = "alias/aws/dynamodb"
@@ -18,12 +18,12 @@ def settle_encryption(specification: Wire, region: str, account: str) -> Wire | 
     if not enabled:
         for member, given in (("SSEType", kind), ("KMSMasterKeyId", key)):
             if given is not None:
-                raise ValidationException(f"{P1}{member} can not be specified if Enabled is false")
+                raise ValidationException(f"{INVALID_PARAMETER}{member} can not be specified if Enabled is false")
         return None
     if kind == "AES256":
-        raise ValidationException(f"{P1}SSEType AES256 is not supported")
+        raise ValidationException(f"{INVALID_PARAMETER}SSEType AES256 is not supported")
     if key is not None and kind is None:
-        raise ValidationException(f"{P1}SSEType KMS is required if KMSMasterKeyId is specified")
+        raise ValidationException(f"{INVALID_PARAMETER}SSEType KMS is required if KMSMasterKeyId is specified")
     return {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": resolve_key(key or MANAGED_KEY, region, account)}
 
 
@@ -31,10 +31,10 @@ def change_encryption(current: Wire | None, specification: Wire, region: str, ac
     """Return what UpdateTable makes of a table's encryption; raise when it would stay as it is."""
     wanted = settle_encryption(specification, region, account)
     if wanted is None and current is None:
-        raise ValidationException(f"{P1}Table is already encrypted by default")
+        raise ValidationException(f"{INVALID_PARAMETER}Table is already encrypted by default")
     if current is not None and specification.get("KMSMasterKeyId") == current["KMSMasterKeyId"]:
         raise ValidationException(
-            f"{P1}Table is already encrypted with given KMSMasterKeyId. "
+            f"{INVALID_PARAMETER}Table is already encrypted with given KMSMasterKeyId. "
             "Use KMSMasterKeyId parameter if you want to change Master Key"
         )
     return wanted

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 
 UNSUPPORTED = (
-    f"{P1}DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB global tables "
+    f"{INVALID_PARAMETER}DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "
+    "global tables "
     "version 2019.11.21, instead of version 2017.11.29 (Legacy)."
 )
 

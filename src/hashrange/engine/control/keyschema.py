@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 
 MOST_OF_A_SIDE = 4  # HASH or RANGE attributes of a global index
@@ -48,11 +48,12 @@ def check_local_keys(index: Wire, table_schema: list[Wire], definitions: list[Wi
     _check_defined(schema, definitions)
     _check_pair(schema)
     if len(schema) < 2:
-        raise ValidationException(f"{P1}Index KeySchema does not have a range key for index: {name}")
+        raise ValidationException(f"{INVALID_PARAMETER}Index KeySchema does not have a range key for index: {name}")
     own, table = schema[0]["AttributeName"], table_schema[0]["AttributeName"]
     if own != table:
         raise ValidationException(
-            f"{P1}Index KeySchema does not have the same leading hash key as table KeySchema for index: {name}. "
+            f"{INVALID_PARAMETER}Index KeySchema does not have the same leading hash key as table KeySchema for "
+            f"index: {name}. "
             f"index hash key: {own}, table hash key: {table}"
         )
 
@@ -64,10 +65,14 @@ def check_global_keys(index: Wire, definitions: list[Wire]) -> None:
     kinds = [element["KeyType"] for element in schema]
     _check_first(schema)
     if kinds != sorted(kinds):
-        raise ValidationException(f"{P1}All HASH key attributes must precede RANGE key attributes in the KeySchema")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}All HASH key attributes must precede RANGE key attributes in the KeySchema"
+        )
     for kind in ("HASH", "RANGE"):
         if kinds.count(kind) > MOST_OF_A_SIDE:
-            raise ValidationException(f"{P1}The KeySchema exceeds the maximum allowed number of {kind} key attributes")
+            raise ValidationException(
+                f"{INVALID_PARAMETER}The KeySchema exceeds the maximum allowed number of {kind} key attributes"
+            )
     if len(set(names_of(schema))) < len(schema):
         pair = kinds == ["HASH", "RANGE"]
         raise ValidationException(
@@ -96,7 +101,7 @@ def _check_defined(schema: list[Wire], definitions: list[Wire]) -> None:
 
 def _undefined(schema: list[Wire], definitions: list[Wire]) -> ValidationException:
     return ValidationException(
-        f"{P1}Some index key attributes are not defined in AttributeDefinitions. "
+        f"{INVALID_PARAMETER}Some index key attributes are not defined in AttributeDefinitions. "
         f"Keys: {_show_set(names_of(schema))}, AttributeDefinitions: {_show_map(names_of(definitions))}"
     )
 
@@ -108,11 +113,13 @@ def check_usage(definitions: list[Wire], schemas: list[list[Wire]]) -> None:
         return
     if len(schemas) == 1:
         raise ValidationException(
-            f"{P1}Number of attributes in KeySchema does not exactly match number of attributes defined in "
+            f"{INVALID_PARAMETER}Number of attributes in KeySchema does not exactly match number of attributes "
+            "defined in "
             "AttributeDefinitions"
         )
     raise ValidationException(
-        f"{P1}Some AttributeDefinitions are not used. AttributeDefinitions: {_show_map(names_of(definitions))}, "
+        f"{INVALID_PARAMETER}Some AttributeDefinitions are not used. AttributeDefinitions: "
+        f"{_show_map(names_of(definitions))}, "
         f"keys used: {_show_set(used)}"
     )
 
@@ -121,15 +128,17 @@ def check_projection(projection: Wire) -> None:
     """Raise when a projection's type and its attributes do not go together."""
     kind, others = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
     if kind is None:
-        raise ValidationException(f"{P1}Unknown ProjectionType: null")
+        raise ValidationException(f"{INVALID_PARAMETER}Unknown ProjectionType: null")
     if kind == "INCLUDE" and others is None:
-        raise ValidationException(f"{P1}ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+        raise ValidationException(
+            f"{INVALID_PARAMETER}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+        )
     if kind != "INCLUDE" and others is not None:
-        raise ValidationException(f"{P1}ProjectionType is {kind}, but NonKeyAttributes is specified")
+        raise ValidationException(f"{INVALID_PARAMETER}ProjectionType is {kind}, but NonKeyAttributes is specified")
     seen: set[str] = set()
     for name in others or ():
         if name in seen:
-            raise ValidationException(f"{P1}Duplicate element in NonKeyAttributes: {name}")
+            raise ValidationException(f"{INVALID_PARAMETER}Duplicate element in NonKeyAttributes: {name}")
         seen.add(name)
 
 
@@ -137,7 +146,7 @@ def check_projected_total(indexes: Iterable[Wire]) -> None:
     """Raise when the indexes of a table together name too many attributes to project."""
     if sum(len(index["Projection"].get("NonKeyAttributes", ())) for index in indexes) > MOST_PROJECTED:
         raise ValidationException(
-            f"{P1}Number of projected NonKeyAttributes exceeds per-table limit of {MOST_PROJECTED}"
+            f"{INVALID_PARAMETER}Number of projected NonKeyAttributes exceeds per-table limit of {MOST_PROJECTED}"
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import PolicyNotFoundException, ResourceNotFoundException, ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.arn import PARTITION, parse_resource
 
@@ -44,7 +44,7 @@ ACCOUNT = re.compile(r"\d{12}")
 def check_document(text: str) -> str:
     """Return a policy in canonical form (without a default version), or raise for what is none."""
     if len(text.encode()) > LARGEST:
-        raise ValidationException(f"{P1}Maximum policy size of {LARGEST} bytes exceeded")
+        raise ValidationException(f"{INVALID_PARAMETER}Maximum policy size of {LARGEST} bytes exceeded")
     document = _parse(text)
     statements = document.get("Statement")
     if isinstance(statements, dict):
@@ -111,7 +111,7 @@ def _unlist(value: Any) -> Any:
 
 
 def _invalid(reason: str) -> ValidationException:
-    return ValidationException(f"{P1}Invalid policy document: {reason}")
+    return ValidationException(f"{INVALID_PARAMETER}Invalid policy document: {reason}")
 
 
 def _misplaced(text: str, part: Any) -> ValidationException:
@@ -153,7 +153,7 @@ def find_holder(engine: Engine, arn: str) -> Holder:
     if resource.account != settings.account:
         raise ValidationException(FOREIGN)
     if resource.home != (PARTITION, settings.region):
-        raise ValidationException(f"{P1}Invalid resource Arn: {arn}")
+        raise ValidationException(f"{INVALID_PARAMETER}Invalid resource Arn: {arn}")
     table = engine.catalog.locate(resource.table)
     labels = {stream["label"] for stream in table.definition.get("streams") or ()}
     if resource.stream is not None and resource.stream not in labels:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hashrange.core.errors import LimitExceededException, ValidationException
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 
 ON_DEMAND, PROVISIONED = "PAY_PER_REQUEST", "PROVISIONED"
@@ -26,7 +26,8 @@ INITIAL_PAGE = (
     "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
 )
 NEITHER_UNIT = (
-    f"{P1}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+    f"{INVALID_PARAMETER}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
+    "PAY_PER_REQUEST"
 )
 
 
@@ -59,7 +60,8 @@ def check_billing(request: Wire) -> str:
         raise ValidationException(NEITHER_UNIT)
     if mode == PROVISIONED and units is None:
         raise ValidationException(
-            f"{P1}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+            f"{INVALID_PARAMETER}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "
+            "PROVISIONED"
         )
     if units is not None:
         check_bounds(units, TABLE)
@@ -71,10 +73,11 @@ def check_index_billing(index: Wire, mode: str) -> None:
     name, units = index["IndexName"], index.get("ProvisionedThroughput")
     if mode == ON_DEMAND and units is not None:
         raise ValidationException(
-            f"{P1}ProvisionedThroughput should not be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
+            f"{INVALID_PARAMETER}ProvisionedThroughput should not be specified for index: {name} when BillingMode is "
+            "PAY_PER_REQUEST"
         )
     if mode == PROVISIONED and units is None:
-        raise ValidationException(f"{P1}ProvisionedThroughput is not specified for index: {name}")
+        raise ValidationException(f"{INVALID_PARAMETER}ProvisionedThroughput is not specified for index: {name}")
     if units is not None:
         check_bounds(units, Owner(name))
 
@@ -104,7 +107,8 @@ def start_caps(asked: Wire | None, mode: str, owner: Owner) -> Wire | None:
     given = {cap: asked[cap] for cap in CAPS if cap in asked} if asked else {}
     if given and mode == PROVISIONED:
         raise ValidationException(
-            f"{P1}{next(iter(given))} for OnDemandThroughput{owner.suffix(' for index: {}')} cannot be specified when "
+            f"{INVALID_PARAMETER}{next(iter(given))} for OnDemandThroughput{owner.suffix(' for index: {}')} cannot be "
+            "specified when "
             "table BillingMode is PROVISIONED."
         )
     for cap, value in given.items():
@@ -126,14 +130,14 @@ def start_rates(asked: Wire | None, mode: str, units: Wire, owner: Owner) -> Wir
                 else f"{unit} of ProvisionedThroughput"
             )
             raise ValidationException(
-                f"{P1}Requested {rate} for WarmThroughput for {owner.named()} is lower than {reason}"
+                f"{INVALID_PARAMETER}Requested {rate} for WarmThroughput for {owner.named()} is lower than {reason}"
             )
     return rates
 
 
 def _outside(cap: str, owner: Owner) -> ValidationException:
     return ValidationException(
-        f"{P1}Requested {cap} for OnDemandThroughput for {owner.named(' :')} is outside of valid range"
+        f"{INVALID_PARAMETER}Requested {cap} for OnDemandThroughput for {owner.named(' :')} is outside of valid range"
     )
 
 
@@ -176,7 +180,8 @@ def merge_caps(current: Wire | None, asked: Wire, mode: str, owner: Owner, regio
     given = {cap: asked[cap] for cap in CAPS if cap in asked}
     if mode == PROVISIONED and given:
         raise ValidationException(
-            f"{P1}{next(iter(given))} for OnDemandThroughput{owner.suffix(' for index : {}')} cannot be specified when "
+            f"{INVALID_PARAMETER}{next(iter(given))} for OnDemandThroughput{owner.suffix(' for index : {}')} cannot "
+            "be specified when "
             "the table BillingMode is PROVISIONED"
         )
     for cap, value in given.items():
@@ -198,7 +203,8 @@ def raise_rates(current: Wire, asked: Wire, owner: Owner, region: str) -> Wire:
         value = asked.get(rate)
         if value is not None and value < current[rate]:
             raise ValidationException(
-                f"{P1}Requested {rate} for WarmThroughput for {owner.named()} is lower than current WarmThroughput, "
+                f"{INVALID_PARAMETER}Requested {rate} for WarmThroughput for {owner.named()} is lower than current "
+                "WarmThroughput, "
                 "decreasing WarmThroughput is not supported"
             )
         if value is not None and value > QUOTA:

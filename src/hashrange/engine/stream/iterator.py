@@ -16,7 +16,7 @@ from hashrange.core.errors import (
     TrimmedDataAccessException,
     ValidationException,
 )
-from hashrange.core.values import P1
+from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.stream import streams
 from hashrange.engine.stream.streams import Stream
@@ -87,13 +87,13 @@ def _check_members(kind: str, request: Wire) -> None:
     for member in ("SequenceNumber", "Timestamp"):
         if (member in request) != (member == needed):
             verb = "must be" if member == needed else "cannot be"
-            raise ValidationException(f"{P1}{member} {verb} specified when ShardIteratorType is {kind}")
+            raise ValidationException(f"{INVALID_PARAMETER}{member} {verb} specified when ShardIteratorType is {kind}")
 
 
 def _given_number(engine: Engine, stream: Stream, text: str) -> int:
     number = streams.read_number(text)
     if number is None or number > _next_number(engine, stream):
-        raise ValidationException(f"{P1}Invalid SequenceNumber: {text}")
+        raise ValidationException(f"{INVALID_PARAMETER}Invalid SequenceNumber: {text}")
     return number
 
 
@@ -108,7 +108,7 @@ def _next_number(engine: Engine, stream: Stream) -> int:
 def _number_at(engine: Engine, stream: Stream, seconds: float) -> int:
     millis = round(seconds * 1000)
     if millis > engine.now():
-        raise ValidationException(f"{P1}Timestamp cannot be in the future")
+        raise ValidationException(f"{INVALID_PARAMETER}Timestamp cannot be in the future")
     return max(streams.number_at(millis), streams.first_number(engine, stream))
 
 

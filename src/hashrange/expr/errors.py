@@ -5,13 +5,13 @@ from __future__ import annotations
 from hashrange.core.errors import RequestInvalid
 
 
-class Fault(ValueError):
+class ExpressionError(ValueError):
     """An expression that DynamoDB refuses; `text` lacks the `Invalid ...Expression: ` in front."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
 
-    def refusal(self, parameter: str) -> RequestInvalid:
+    def service_error(self, parameter: str) -> RequestInvalid:
         """Return the refusal as worded for a request's parameter, such as FilterExpression."""
         return RequestInvalid(f"Invalid {parameter}: {self.text}")

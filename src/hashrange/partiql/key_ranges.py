@@ -11,14 +11,26 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, Attribute, KeyCodec
-from hashrange.core.values import P1, Item, Value
+from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyCodec
+from hashrange.core.values import INVALID_PARAMETER, Item, Value
 from hashrange.engine.read import key_range
 from hashrange.engine.table import empty_key_text
-from hashrange.expr.keycondition import Clause
-from hashrange.expr.nodes import And, Between, Call, Comparison, Condition, Literal, Membership, Not, Or, Path, paths_of
+from hashrange.expr.key_condition import KeyClause
+from hashrange.expr.nodes import (
+    And,
+    Between,
+    Comparison,
+    Condition,
+    DocumentPath,
+    FunctionCall,
+    Literal,
+    Membership,
+    Not,
+    Or,
+    paths_of,
+)
 
-MOST_READS = 50
+MAX_READS = 50
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 WRONG_TYPE = "Key attribute's data type should match its data type in table's schema: Key "
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
@@ -26,17 +38,17 @@ TOO_MANY = "Too many decomposed read operations for a given query."
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class WhereBranch:
     """One way to satisfy the clause: conditions on key attributes, and the other conditions beside them."""
 
-    keys: tuple[Clause, ...] = ()
+    keys: tuple[KeyClause, ...] = ()
     filters: tuple[Condition, ...] = ()
 
-    def joined(self, other: Branch) -> Branch:
+    def joined(self, other: WhereBranch) -> WhereBranch:
         """Return the branch that satisfies both."""
-        return Branch(self.keys + other.keys, self.filters + other.filters)
+        return WhereBranch(self.keys + other.keys, self.filters + other.filters)
 
-    def values_of(self, attribute: Attribute) -> list[Value]:
+    def values_of(self, attribute: KeyAttribute) -> list[Value]:
         """Return the different values that a key attribute has to equal."""
         values: list[Value] = []
         for clause in self.keys:
@@ -55,7 +67,7 @@ class KeyRange:
     exact: bool  # every item in it satisfies the clause
 
 
-class Access:
+class KeyRangePlanner:
     """The reading of a WHERE clause against the key of a table or an index."""
 
     def __init__(self, codec: KeyCodec) -> None:
@@ -64,7 +76,7 @@ class Access:
         self.sort = codec.ranges[0] if codec.ranges else None
         self._names = {attribute.name for attribute in codec.attributes}
 
-    def branches(self, where: Condition | None) -> list[Branch] | None:
+    def branches(self, where: Condition | None) -> list[WhereBranch] | None:
         """Return the branches of a clause; None unless each of them names a partition."""
         return None if where is None or not self._pins(where) else self._split(where)
 
@@ -77,57 +89,57 @@ class Access:
         clauses = self._clauses(condition)
         return bool(clauses) and all(c.operator == "=" and c.attribute == self.hash.name for c in clauses)
 
-    def _split(self, condition: Condition) -> list[Branch]:
+    def _split(self, condition: Condition) -> list[WhereBranch]:
         if isinstance(condition, And):
             return _multiply(self._split(part) for part in condition.operands)
         if isinstance(condition, Or) and self._limits_keys(condition):
             return [branch for part in condition.operands for branch in self._split(part)]
         clauses = self._clauses(condition)
-        return [Branch(keys=(clause,)) for clause in clauses] or [Branch(filters=(condition,))]
+        return [WhereBranch(keys=(clause,)) for clause in clauses] or [WhereBranch(filters=(condition,))]
 
     def _limits_keys(self, condition: Condition) -> bool:
         if isinstance(condition, And | Or):
             return any(self._limits_keys(part) for part in condition.operands)
         return bool(self._clauses(condition))
 
-    def _clauses(self, condition: Condition) -> list[Clause]:
+    def _clauses(self, condition: Condition) -> list[KeyClause]:
         """Return the alternatives that a condition leaves to a key attribute; none when it is about something else."""
         match condition:
-            case Comparison(operator, Path((str(name),)), Literal(value)) if operator in MIRRORED:
-                found = [Clause(name, operator, (value,))]
-            case Comparison(operator, Literal(value), Path((str(name),))) if operator in MIRRORED:
-                found = [Clause(name, MIRRORED[operator], (value,))]
-            case Between(Path((str(name),)), Literal(low), Literal(high)):
-                found = [Clause(name, "BETWEEN", (low, high))]
-            case Call("begins_with", (Path((str(name),)), Literal(prefix))):
-                found = [Clause(name, "begins_with", (prefix,))]
-            case Membership(Path((str(name),)), options):
+            case Comparison(operator, DocumentPath((str(name),)), Literal(value)) if operator in MIRRORED:
+                found = [KeyClause(name, operator, (value,))]
+            case Comparison(operator, Literal(value), DocumentPath((str(name),))) if operator in MIRRORED:
+                found = [KeyClause(name, MIRRORED[operator], (value,))]
+            case Between(DocumentPath((str(name),)), Literal(low), Literal(high)):
+                found = [KeyClause(name, "BETWEEN", (low, high))]
+            case FunctionCall("begins_with", (DocumentPath((str(name),)), Literal(prefix))):
+                found = [KeyClause(name, "begins_with", (prefix,))]
+            case Membership(DocumentPath((str(name),)), options):
                 values = [option.value for option in options if isinstance(option, Literal)]
-                found = [Clause(name, "=", (value,)) for value in values] if len(values) == len(options) else []
+                found = [KeyClause(name, "=", (value,)) for value in values] if len(values) == len(options) else []
             case _:
                 found = []
         return [clause for clause in found if clause.attribute in self._names]
 
     # -- ranges ---------------------------------------------------------------------------------------------------
 
-    def ranges(self, branches: Sequence[Branch]) -> list[KeyRange]:
+    def ranges(self, branches: Sequence[WhereBranch]) -> list[KeyRange]:
         """Return the ranges to be read, in the order of the keys."""
         for branch in branches:
             self._check_types(branch)
         partitions = groupby(sorted(self._possible(branches), key=lambda found: found[0].order), lambda f: f[0].order)
         found = [part for _, group in partitions for part in self._merge(list(group))]
-        if len(branches) > MOST_READS:
+        if len(branches) > MAX_READS:
             raise ValidationException(TOO_MANY)
         return found
 
-    def _check_types(self, branch: Branch) -> None:
+    def _check_types(self, branch: WhereBranch) -> None:
         limits = [(self.hash, HASH_LIMIT)] + ([(self.sort, RANGE_LIMIT)] if self.sort else [])
         for attribute, limit in limits:
             for clause in branch.keys:
                 for operand in clause.operands if clause.attribute == attribute.name else ():
                     _check_operand(attribute, operand, limit)
 
-    def _possible(self, branches: Iterable[Branch]) -> Iterator[tuple[KeyRange, bool]]:
+    def _possible(self, branches: Iterable[WhereBranch]) -> Iterator[tuple[KeyRange, bool]]:
         """Yield each branch's range, and whether a range cannot express what it says of the sort key."""
         for branch in branches:
             partitions = branch.values_of(self.hash)
@@ -140,7 +152,7 @@ class Access:
                 order = ENCODERS[self.hash.tag](partitions[0][self.hash.tag])
                 yield KeyRange(order, low, high, not branch.filters), self._excludes(branch)
 
-    def _excludes(self, branch: Branch) -> bool:
+    def _excludes(self, branch: WhereBranch) -> bool:
         return any(_is_negative(condition) and self._names_sort(condition) for condition in branch.filters)
 
     def _names_sort(self, condition: Condition) -> bool:
@@ -159,7 +171,7 @@ class Access:
 
     # -- single items ---------------------------------------------------------------------------------------------
 
-    def single_key(self, branches: Sequence[Branch] | None) -> Item | None:
+    def single_key(self, branches: Sequence[WhereBranch] | None) -> Item | None:
         """Return the key of the one item that a clause names, and names by nothing else."""
         if branches is None or len(branches) != 1 or branches[0].filters:
             return None
@@ -169,17 +181,17 @@ class Access:
         return {name: found[0] for name, found in values.items()} if all(len(v) == 1 for v in values.values()) else None
 
 
-def _multiply(parts: Iterable[list[Branch]]) -> list[Branch]:
+def _multiply(parts: Iterable[list[WhereBranch]]) -> list[WhereBranch]:
     """Return the branches that take one from each part; many more than can be read are not even made."""
-    whole = [Branch()]
+    whole = [WhereBranch()]
     for part in parts:
-        if len(whole) * len(part) > MOST_READS**2:
+        if len(whole) * len(part) > MAX_READS**2:
             raise ValidationException(TOO_MANY)
         whole = [one.joined(other) for one, other in product(whole, part)]
     return whole
 
 
-def _check_operand(attribute: Attribute, operand: Value, limit: int) -> None:
+def _check_operand(attribute: KeyAttribute, operand: Value, limit: int) -> None:
     if attribute.tag not in operand:
         raise ValidationException(WRONG_TYPE + attribute.name)
     content = operand[attribute.tag]
@@ -189,7 +201,7 @@ def _check_operand(attribute: Attribute, operand: Value, limit: int) -> None:
         text = "Size of hashkey has exceeded the maximum size limit of2048 bytes"
         if limit == RANGE_LIMIT:
             text = "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
-        raise ValidationException(P1 + text)
+        raise ValidationException(INVALID_PARAMETER + text)
 
 
 def _is_negative(condition: Condition) -> bool:
@@ -206,9 +218,9 @@ def split_equalities(where: Condition | None, names: Sequence[str]) -> tuple[lis
         match condition:
             case And():
                 waiting = [*condition.operands, *waiting]
-            case Comparison("=", Path((str(name),)), Literal(value)) if name in names:
+            case Comparison("=", DocumentPath((str(name),)), Literal(value)) if name in names:
                 equal.append((name, value))
-            case Comparison("=", Literal(value), Path((str(name),))) if name in names:
+            case Comparison("=", Literal(value), DocumentPath((str(name),))) if name in names:
                 equal.append((name, value))
             case _:
                 rest.append(condition)

@@ -10,30 +10,31 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.numbers import NotStorable, normalize
+from hashrange.core.numbers import NumberError, normalize
 from hashrange.core.values import Value
 from hashrange.expr import nodes as expr
-from hashrange.partiql.literal import Binder, is_literal
+from hashrange.partiql.literal import LiteralConverter, is_literal
 from hashrange.partiql.nodes import (
-    Array,
-    Assignment,
-    Bag,
-    Call,
-    Constant,
+    CallExpression,
+    ConstantLiteral,
     Expression,
-    IsType,
-    Name,
-    Number,
-    Operation,
-    Path,
-    Removal,
-    String,
+    Identifier,
+    ListLiteral,
+    NumberLiteral,
+    OperatorExpression,
+    PathExpression,
+    RemoveClause,
+    SetClause,
+    SetLiteral,
+    StringLiteral,
+    TypeTest,
     Wildcard,
+    service_name,
 )
 
 COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 TESTS = frozenset({"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"})
-SET_FUNCTIONS: dict[str, Callable[[expr.Path, expr.Literal], expr.Action]] = {
+SET_FUNCTIONS: dict[str, Callable[[expr.DocumentPath, expr.Literal], expr.Action]] = {
     "set_add": expr.AddAction,
     "set_delete": expr.DeleteAction,
 }
@@ -53,21 +54,21 @@ BAD_COUNT = "Incorrect number of operands for operator or function; operator or 
 BAD_ORDER = "Incorrect operand type for operator or function; operator or function: {}, operand type: BOOL"
 
 
-class Converter:
+class ExpressionConverter:
     """Converts the expressions of one statement, with the values of its parameters."""
 
     def __init__(self, parameters: Sequence[Value]) -> None:
-        self.binder = Binder(parameters)
+        self.binder = LiteralConverter(parameters)
 
     # -- paths ----------------------------------------------------------------------------------------------------
 
-    def path(self, node: Expression) -> expr.Path:
+    def path(self, node: Expression) -> expr.DocumentPath:
         """Return the document path that a name or path denotes."""
-        if isinstance(node, Name):
-            return expr.Path((_named(node.text),))
-        if not isinstance(node, Path) or not isinstance(node.root, Name):
-            raise ValidationException(f"Unexpected path component at {node.mark}")
-        return expr.Path((_named(node.root.text), *(_step(step) for step in node.steps)))
+        if isinstance(node, Identifier):
+            return expr.DocumentPath((_named(node.text),))
+        if not isinstance(node, PathExpression) or not isinstance(node.root, Identifier):
+            raise ValidationException(f"Unexpected path component at {node.span}")
+        return expr.DocumentPath((_named(node.root.text), *(_step(step) for step in node.steps)))
 
     # -- conditions -----------------------------------------------------------------------------------------------
 
@@ -79,30 +80,30 @@ class Converter:
 
     def _condition(self, node: Expression) -> expr.Condition:
         match node:
-            case Operation(operator="and" | "or"):
+            case OperatorExpression(operator="and" | "or"):
                 parts = tuple(self._part(part, "The arguments to AND/OR must be Expressions") for part in node.operands)
                 return expr.And(parts) if node.operator == "and" else expr.Or(parts)
-            case Operation(operator="not"):
+            case OperatorExpression(operator="not"):
                 return expr.negate(self._part(node.operands[0], "The argument to NOT must be a Type or Expression"))
-            case Operation(operator="between"):
+            case OperatorExpression(operator="between"):
                 operand, low, high = (self.operand(part) for part in node.operands)
                 return expr.Between(operand, low, high)
-            case Operation(operator="in"):
+            case OperatorExpression(operator="in"):
                 return self._membership(node)
-            case Operation():
+            case OperatorExpression():
                 return self._comparison(node)
-            case IsType():
+            case TypeTest():
                 return self._is_type(node)
-            case Call():
+            case CallExpression():
                 return self._function(node)
-        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+        raise ValidationException(f"Unsupported token in expression: {service_name(node)}")
 
     def _part(self, node: Expression, refusal: str) -> expr.Condition:
         if not is_condition(node):
             raise _refuse_condition(node, refusal)
         return self._condition(node)
 
-    def _comparison(self, node: Operation) -> expr.Condition:
+    def _comparison(self, node: OperatorExpression) -> expr.Condition:
         left, right = node.operands
         if is_condition(left):
             return self._truth(node.operator, self._condition(left), right)
@@ -120,9 +121,9 @@ class Converter:
             same = _equals(condition, self.operand(other))
         return same if operator == "=" else expr.negate(same)
 
-    def _membership(self, node: Operation) -> expr.Condition:
+    def _membership(self, node: OperatorExpression) -> expr.Condition:
         operand, choices = node.operands
-        options = choices.elements if isinstance(choices, Array | Bag) else ()
+        options = choices.elements if isinstance(choices, ListLiteral | SetLiteral) else ()
         if not options:
             raise ValidationException(BAD_IN)
         if is_condition(operand):
@@ -130,85 +131,85 @@ class Converter:
             return expr.Or(tuple(self._truth("=", condition, option) for option in options))
         return expr.Membership(self.operand(operand), tuple(self.operand(option) for option in options))
 
-    def _is_type(self, node: IsType) -> expr.Condition:
-        if not isinstance(node.operand, Name | Path) and not is_literal(node.operand):
+    def _is_type(self, node: TypeTest) -> expr.Condition:
+        if not isinstance(node.operand, Identifier | PathExpression) and not is_literal(node.operand):
             raise ValidationException(
                 "The left hand side argument to IS must be a Variable Reference, Literal, or Path"
             )
         operand = self.operand(node.operand)
         if node.type == "MISSING":
-            return expr.Call("attribute_not_exists", (operand,))
+            return expr.FunctionCall("attribute_not_exists", (operand,))
         if node.type not in TYPES_TESTED:
-            raise ValidationException(BAD_TYPE.format(node.type, node.mark))
-        return expr.Call("attribute_type", (operand, expr.Literal({"S": node.type})))
+            raise ValidationException(BAD_TYPE.format(node.type, node.span))
+        return expr.FunctionCall("attribute_type", (operand, expr.Literal({"S": node.type})))
 
     def operand(self, node: Expression) -> expr.Operand:
         """Return an operand of a condition."""
         match node:
-            case Name() | Path():
+            case Identifier() | PathExpression():
                 return self.path(node)
-            case Call(name="size"):
+            case CallExpression(name="size"):
                 return self._function(node)
-            case Call():
-                raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
-            case Constant(word="missing"):
+            case CallExpression():
+                raise ValidationException(f"Unrecognized function: {node.name} at {node.span}")
+            case ConstantLiteral(word="missing"):
                 raise ValidationException("MISSING must be compared using IS operator")
-            case Operation() if len(node.operands) == 1 and node.operator in ("+", "-"):
+            case OperatorExpression() if len(node.operands) == 1 and node.operator in ("+", "-"):
                 raise ValidationException(BAD_COUNT.format(node.operator, 1))
-            case Operation():
+            case OperatorExpression():
                 raise ValidationException(f"Unsupported operator in Condition Expression. Operator: {node.operator}")
         if is_literal(node):
             return expr.Literal(self.binder.value(node))
-        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+        raise ValidationException(f"Unsupported token in expression: {service_name(node)}")
 
-    def _function(self, node: Call) -> expr.Call:
+    def _function(self, node: CallExpression) -> expr.FunctionCall:
         _check_given(node)
-        return expr.Call(node.name, tuple(self.operand(argument) for argument in node.arguments))
+        return expr.FunctionCall(node.name, tuple(self.operand(argument) for argument in node.arguments))
 
     # -- updates --------------------------------------------------------------------------------------------------
 
-    def change(self, node: Assignment | Removal) -> expr.Action:
+    def change(self, node: SetClause | RemoveClause) -> expr.Action:
         """Return the update action of a SET or REMOVE."""
         target = self.path(node.target)
-        if isinstance(node, Removal):
+        if isinstance(node, RemoveClause):
             return expr.RemoveAction(target)
-        if isinstance(node.value, Call) and node.value.name in SET_FUNCTIONS:
+        if isinstance(node.value, CallExpression) and node.value.name in SET_FUNCTIONS:
             return self._set_function(target, node.value)
         return expr.SetAction(target, self.assigned(node.value))
 
-    def _set_function(self, target: expr.Path, call: Call) -> expr.Action:
+    def _set_function(self, target: expr.DocumentPath, call: CallExpression) -> expr.Action:
         name = call.name.upper()
         if len(call.arguments) != 2:
-            raise ValidationException(f"{name} must have exactly two arguments at {call.mark}")
+            raise ValidationException(f"{name} must have exactly two arguments at {call.span}")
         first, second = call.arguments
-        if not isinstance(first, Name | Path) or self.path(first) != target:
-            raise ValidationException(f"The first argument to {name} must equal the assignment value at {call.mark}")
+        if not isinstance(first, Identifier | PathExpression) or self.path(first) != target:
+            raise ValidationException(f"The first argument to {name} must equal the assignment value at {call.span}")
         value = self.binder.value(second) if is_literal(second) else {}
         if not value.keys() & {"SS", "NS", "BS"}:
-            raise ValidationException(f"The second argument to {name} must be a value with type SET at {first.mark}")
+            raise ValidationException(f"The second argument to {name} must be a value with type SET at {first.span}")
         return SET_FUNCTIONS[call.name](target, expr.Literal(value))
 
     def assigned(self, node: Expression) -> expr.Assigned:
         """Return what is assigned: a value, a path, a sum or difference, or a function of these."""
         match node:
-            case Name() | Path():
+            case Identifier() | PathExpression():
                 return self.path(node)
-            case IsType():
+            case TypeTest():
                 raise ValidationException("IS operator is not supported in update expressions")
-            case Call() if node.name in UPDATE_FUNCTIONS:
+            case CallExpression() if node.name in UPDATE_FUNCTIONS:
                 _check_given(node)
-                return expr.Call(node.name, tuple(self._argument(argument) for argument in node.arguments))
-            case Call():
-                raise ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
-            case Operation(operator="+" | "-"):
+                return expr.FunctionCall(node.name, tuple(self._argument(argument) for argument in node.arguments))
+            case CallExpression():
+                raise ValidationException(f"Unrecognized function: {node.name} at {node.span}")
+            case OperatorExpression(operator="+" | "-"):
                 return self._arithmetic(node)
-            case Operation():
+            case OperatorExpression():
                 raise ValidationException(f"Unsupported operator in Update Expression. Operator: {node.operator}")
         if is_literal(node):
             return expr.Literal(self.binder.value(node))
-        raise ValidationException(f"Unsupported token in expression: {type(node).__name__}")
+        raise ValidationException(f"Unsupported token in expression: {service_name(node)}")
 
-    def _arithmetic(self, node: Operation) -> expr.Assigned:
+    def _arithmetic(self, node: OperatorExpression) -> expr.Assigned:
         if len(node.operands) == 1:
             raise ValidationException(BAD_COUNT.format(node.operator, 1))
         left, right = (cast("expr.Operand", self.assigned(operand)) for operand in node.operands)  # sums nest here
@@ -224,27 +225,27 @@ class Converter:
 def is_condition(node: Expression) -> bool:
     """Tell whether an expression is true or false by its form."""
     match node:
-        case Operation():
+        case OperatorExpression():
             return node.operator in COMPARATORS or node.operator in ("and", "or", "not", "between", "in")
-        case Call():
+        case CallExpression():
             return node.name in TESTS
-    return isinstance(node, IsType)
+    return isinstance(node, TypeTest)
 
 
-def _check_given(call: Call) -> None:
+def _check_given(call: CallExpression) -> None:
     if not call.arguments:
         raise ValidationException(BAD_COUNT.format(call.name, 0))
 
 
 def _refuse_condition(node: Expression, refusal: str) -> ValidationException:
     match node:
-        case Call(name="size"):
+        case CallExpression(name="size"):
             return ValidationException(
                 "The function is not allowed to be used this way in an expression; function: size"
             )
-        case Call():
-            return ValidationException(f"Unrecognized function: {node.name} at {node.mark}")
-        case Operation():
+        case CallExpression():
+            return ValidationException(f"Unrecognized function: {node.name} at {node.span}")
+        case OperatorExpression():
             return ValidationException(f"Unsupported operator in Condition Expression. Operator: {node.operator}")
     return ValidationException(refusal)
 
@@ -275,24 +276,24 @@ def _named(text: str) -> str:
 
 def _step(step: Expression) -> expr.Element:
     match step:
-        case Name() | String():
+        case Identifier() | StringLiteral():
             return _named(step.text)
-        case Number():
+        case NumberLiteral():
             return _index(step)
         case Wildcard(bracketed=True):
             raise ValidationException("Wildcard path component like a[*].b are not supported")
         case Wildcard():
             raise ValidationException("Unpivot path component like a.*.b are not supported")
-    raise ValidationException(f"Unexpected path component at {step.mark}")
+    raise ValidationException(f"Unexpected path component at {step.span}")
 
 
-def _index(step: Number) -> int:
+def _index(step: NumberLiteral) -> int:
     try:
         text = normalize(step.text)
-    except NotStorable:
+    except NumberError:
         text = step.text
     if not text.lstrip("-").isdigit():
-        raise ValidationException(f"Unexpected path component at {step.mark}")
+        raise ValidationException(f"Unexpected path component at {step.span}")
     if not 0 <= int(text) <= LARGEST_INDEX:
-        raise ValidationException(f"List index is not within the allowable range; index: [{text}] at {step.mark}")
+        raise ValidationException(f"List index is not within the allowable range; index: [{text}] at {step.span}")
     return int(text)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import DuplicateItemException, ValidationException
-from hashrange.core.values import P1, TOO_DEEP, Item, check_item
+from hashrange.core.values import INVALID_PARAMETER, TOO_DEEP, Item, check_item
 from hashrange.engine import write
 from hashrange.engine.action import Action, check_scalars, make_updater
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
-from hashrange.expr.condition import Test, bind_condition
+from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import And, Comparison, Condition, Literal, path_of
-from hashrange.expr.request import NONE, Expressions
+from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions
 from hashrange.expr.update import bind_update
-from hashrange.partiql.access import split_equalities
-from hashrange.partiql.plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+from hashrange.partiql.key_ranges import split_equalities
+from hashrange.partiql.statement_plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 
 if TYPE_CHECKING:
     from hashrange.engine.write import Change, Image, Row
@@ -28,7 +28,7 @@ LEFT_TOO_DEEP = "Nesting Levels have exceeded supported limits"
 DUPLICATE = "Duplicate primary key exists in table"
 
 
-class Insertion(Action):
+class InsertAction(Action):
     """A put where there must be no item yet."""
 
     def check(self, row: Row | None) -> None:
@@ -55,7 +55,7 @@ def _make_insertion(plan: InsertPlan, table: Table) -> Action:
     write.check_put_size(size)
     key = table.key_of_item(item)
     image = write.prepare(table, item, size)
-    return Insertion(table, key, lambda _row: image, NONE, return_item=False)
+    return InsertAction(table, key, lambda _row: image, NO_EXPRESSIONS, return_item=False)
 
 
 def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
@@ -63,10 +63,12 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
     for action in plan.actions:
         name = action.path.elements[0]
         if name in table.key_names:
-            raise ValidationException(f"{P1}Cannot update attribute {name}. This attribute is part of the key")
+            raise ValidationException(
+                f"{INVALID_PARAMETER}Cannot update attribute {name}. This attribute is part of the key"
+            )
     update = bind_update(plan.actions)
     condition = _bind(rest, table)
-    check_scalars(table, frozenset(update.document_paths))
+    check_scalars(table, frozenset(update.document_attributes))
     expressions = Expressions(condition=_if_present(condition), update=update)
     updater = make_updater(table, key, expressions)
 
@@ -112,31 +114,31 @@ def _find_key(where: Condition | None, table: Table, *, in_transaction: bool) ->
     return key, rest
 
 
-def _bind(conditions: list[Condition], table: Table) -> Test | None:
+def _bind(conditions: list[Condition], table: Table) -> Predicate | None:
     if not conditions:
         return None
     test = bind_condition(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))
-    check_scalars(table, frozenset(test.document_paths))
+    check_scalars(table, frozenset(test.document_attributes))
     return test
 
 
-def _if_present(test: Test | None) -> Test:
+def _if_present(test: Predicate | None) -> Predicate:
     """Return the test that an update makes: it never creates the item."""
     if test is None:
-        return Test(frozenset(), (), bool)
+        return Predicate(frozenset(), (), bool)
     run = test.run
-    return Test(test.attributes, test.document_paths, lambda item: bool(item) and run(item))
+    return Predicate(test.attributes, test.document_attributes, lambda item: bool(item) and run(item))
 
 
-def _unless_absent(test: Test | None) -> Test | None:
+def _unless_absent(test: Predicate | None) -> Predicate | None:
     """Return the test that a deletion makes: where there is no item there is nothing to object to."""
     if test is None:
         return None
     run = test.run
-    return Test(test.attributes, test.document_paths, lambda item: not item or run(item))
+    return Predicate(test.attributes, test.document_attributes, lambda item: not item or run(item))
 
 
-def show_returned(returning: str | None, action: Action, change: Change) -> bytes | None:
+def returned_item(returning: str | None, action: Action, change: Change) -> bytes | None:
     """Return the item that a RETURNING clause asks for; None when there is none, or nothing of it."""
     side = change.new if returning in ("ALL NEW", "MODIFIED NEW") else change.old
     if returning is None or side is None:

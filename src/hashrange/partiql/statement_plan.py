@@ -1,6 +1,6 @@
 """Statements to plans: what a statement asks for, in terms that the engine's read and write paths take.
 
-A plan knows no table: names are as written, conditions and updates are the expression layer's. Everything that the
+A plan knows no table: names are as written, conditions and updates are the expression wording's. Everything that the
 service refuses without looking at a table is refused here.
 """
 
@@ -13,28 +13,28 @@ from typing import TypeAlias
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value
 from hashrange.expr import nodes as expr
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import Action, Condition, SetAction, clauses_of, conditions_inner_first, paths_of
 from hashrange.expr.operand import check_clause, check_functions
-from hashrange.expr.path import make_tree
-from hashrange.partiql.convert import Converter
+from hashrange.expr.path import make_path_tree
+from hashrange.partiql.expression_conversion import ExpressionConverter
 from hashrange.partiql.nodes import (
-    Assignment,
-    Call,
-    Delete,
+    CallExpression,
+    DeleteStatement,
     Expression,
-    Insert,
-    IsType,
-    Name,
-    Ordering,
-    Path,
-    Removal,
-    Select,
-    Source,
-    Struct,
-    Update,
+    FromSource,
+    Identifier,
+    InsertStatement,
+    MapLiteral,
+    OrderTerm,
+    PathExpression,
+    RemoveClause,
+    SelectStatement,
+    SetClause,
+    UpdateStatement,
+    service_name,
 )
-from hashrange.partiql.parser import parse
+from hashrange.partiql.statement_parser import parse
 
 MOST_OPERATORS = 300
 DEEPEST_PATH = 32
@@ -57,18 +57,18 @@ INSERT_FROM = "Unsupported FROM ... WHERE ... clause in INSERT statement."
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SelectColumn:
     """A selected path and the name under which it is shown."""
 
     label: str
-    path: expr.Path
+    path: expr.DocumentPath
 
 
 @dataclass(frozen=True, slots=True)
 class SelectPlan:
     """What to read: `columns` is None for everything, `order` names key attributes and whether they descend."""
 
-    columns: tuple[Column, ...] | None
+    columns: tuple[SelectColumn, ...] | None
     where: Condition | None
     order: tuple[tuple[str, bool], ...]
 
@@ -98,11 +98,11 @@ class DeletePlan:
 
 
 Plan: TypeAlias = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
-Planned: TypeAlias = Select | Insert | Update | Delete
+Planned: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedStatement:
     """A statement that was read: what it is about; `plan` says what it asks for."""
 
     node: Planned
@@ -114,79 +114,75 @@ class Statement:
     @property
     def is_read(self) -> bool:
         """Tell whether it only reads."""
-        return isinstance(self.node, Select) and not self.is_check
+        return isinstance(self.node, SelectStatement) and not self.is_check
 
     @property
     def returning(self) -> str | None:
         """Return its RETURNING clause."""
-        return None if isinstance(self.node, Select) else self.node.returning
+        return None if isinstance(self.node, SelectStatement) else self.node.returning
 
     def plan(self) -> Plan:
         """Return what it asks for, or raise what the service refuses without looking at the table."""
-        converter = Converter(self.parameters)
+        converter = ExpressionConverter(self.parameters)
         match self.node:
-            case Select():
+            case SelectStatement():
                 return _plan_select(self.node, converter)
-            case Insert():
+            case InsertStatement():
                 return _plan_insert(self.node, converter)
-            case Update():
+            case UpdateStatement():
                 return _plan_update(self.node, converter)
-            case Delete():
+            case DeleteStatement():
                 return _plan_delete(self.node, converter)
 
 
-def read_statement(text: str, parameters: Sequence[Value], *, in_transaction: bool = False) -> Statement:
+def parse_statement(text: str, parameters: Sequence[Value], *, in_transaction: bool = False) -> ParsedStatement:
     """Return the statement of a text; its parameters must have been checked."""
     node, count = parse(text)
-    is_check = isinstance(node, Call) and node.name == "exists"
-    if isinstance(node, Call) and is_check:
+    is_check = isinstance(node, CallExpression) and node.name == "exists"
+    if isinstance(node, CallExpression) and is_check:
         node = node.arguments[0] if len(node.arguments) == 1 else node
-    if not isinstance(node, Select | Insert | Update | Delete):
-        raise ValidationException(f"Unsupported operation: {_call_operation(node)}")
+    if not isinstance(node, SelectStatement | InsertStatement | UpdateStatement | DeleteStatement):
+        raise ValidationException(f"Unsupported operation: {service_name(node)}")
     if is_check and not in_transaction:
         raise ValidationException(EXISTS_ALONE)
     table, index = _find_source(node)
     if count != len(parameters):
         raise ValidationException(COUNT_MISMATCH)
-    return Statement(node, parameters, table, index, is_check)
-
-
-def _call_operation(node: Expression) -> str:
-    return "IsType" if isinstance(node, IsType) else type(node).__name__
+    return ParsedStatement(node, parameters, table, index, is_check)
 
 
 # -- sources ----------------------------------------------------------------------------------------------------------
 
 
 def _find_source(node: Planned) -> tuple[str, str | None]:
-    if isinstance(node, Insert):
-        if not isinstance(node.target, Name):
-            raise ValidationException(f"{ONE_TABLE} at {node.target.mark}")
+    if isinstance(node, InsertStatement):
+        if not isinstance(node.target, Identifier):
+            raise ValidationException(f"{ONE_TABLE} at {node.target.span}")
         return _check_components(node.target), None
-    if isinstance(node, Update) and any(isinstance(change, Insert) for change in node.changes):
+    if isinstance(node, UpdateStatement) and any(isinstance(change, InsertStatement) for change in node.changes):
         raise ValidationException(INSERT_FROM)
     table, index = _read_source(node.source)
-    if index is not None and not isinstance(node, Select):
+    if index is not None and not isinstance(node, SelectStatement):
         raise ValidationException(ON_INDEX)
     return table, index
 
 
-def _read_source(source: Source) -> tuple[str, str | None]:
+def _read_source(source: FromSource) -> tuple[str, str | None]:
     if source.joined:
         raise ValidationException(ONE_SOURCE)
     if source.aliased:
         raise ValidationException(ALIASED)
     match source.expression:
-        case Name():
+        case Identifier():
             return _check_components(source.expression), None
-        case Path(Name() as root, (Name() as step,)):
+        case PathExpression(Identifier() as root, (Identifier() as step,)):
             return _check_components(root), _check_components(step)
-        case Path(Name(), steps) if all(isinstance(step, Name) for step in steps):
+        case PathExpression(Identifier(), steps) if all(isinstance(step, Identifier) for step in steps):
             raise ValidationException(TWO_COMPONENTS)
     raise ValidationException("Unexpected from source")
 
 
-def _check_components(name: Name) -> str:
+def _check_components(name: Identifier) -> str:
     if not name.text:
         raise ValidationException(EMPTY_COMPONENT)
     return name.text
@@ -195,7 +191,7 @@ def _check_components(name: Name) -> str:
 # -- plans ------------------------------------------------------------------------------------------------------------
 
 
-def _plan_select(node: Select, converter: Converter) -> SelectPlan:
+def _plan_select(node: SelectStatement, converter: ExpressionConverter) -> SelectPlan:
     if node.unsupported is not None:
         raise ValidationException("Unsupported clause: {} at {}".format(*node.unsupported))
     if node.aliased:
@@ -206,16 +202,16 @@ def _plan_select(node: Select, converter: Converter) -> SelectPlan:
     return SelectPlan(columns, _plan_where(node.where, converter), order)
 
 
-def _column(path: expr.Path) -> Column:
+def _column(path: expr.DocumentPath) -> SelectColumn:
     """Return a column named after the last name of its path, with the indexes that follow it."""
     label = ""
     for element in path.elements:
         label = element if isinstance(element, str) else f"{label}[{element}]"
     _check_path(path)
-    return Column(label, path)
+    return SelectColumn(label, path)
 
 
-def _check_labels(columns: Sequence[Column]) -> None:
+def _check_labels(columns: Sequence[SelectColumn]) -> None:
     seen: set[str] = set()
     for column in columns:
         if column.label in seen:
@@ -223,39 +219,39 @@ def _check_labels(columns: Sequence[Column]) -> None:
         seen.add(column.label)
 
 
-def _order_name(term: Ordering) -> str:
-    if not isinstance(term.key, Name):
-        kind = type(term.key).__name__
+def _order_name(term: OrderTerm) -> str:
+    if not isinstance(term.key, Identifier):
+        kind = service_name(term.key)
         raise ValidationException(f"Argument to ORDER BY must be of type VariableReference. Type: {kind}")
     return term.key.text
 
 
-def _plan_insert(node: Insert, converter: Converter) -> InsertPlan:
+def _plan_insert(node: InsertStatement, converter: ExpressionConverter) -> InsertPlan:
     if not node.single:
         raise ValidationException(ONE_ITEM)
-    if not isinstance(node.value, Struct):
+    if not isinstance(node.value, MapLiteral):
         raise ValidationException(ITEM_FORM)
     if node.returning is not None:
         raise ValidationException("RETURNING is not supported in INSERT")
     return InsertPlan(converter.binder.item(node.value))
 
 
-def _plan_update(node: Update, converter: Converter) -> UpdatePlan:
-    changes = [change for change in node.changes if isinstance(change, Assignment | Removal)]
+def _plan_update(node: UpdateStatement, converter: ExpressionConverter) -> UpdatePlan:
+    changes = [change for change in node.changes if isinstance(change, SetClause | RemoveClause)]
     actions = tuple(converter.change(change) for change in changes)
     where = _plan_where(node.where, converter)
     try:
-        make_tree(tuple(action.path for action in actions))
+        make_path_tree(tuple(action.path for action in actions))
         for action in actions:
             _check_path(action.path)
             if isinstance(action, SetAction):
                 check_functions(action.value, {})
-    except Fault as fault:
-        raise ValidationException(fault.text) from None
+    except ExpressionError as error:
+        raise ValidationException(error.text) from None
     return UpdatePlan(actions, where, node.returning)
 
 
-def _plan_delete(node: Delete, converter: Converter) -> DeletePlan:
+def _plan_delete(node: DeleteStatement, converter: ExpressionConverter) -> DeletePlan:
     if node.returning not in (None, "ALL OLD"):
         raise ValidationException(
             f"Invalid returning clause: RETURNING {node.returning} *. "
@@ -264,7 +260,7 @@ def _plan_delete(node: Delete, converter: Converter) -> DeletePlan:
     return DeletePlan(_plan_where(node.where, converter), node.returning)
 
 
-def _plan_where(node: Expression | None, converter: Converter) -> Condition | None:
+def _plan_where(node: Expression | None, converter: ExpressionConverter) -> Condition | None:
     if node is None:
         return None
     condition = converter.condition(node)
@@ -274,12 +270,12 @@ def _plan_where(node: Expression | None, converter: Converter) -> Condition | No
     try:
         for clause in clauses_of(condition):
             check_clause(clause, {})
-    except Fault as fault:
-        raise ValidationException(fault.text) from None
+    except ExpressionError as error:
+        raise ValidationException(error.text) from None
     return condition
 
 
-def _check_path(path: expr.Path) -> None:
+def _check_path(path: expr.DocumentPath) -> None:
     if len(path.elements) > DEEPEST_PATH:
         text = "The document path has too many nesting levels; nesting levels: "
         raise ValidationException(text + str(len(path.elements)))
@@ -290,7 +286,7 @@ def _count_operators(condition: Condition) -> None:
     for part in conditions_inner_first(condition):
         if isinstance(part, expr.And | expr.Or):
             count += len(part.operands) - 1
-        elif not isinstance(part, expr.Call):
+        elif not isinstance(part, expr.FunctionCall):
             count += 1
     if count > MOST_OPERATORS:
         raise ValidationException(f"The expression contains too many operators; operator count: {count}")

@@ -12,21 +12,21 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
-from hashrange.core.values import P1, Item, Value, settle_values
+from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
 from hashrange.engine.action import check_scalars
 from hashrange.engine.capacity import Cost, read_units
 from hashrange.engine.position import start_query, start_scan
 from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, Page, Source, read_page
 from hashrange.engine.selection import last_key, page_cost
-from hashrange.expr.condition import Test, bind_condition
+from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import paths_of
-from hashrange.expr.path import documents_of, make_getter
-from hashrange.partiql.access import Access, Branch, KeyRange
+from hashrange.expr.path import document_attributes, make_getter
+from hashrange.partiql.key_ranges import KeyRange, KeyRangePlanner, WhereBranch
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
-    from hashrange.partiql.plan import Column, SelectPlan
+    from hashrange.partiql.statement_plan import SelectColumn, SelectPlan
 
 MULTIPLE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
@@ -38,12 +38,12 @@ ORDER_NEEDS_HASH = "Must have at least one non-optional hash key condition in WH
 ORDER_LACKS_HASH = (
     "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
 )
-BAD_TOKEN = "Invalid NextToken"  # noqa: S105 - a page's token, no secret
-OTHER_TOKEN = "NextToken does not match request"  # noqa: S105
+INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - a page's token, no secret
+TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class SelectPosition:
     """Where a page goes on: in which of the reads, and after which key of it."""
 
     read: int = 0
@@ -51,12 +51,12 @@ class Position:
 
 
 @dataclass(slots=True)
-class Rows:
+class SelectPage:
     """What a page holds, where the next one starts, and what it cost."""
 
     cost: Cost
     bodies: list[bytes] = field(default_factory=list)
-    next: Position | None = None
+    next: SelectPosition | None = None
 
 
 def find_index(table: Table, name: str | None) -> Index | None:
@@ -71,14 +71,14 @@ def find_index(table: Table, name: str | None) -> Index | None:
     return index
 
 
-class Reader:
+class SelectReader:
     """A SELECT against the table or index that it names."""
 
     def __init__(self, plan: SelectPlan, table: Table, index: Index | None) -> None:
         self.plan = plan
         self.table = table
         self.index = index
-        self.access = Access(index.codec if index else table.codec)
+        self.access = KeyRangePlanner(index.codec if index else table.codec)
         self.branches = self.access.branches(plan.where)
 
     def check(self, *, consistent: bool) -> None:
@@ -89,7 +89,7 @@ class Reader:
         if index is not None and index.backfilling:
             raise ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
         if self.plan.where is not None:
-            check_scalars(self.table, frozenset(documents_of(paths_of(self.plan.where))))
+            check_scalars(self.table, frozenset(document_attributes(paths_of(self.plan.where))))
         if index is not None and index.is_global:
             _check_columns(self.plan.columns or (), index)
 
@@ -114,14 +114,14 @@ class Reader:
         test = None if all(found.exact for found in ranges) else self._test()
         return [self._source(found, test) for found in ranges]
 
-    def _test(self) -> Test | None:
+    def _test(self) -> Predicate | None:
         return None if self.plan.where is None else bind_condition(self.plan.where)
 
-    def _source(self, found: KeyRange, test: Test | None) -> Source:
+    def _source(self, found: KeyRange, test: Predicate | None) -> Source:
         source = Source(self.table, self.index, found.low, found.high, self._is_forward())
         return self._shape(source, None if found.exact else test)
 
-    def _shape(self, source: Source, test: Test | None) -> Source:
+    def _shape(self, source: Source, test: Predicate | None) -> Source:
         source.test = test
         columns = self.plan.columns
         if columns is not None:
@@ -155,10 +155,12 @@ class Reader:
 
     # -- pages ----------------------------------------------------------------------------------------------------
 
-    def read(self, engine: Engine, name: str, position: Position, limit: int | None, *, consistent: bool) -> Rows:
+    def read(
+        self, engine: Engine, name: str, position: SelectPosition, limit: int | None, *, consistent: bool
+    ) -> SelectPage:
         """Read on from a position until the limit, a megabyte, or the end."""
         sources = self.sources()
-        rows = Rows(Cost(name))
+        rows = SelectPage(Cost(name))
         size, left = 0, NO_LIMIT if limit is None else limit
         for at in range(position.read, len(sources)):
             source = sources[at]
@@ -190,13 +192,13 @@ class Reader:
         return True
 
 
-def _after(page: Page, source: Source, at: int, *, is_full: bool) -> Position | None:
+def _after(page: Page, source: Source, at: int, *, is_full: bool) -> SelectPosition | None:
     if page.last is not None:
-        return Position(at, last_key(page, source))
-    return Position(at + 1) if is_full else None
+        return SelectPosition(at, last_key(page, source))
+    return SelectPosition(at + 1) if is_full else None
 
 
-def make_projector(columns: Sequence[Column]) -> Callable[[Item], Item]:
+def make_projector(columns: Sequence[SelectColumn]) -> Callable[[Item], Item]:
     """Return what turns an item into the columns of a row; paths that lead nowhere are left out."""
     getters = [(column.label, make_getter(column.path.elements)) for column in columns]
 
@@ -207,7 +209,7 @@ def make_projector(columns: Sequence[Column]) -> Callable[[Item], Item]:
     return project
 
 
-def _root(column: Column) -> str:
+def _root(column: SelectColumn) -> str:
     return str(column.path.elements[0])
 
 
@@ -220,14 +222,14 @@ def _add_cost(total: Cost, cost: Cost) -> None:
 # -- what an index cannot show ----------------------------------------------------------------------------------------
 
 
-def _check_columns(columns: Iterable[Column], index: Index) -> None:
+def _check_columns(columns: Iterable[SelectColumn], index: Index) -> None:
     missing = [] if index.keeps_all else [_root(column) for column in columns if _root(column) not in index.projected]
     if missing:
         shown = ", ".join(dict.fromkeys(missing))
-        raise ValidationException(f"{P1}Global secondary index {index.name} does not project [{shown}]")
+        raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
 
 
-def _check_filters(branches: Sequence[Branch], access: Access, index: Index) -> None:
+def _check_filters(branches: Sequence[WhereBranch], access: KeyRangePlanner, index: Index) -> None:
     """Refuse a query whose every branch tests an attribute that the index lacks; the last partition's are named."""
     if index.keeps_all:
         return
@@ -237,10 +239,10 @@ def _check_filters(branches: Sequence[Branch], access: Access, index: Index) -> 
     if all(missing):
         shown = ", ".join(in_hash_order(missing[-1]))
         text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
-        raise ValidationException(P1 + text)
+        raise ValidationException(INVALID_PARAMETER + text)
 
 
-def _missing(branch: Branch, index: Index) -> list[str]:
+def _missing(branch: WhereBranch, index: Index) -> list[str]:
     named = (str(path.elements[0]) for condition in branch.filters for path in paths_of(condition))
     return list(dict.fromkeys(name for name in named if name not in index.projected))
 
@@ -264,21 +266,21 @@ def _spread_hash(name: str) -> int:
 # -- tokens -----------------------------------------------------------------------------------------------------------
 
 
-def write_token(position: Position, statement: str, parameters: Sequence[Value]) -> str:
+def write_token(position: SelectPosition, statement: str, parameters: Sequence[Value]) -> str:
     """Return a position as a token that only the same statement can use."""
     content = [_digest(statement, parameters), position.read, position.key]
     return urlsafe_b64encode(orjson.dumps(content)).decode()
 
 
-def read_token(token: str, statement: str, parameters: Sequence[Value]) -> Position:
+def read_token(token: str, statement: str, parameters: Sequence[Value]) -> SelectPosition:
     """Return the position in a token, or raise when it is not one of this statement's."""
     try:
         digest, read, key = orjson.loads(urlsafe_b64decode(token.encode()))
-        position = Position(range(2**31)[read], None if key is None else settle_values(dict(key)))
+        position = SelectPosition(range(2**31)[read], None if key is None else canonicalise_values(dict(key)))
     except (ValueError, TypeError, IndexError, AttributeError):  # whatever a forged token may hold
-        raise ValidationException(BAD_TOKEN) from None
+        raise ValidationException(INVALID_TOKEN) from None
     if digest != _digest(statement, parameters):
-        raise ValidationException(OTHER_TOKEN)
+        raise ValidationException(TOKEN_MISMATCH)
     return position
 
 

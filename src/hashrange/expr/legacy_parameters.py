@@ -10,44 +10,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from hashrange.core.errors import RequestInvalid
-from hashrange.core.values import P1, InvalidValue, Layer, Value, settle
+from hashrange.core.values import INVALID_PARAMETER, ErrorWording, InvalidValue, Value, canonicalise
 from hashrange.core.wire import Wire
-from hashrange.expr.condition import Test, bind_condition
-from hashrange.expr.keycondition import Clause, KeyCondition
+from hashrange.expr.condition import Predicate, bind_condition
+from hashrange.expr.key_condition import KeyClause, KeyCondition
 from hashrange.expr.nodes import (
     Action,
     AddAction,
     And,
     Between,
-    Call,
     Comparison,
     Condition,
     DeleteAction,
+    DocumentPath,
+    FunctionCall,
     Literal,
     Membership,
     Not,
     Or,
-    Path,
     RemoveAction,
     SetAction,
     path_of,
 )
-from hashrange.expr.order import RANKS, rank, tag_of
+from hashrange.expr.order import COMPARISON_KEYS, comparison_key, tag_of
 from hashrange.expr.projection import Projection, project_attributes
-from hashrange.expr.sums import Sums
-from hashrange.expr.update import Update, bind_update
+from hashrange.expr.sums import UpdateArithmetic
+from hashrange.expr.update import ItemUpdate, bind_update
 
 COMPARATORS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 KEY_OPERATORS = COMPARATORS | {"BEGINS_WITH": "begins_with"}
 COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
-ORDERED = frozenset(RANKS)
+ORDERED = frozenset(COMPARISON_KEYS)
 ALLOWED = {"BEGINS_WITH": frozenset({"S", "B"})} | dict.fromkeys(
     ("LE", "LT", "GE", "GT", "BETWEEN", "IN", "CONTAINS", "NOT_CONTAINS"), ORDERED
 )
 BOUNDS_REVERSED = "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
 SETS = frozenset({"SS", "NS", "BS"})
 ADDABLE = SETS | {"N", "L"}
-LEGACY_SUMS = Sums("Type mismatch for attribute to update", lists=True)
+LEGACY_ARITHMETIC = UpdateArithmetic("Type mismatch for attribute to update", lists=True)
 
 
 def check_operator(operator: str | None, conditions: Mapping[str, Any] | None) -> None:
@@ -60,26 +60,26 @@ def check_operator(operator: str | None, conditions: Mapping[str, Any] | None) -
         raise RequestInvalid("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
-def convert_expected(expected: Wire, operator: str | None, layer: Layer) -> Test | None:
+def convert_expected(expected: Wire, operator: str | None, wording: ErrorWording) -> Predicate | None:
     """Return the test that Expected stands for; None when it expects nothing."""
-    nodes = [_convert_expectation(name, condition, layer) for name, condition in expected.items()]
+    nodes = [_convert_expectation(name, condition, wording) for name, condition in expected.items()]
     return _combine(nodes, operator)
 
 
-def convert_filter(conditions: Wire, operator: str | None, layer: Layer) -> Test | None:
+def convert_filter(conditions: Wire, operator: str | None, wording: ErrorWording) -> Predicate | None:
     """Return the test that a QueryFilter or ScanFilter stands for; None when it is empty."""
-    nodes = [_convert_condition(name, condition, layer) for name, condition in conditions.items()]
+    nodes = [_convert_condition(name, condition, wording) for name, condition in conditions.items()]
     return _combine(nodes, operator)
 
 
-def convert_key_conditions(conditions: Wire, layer: Layer) -> KeyCondition:
+def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondition:
     """Return the key condition that KeyConditions stands for."""
     if not conditions:
         raise RequestInvalid("Conditions can be of length 1 or 2 only")
     clauses = []
     for name, condition in conditions.items():
-        operator, values = _read_condition(condition, layer)
-        clauses.append(Clause(name, KEY_OPERATORS.get(operator, operator), tuple(values)))
+        operator, values = _read_condition(condition, wording)
+        clauses.append(KeyClause(name, KEY_OPERATORS.get(operator, operator), tuple(values)))
     return KeyCondition(tuple(clauses))
 
 
@@ -87,49 +87,49 @@ def convert_attributes(names: list[str]) -> Projection:
     """Return the projection that AttributesToGet stands for."""
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise RequestInvalid(f"{P1}Duplicate value in attribute name: {name}")
+            raise RequestInvalid(f"{INVALID_PARAMETER}Duplicate value in attribute name: {name}")
     return project_attributes(names)
 
 
-def convert_updates(updates: Wire, layer: Layer) -> Update | None:
+def convert_updates(updates: Wire, wording: ErrorWording) -> ItemUpdate | None:
     """Return the update that AttributeUpdates stands for; None when it is empty."""
-    actions = tuple(_convert_update(path_of(name), update, layer) for name, update in updates.items())
-    return bind_update(actions, LEGACY_SUMS) if actions else None
+    actions = tuple(_convert_update(path_of(name), update, wording) for name, update in updates.items())
+    return bind_update(actions, LEGACY_ARITHMETIC) if actions else None
 
 
-def _combine(conditions: list[Condition], operator: str | None) -> Test | None:
+def _combine(conditions: list[Condition], operator: str | None) -> Predicate | None:
     if not conditions:
         return None
     return bind_condition((Or if operator == "OR" else And)(tuple(conditions)))
 
 
-def _settle(value: Value, layer: Layer) -> Value:
+def _settle(value: Value, wording: ErrorWording) -> Value:
     try:
-        return settle(value)
-    except InvalidValue as fault:
-        raise fault.refusal(layer) from None
+        return canonicalise(value)
+    except InvalidValue as error:
+        raise error.service_error(wording) from None
 
 
-def _convert_condition(name: str, condition: Wire, layer: Layer) -> Condition:
-    return _make_node(path_of(name), *_read_condition(condition, layer))
+def _convert_condition(name: str, condition: Wire, wording: ErrorWording) -> Condition:
+    return _make_node(path_of(name), *_read_condition(condition, wording))
 
 
-def _read_condition(condition: Wire, layer: Layer) -> tuple[str, list[Value]]:
+def _read_condition(condition: Wire, wording: ErrorWording) -> tuple[str, list[Value]]:
     """Return the operator and the values of a condition, both checked."""
     operator: str = condition["ComparisonOperator"]
-    values = [_settle(value, layer) for value in condition.get("AttributeValueList") or ()]
+    values = [_settle(value, wording) for value in condition.get("AttributeValueList") or ()]
     _check_count(operator, values)
     _check_types(operator, values)
     return operator, values
 
 
-def _convert_expectation(name: str, condition: Wire, layer: Layer) -> Condition:
+def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> Condition:
     _check_members(name, condition)
     listed: list[Value] = condition.get("AttributeValueList") or []
     values = [condition["Value"]] if "Value" in condition else listed
     operator: str = condition.get("ComparisonOperator") or ("EQ" if values else "NULL")
     _check_count(operator, values)
-    values = [_settle(value, layer) for value in values]
+    values = [_settle(value, wording) for value in values]
     _check_types(operator, values)
     return _make_node(path_of(name), operator, values)
 
@@ -155,59 +155,63 @@ def _check_members(name: str, condition: Wire) -> None:
 
 
 def _refuse(problem: str, name: str) -> RequestInvalid:
-    return RequestInvalid(f"{P1}{problem} for Attribute: {name}")
+    return RequestInvalid(f"{INVALID_PARAMETER}{problem} for Attribute: {name}")
 
 
 def _check_count(operator: str, values: list[Value]) -> None:
     fits = len(values) >= 1 if operator == "IN" else len(values) == COUNTS.get(operator, 1)
     if not fits:
-        raise RequestInvalid(f"{P1}Invalid number of argument(s) for the {operator} ComparisonOperator")
+        raise RequestInvalid(f"{INVALID_PARAMETER}Invalid number of argument(s) for the {operator} ComparisonOperator")
 
 
 def _check_types(operator: str, values: list[Value]) -> None:
     tags = [tag_of(value) for value in values]
     if len(set(tags)) > 1:
-        raise RequestInvalid(f"{P1}AttributeValues inside AttributeValueList must be of same type")
+        raise RequestInvalid(f"{INVALID_PARAMETER}AttributeValues inside AttributeValueList must be of same type")
     if tags and operator in ALLOWED and tags[0] not in ALLOWED[operator]:
-        raise RequestInvalid(f"{P1}ComparisonOperator {operator} is not valid for {tags[0]} AttributeValue type")
-    if operator == "BETWEEN" and rank(values[0]) > rank(values[1]):
+        raise RequestInvalid(
+            f"{INVALID_PARAMETER}ComparisonOperator {operator} is not valid for {tags[0]} AttributeValue type"
+        )
+    if operator == "BETWEEN" and comparison_key(values[0]) > comparison_key(values[1]):
         raise RequestInvalid(BOUNDS_REVERSED)
 
 
-def _make_node(path: Path, operator: str, values: list[Value]) -> Condition:
+def _make_node(path: DocumentPath, operator: str, values: list[Value]) -> Condition:
     operands = tuple(Literal(value) for value in values)
     if operator in COMPARATORS:
         return Comparison(COMPARATORS[operator], path, operands[0])
     match operator:
         case "NULL":
-            return Call("attribute_not_exists", (path,))
+            return FunctionCall("attribute_not_exists", (path,))
         case "NOT_NULL":
-            return Call("attribute_exists", (path,))
+            return FunctionCall("attribute_exists", (path,))
         case "BETWEEN":
             return Between(path, *operands)
         case "IN":
             return Membership(path, operands)
         case "BEGINS_WITH":
-            return Call("begins_with", (path, operands[0]))
+            return FunctionCall("begins_with", (path, operands[0]))
         case "NOT_CONTAINS":  # false for a missing attribute, unlike the opposite of CONTAINS
-            return And((Call("attribute_exists", (path,)), Not(Call("contains", (path, operands[0])))))
+            return And((FunctionCall("attribute_exists", (path,)), Not(FunctionCall("contains", (path, operands[0])))))
         case _:
-            return Call("contains", (path, operands[0]))
+            return FunctionCall("contains", (path, operands[0]))
 
 
-def _convert_update(path: Path, update: Wire, layer: Layer) -> Action:
+def _convert_update(path: DocumentPath, update: Wire, wording: ErrorWording) -> Action:
     action = update.get("Action") or "PUT"
     given: Value | None = update.get("Value")
     if given is None:
         if action != "DELETE":
-            raise RequestInvalid(f"{P1}Only DELETE action is allowed when no attribute value is specified")
+            raise RequestInvalid(
+                f"{INVALID_PARAMETER}Only DELETE action is allowed when no attribute value is specified"
+            )
         return RemoveAction(path)
-    value = _settle(given, layer)
+    value = _settle(given, wording)
     tag = tag_of(value)
     if action == "DELETE" and tag not in SETS:
-        raise RequestInvalid(f"{P1}DELETE action with value is not supported for the type {tag}")
+        raise RequestInvalid(f"{INVALID_PARAMETER}DELETE action with value is not supported for the type {tag}")
     if action == "ADD" and tag not in ADDABLE:
-        raise RequestInvalid(f"{P1}ADD action is not supported for the type {tag}")
+        raise RequestInvalid(f"{INVALID_PARAMETER}ADD action is not supported for the type {tag}")
     match action:
         case "ADD":
             return AddAction(path, Literal(value))

@@ -14,72 +14,40 @@ from typing import Any
 
 from msgspec import Struct
 
+from hashrange.core.cache import BoundedCache
 from hashrange.core.errors import RequestInvalid
-from hashrange.core.values import InvalidValue, Item, Layer, check_expression_values, utf8_length, weigh_values
+from hashrange.core.values import (
+    ErrorWording,
+    InvalidValue,
+    Item,
+    canonicalise_and_measure,
+    check_expression_values,
+    utf8_length,
+)
 from hashrange.core.wire import Wire
-from hashrange.expr import legacy
-from hashrange.expr.cache import BoundedCache
+from hashrange.expr import legacy_parameters
 from hashrange.expr.clause import Values
-from hashrange.expr.condition import CompiledTest, Test, compile_condition
-from hashrange.expr.fault import Fault
-from hashrange.expr.keycondition import (
-    Clause,
+from hashrange.expr.condition import CompiledPredicate, Predicate, compile_condition
+from hashrange.expr.errors import ExpressionError
+from hashrange.expr.key_condition import (
     CompiledKeyCondition,
     KeyCondition,
-    check_key_condition,
     compile_key_condition,
 )
-from hashrange.expr.nodes import Clause as ConditionClause
-from hashrange.expr.nodes import Condition, clauses_of
+from hashrange.expr.nodes import Clause, Condition, clauses_of
 from hashrange.expr.operand import check_contents, has_contents_to_check
-from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
-from hashrange.expr.projection import Projection
-from hashrange.expr.resolve import Scope, resolve_condition, resolve_projection, resolve_update
-from hashrange.expr.spec import (
-    BATCH_GET,
-    DELETE,
-    GET,
+from hashrange.expr.parameters import (
     NAMES,
-    PUT,
     QUERY,
     SCAN,
-    TRANSACT_CHECK,
-    TRANSACT_DELETE,
-    TRANSACT_GET,
-    TRANSACT_PUT,
-    TRANSACT_UPDATE,
     UPDATE,
     VALUES,
-    Spec,
+    ExpressionParameters,
 )
-from hashrange.expr.update import CompiledUpdate, Update, compile_update
-
-__all__ = [
-    "BATCH_GET",
-    "DELETE",
-    "GET",
-    "NONE",
-    "PUT",
-    "QUERY",
-    "SCAN",
-    "TRANSACT_CHECK",
-    "TRANSACT_DELETE",
-    "TRANSACT_GET",
-    "TRANSACT_PUT",
-    "TRANSACT_UPDATE",
-    "UPDATE",
-    "Clause",
-    "Expressions",
-    "KeyCondition",
-    "Projection",
-    "Spec",
-    "Test",
-    "Update",
-    "check_key_condition",
-    "check_mixing",
-    "check_mixing_across",
-    "read_expressions",
-]
+from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
+from hashrange.expr.projection import Projection
+from hashrange.expr.resolve import ExpressionAttributes, resolve_condition, resolve_projection, resolve_update
+from hashrange.expr.update import CompiledUpdate, ItemUpdate, compile_update
 
 # The order in which a request's expressions are read.
 READING_ORDER = (
@@ -104,26 +72,26 @@ TOO_LARGE_MAPS = f"{NAMES} and {VALUES} together have exceeded the maximum allow
 class Expressions(Struct, frozen=True, gc=False):
     """A request's expressions, whichever parameters they were given in; None where there is none."""
 
-    condition: Test | None = None
-    filter: Test | None = None
+    condition: Predicate | None = None
+    filter: Predicate | None = None
     projection: Projection | None = None
     key_condition: KeyCondition | None = None
-    update: Update | None = None
+    update: ItemUpdate | None = None
 
 
-NONE = Expressions()
+NO_EXPRESSIONS = Expressions()
 
 
 @dataclass(slots=True)
 class _Plan:
     """A request's expressions without its values; the room for these, and the clauses that must see them."""
 
-    condition: CompiledTest | None = None
-    filter: CompiledTest | None = None
+    condition: CompiledPredicate | None = None
+    filter: CompiledPredicate | None = None
     projection: Projection | None = None
     key_condition: CompiledKeyCondition | None = None
     update: CompiledUpdate | None = None
-    careful: tuple[tuple[str, ConditionClause], ...] = ()
+    careful: tuple[tuple[str, Clause], ...] = ()
     room: int = LARGEST_MAPS
 
     def bind(self, values: Values, size: int) -> Expressions:
@@ -132,8 +100,8 @@ class _Plan:
         for parameter, clause in self.careful:
             try:
                 check_contents(clause, values)
-            except Fault as fault:
-                raise fault.refusal(parameter) from None
+            except ExpressionError as error:
+                raise error.service_error(parameter) from None
         return Expressions(
             None if self.condition is None else self.condition.bind(values),
             None if self.filter is None else self.filter.bind(values),
@@ -147,13 +115,13 @@ PLANS: BoundedCache[_Plan] = BoundedCache()
 PARSED: BoundedCache[Any] = BoundedCache()
 
 
-def check_mixing(request: Wire, spec: Spec) -> None:
+def check_mixing(request: Wire, spec: ExpressionParameters) -> None:
     """Refuse a request that has both expressions and the parameters they replaced."""
     if not spec.legacy_members.isdisjoint(request):
         check_mixing_across([request], spec)
 
 
-def check_mixing_across(requests: Iterable[Wire], spec: Spec) -> None:
+def check_mixing_across(requests: Iterable[Wire], spec: ExpressionParameters) -> None:
     """Refuse requests that go together and of which one has expressions and one what they replaced."""
     given = {parameter for request in requests for parameter in request}
     if "KeyConditionExpression" not in given:
@@ -167,41 +135,43 @@ def check_mixing_across(requests: Iterable[Wire], spec: Spec) -> None:
         )
 
 
-def read_expressions(request: Wire, spec: Spec) -> Expressions:
+def read_expressions(request: Wire, spec: ExpressionParameters) -> Expressions:
     """Return a request's expressions, or refuse the first thing that is wrong with them. Settles their values."""
     if spec is not QUERY and spec.members.isdisjoint(request):
-        return NONE
+        return NO_EXPRESSIONS
     if spec.legacy_members.isdisjoint(request):
         _check_key_given(request, spec)
         return _read_texts(request, spec)
     return _read_legacy(request, spec)
 
 
-def _check_key_given(request: Wire, spec: Spec) -> None:
+def _check_key_given(request: Wire, spec: ExpressionParameters) -> None:
     if spec is QUERY and "KeyConditionExpression" not in request and "KeyConditions" not in request:
         raise RequestInvalid(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
 
 
-def _read_legacy(request: Wire, spec: Spec) -> Expressions:
+def _read_legacy(request: Wire, spec: ExpressionParameters) -> Expressions:
     """Read the old parameters, and the expressions that KeyConditions may stand beside."""
-    operator, layer = request.get("ConditionalOperator"), spec.layer
+    operator, wording = request.get("ConditionalOperator"), spec.wording
     conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter") or {}
-    legacy.check_operator(operator, conditions)
-    update = legacy.convert_updates(request.get("AttributeUpdates") or {}, layer)
+    legacy_parameters.check_operator(operator, conditions)
+    update = legacy_parameters.convert_updates(request.get("AttributeUpdates") or {}, wording)
     projection = None
     if spec is SCAN and "AttributesToGet" in request:
-        projection = legacy.convert_attributes(request["AttributesToGet"])
-    condition = legacy.convert_expected(request.get("Expected") or {}, operator, layer)
-    found = legacy.convert_filter(request.get("QueryFilter") or request.get("ScanFilter") or {}, operator, layer)
+        projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
+    condition = legacy_parameters.convert_expected(request.get("Expected") or {}, operator, wording)
+    found = legacy_parameters.convert_filter(
+        request.get("QueryFilter") or request.get("ScanFilter") or {}, operator, wording
+    )
     if spec is not SCAN and "AttributesToGet" in request:
-        projection = legacy.convert_attributes(request["AttributesToGet"])
+        projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
     _check_key_given(request, spec)
     read = _read_texts(request, spec)
     key_condition = read.key_condition
     if "KeyConditions" in request:
-        key_condition = legacy.convert_key_conditions(request["KeyConditions"], layer)
+        key_condition = legacy_parameters.convert_key_conditions(request["KeyConditions"], wording)
     return Expressions(
         condition=condition or read.condition,
         filter=found or read.filter,
@@ -211,7 +181,7 @@ def _read_legacy(request: Wire, spec: Spec) -> Expressions:
     )
 
 
-def _read_texts(request: Wire, spec: Spec) -> Expressions:
+def _read_texts(request: Wire, spec: ExpressionParameters) -> Expressions:
     texts = [request.get(parameter) for parameter in spec.expressions]
     names = request.get(NAMES)
     values = request.get(VALUES) if spec.takes_values else None
@@ -234,23 +204,23 @@ def _weigh(texts: list[str | None], names: Wire | None) -> int:
     return sum(len(text) for text in texts if text) + sum(map(len, names.values() if names else ()))
 
 
-def _settle_values(request: Wire, spec: Spec, names: Wire | None, values: Item) -> tuple[Item, int]:
+def _settle_values(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item) -> tuple[Item, int]:
     """Return the values in canonical form and their size; what is wrong with the maps as such is said first."""
     try:
-        return weigh_values(values)
+        return canonicalise_and_measure(values)
     except InvalidValue:
         _check_maps(request, spec, names, values)
-        return weigh_values(check_expression_values(values, spec.layer))
+        return canonicalise_and_measure(check_expression_values(values, spec.wording))
 
 
-def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> _Plan:
+def _make_plan(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> _Plan:
     _check_maps(request, spec, names, values)
     given = [parameter for parameter in READING_ORDER if parameter in spec.expressions and parameter in request]
     if spec is UPDATE:  # it alone looks for empty texts before it reads the first
         for parameter in given:
             if not request[parameter]:
                 _check_text(parameter, "")
-    scope = Scope(names or {}, values or {})
+    scope = ExpressionAttributes(names or {}, values or {})
     read = {parameter: _read_text(parameter, request[parameter], scope) for parameter in given}
     _check_unused(NAMES, names, scope.names_used)
     _check_unused(VALUES, values, scope.values_used)
@@ -259,7 +229,7 @@ def _make_plan(request: Wire, spec: Spec, names: Wire | None, values: Item | Non
 
 def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
     plan = _Plan(room=room)
-    careful: list[tuple[str, ConditionClause]] = []
+    careful: list[tuple[str, Clause]] = []
     for parameter, resolved in read.items():
         match parameter:
             case "UpdateExpression":
@@ -281,18 +251,18 @@ def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
 def _compile_key_condition(condition: Condition) -> CompiledKeyCondition:
     try:
         return compile_key_condition(condition)
-    except Fault as fault:
-        raise fault.refusal("KeyConditionExpression") from None
+    except ExpressionError as error:
+        raise error.service_error("KeyConditionExpression") from None
 
 
 def _check_text(parameter: str, text: str) -> None:
     try:
         check_size(parameter, text)
-    except Fault as fault:
-        raise fault.refusal(parameter) from None
+    except ExpressionError as error:
+        raise error.service_error(parameter) from None
 
 
-def _read_text(parameter: str, text: str, scope: Scope) -> Any:
+def _read_text(parameter: str, text: str, scope: ExpressionAttributes) -> Any:
     """Return the resolved tree of an expression, or refuse it."""
     _check_text(parameter, text)
     try:
@@ -308,8 +278,8 @@ def _read_text(parameter: str, text: str, scope: Scope) -> Any:
                 return resolve_projection(tree, scope)
             case _:
                 return resolve_condition(tree, scope)
-    except Fault as fault:
-        raise fault.refusal(parameter) from None
+    except ExpressionError as error:
+        raise error.service_error(parameter) from None
 
 
 def _check_unused(parameter: str, given: Wire | None, used: set[str]) -> None:
@@ -318,7 +288,7 @@ def _check_unused(parameter: str, given: Wire | None, used: set[str]) -> None:
         raise RequestInvalid(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
 
 
-def _check_maps(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> None:
+def _check_maps(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
     """Refuse names and values that no expression can use, then empty maps and malformed keys."""
     _check_needed(request, spec, names, values)
     if names is not None:
@@ -330,13 +300,13 @@ def _check_maps(request: Wire, spec: Spec, names: Wire | None, values: Item | No
         _check_keys(VALUES, values, VALUE_KEY)
 
 
-def _check_needed(request: Wire, spec: Spec, names: Wire | None, values: Item | None) -> None:
+def _check_needed(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
     if names is not None and not any(parameter in request for parameter in spec.expressions):
         raise RequestInvalid(f"{NAMES} can only be specified when using expressions")
     users = [parameter for parameter in spec.expressions if parameter != "ProjectionExpression"]
     if values is not None and not any(parameter in request for parameter in users):
         missing = f": {' and '.join(users)} {'is' if len(users) == 1 else 'are'} null"
-        suffix = missing if spec.layer is Layer.OLDER else ""
+        suffix = missing if spec.wording is ErrorWording.OLDER else ""
         raise RequestInvalid(f"{VALUES} can only be specified when using expressions{suffix}")
 
 

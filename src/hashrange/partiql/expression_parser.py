@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from hashrange.partiql.lexer import Kind, Malformed, Mark, Token
+from hashrange.partiql.keywords import AGGREGATES, CALLABLE, OTHER_TYPES, SIMPLE_TYPES
+from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenKind
 from hashrange.partiql.nodes import (
-    Array,
-    Bag,
-    Call,
-    Constant,
+    CallExpression,
+    ConstantLiteral,
     Expression,
-    Ion,
-    IsType,
-    Name,
-    Number,
-    Operation,
-    Parameter,
-    Path,
-    String,
-    Struct,
+    Identifier,
+    IonLiteral,
+    ListLiteral,
+    MapLiteral,
+    NumberLiteral,
+    OperatorExpression,
+    PathExpression,
+    SetLiteral,
+    StatementParameter,
+    StringLiteral,
+    TypeTest,
     Wildcard,
 )
-from hashrange.partiql.words import AGGREGATES, CALLABLE, OTHER_TYPES, SIMPLE_TYPES
 
-DEEPEST = 100
+MAX_DEPTH = 100
 ANYTHING, IN_SELECT, NEGATED = -1, 6, 30
 PRECEDENCE = {
     **dict.fromkeys(("union", "except", "intersect"), 5),
@@ -52,10 +52,10 @@ CONSTANTS = frozenset({"true", "false", "null", "missing"})
 T = TypeVar("T")
 
 
-class Terms:
+class ExpressionParser:
     """A cursor over the tokens of one statement, and the reading of expressions."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[StatementToken]) -> None:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
@@ -64,24 +64,24 @@ class Terms:
     # -- the cursor -----------------------------------------------------------------------------------------------
 
     @property
-    def token(self) -> Token:
+    def token(self) -> StatementToken:
         """Return the token that is next."""
         return self._tokens[self._at]
 
-    def advance(self) -> Token:
+    def advance(self) -> StatementToken:
         """Return the next token and go past it."""
         token = self.token
-        if token.kind is not Kind.END:
+        if token.kind is not TokenKind.END:
             self._at += 1
         return token
 
     def at(self, *texts: str) -> bool:
         """Tell whether the next token is one of these keywords, operators or symbols."""
-        return self.token.text in texts and self.token.kind in (Kind.KEYWORD, Kind.OPERATOR, Kind.SYMBOL)
+        return self.token.text in texts and self.token.kind in (TokenKind.KEYWORD, TokenKind.OPERATOR, TokenKind.SYMBOL)
 
     def ended(self) -> bool:
         """Tell whether all tokens are read."""
-        return self.token.kind is Kind.END
+        return self.token.kind is TokenKind.END
 
     def take(self, text: str) -> bool:
         """Go past a keyword, operator or symbol if it is next."""
@@ -93,7 +93,7 @@ class Terms:
     def expect(self, symbol: str) -> None:
         """Go past a symbol that must be next."""
         if not self.take(symbol):
-            raise Malformed(f"Expected {NAMES_OF_SYMBOLS[symbol]}")
+            raise MalformedStatement(f"Expected {NAMES_OF_SYMBOLS[symbol]}")
 
     def list_of(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Read one thing or more, with commas between."""
@@ -107,87 +107,87 @@ class Terms:
     def expression(self, precedence: int = ANYTHING) -> Expression:
         """Read an expression whose operators bind tighter than a precedence."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Malformed
+        if self._depth > MAX_DEPTH:
+            raise MalformedStatement
         left = self._unary()
-        while self.token.kind is Kind.OPERATOR and PRECEDENCE.get(self.token.text, ANYTHING) > precedence:
+        while self.token.kind is TokenKind.OPERATOR and PRECEDENCE.get(self.token.text, ANYTHING) > precedence:
             left = self._infix(left, self.advance())
         self._depth -= 1
         return left
 
-    def _infix(self, left: Expression, operator: Token) -> Expression:
+    def _infix(self, left: Expression, operator: StatementToken) -> Expression:
         match operator.text:
             case "is" | "is not":
-                tested = IsType(left, self._type(), operator.mark)
-                return tested if operator.text == "is" else Operation("not", (tested,), operator.mark)
+                tested = TypeTest(left, self._type(), operator.span)
+                return tested if operator.text == "is" else OperatorExpression("not", (tested,), operator.span)
             case "in" | "not in":
                 return _negate(operator, (left, self._choices()))
             case "between" | "not between":
                 return _negate(operator, (left, *self._bounds()))
         right = self._right(operator)
-        if operator.text in ("and", "or") and isinstance(left, Operation) and left.operator == operator.text:
-            return Operation(left.operator, (*left.operands, right), left.mark)
+        if operator.text in ("and", "or") and isinstance(left, OperatorExpression) and left.operator == operator.text:
+            return OperatorExpression(left.operator, (*left.operands, right), left.span)
         return _negate(operator, (left, right))
 
-    def _right(self, operator: Token) -> Expression:
+    def _right(self, operator: StatementToken) -> Expression:
         if self.ended():
-            raise Malformed("Missing right-hand side expression of infix operator")
+            raise MalformedStatement("Missing right-hand side expression of infix operator")
         return self.expression(PRECEDENCE[operator.text])
 
     def _choices(self) -> Expression:
-        mark = self.token.mark
+        span = self.token.span
         if self.at("(") and self._tokens[self._at + 1].text != "select":
             self.advance()
             choices = self.list_of(self.expression)
             self.expect(")")
-            return Array(choices, mark)
+            return ListLiteral(choices, span)
         if self.ended():
-            raise Malformed("Missing right-hand side expression of infix operator")
+            raise MalformedStatement("Missing right-hand side expression of infix operator")
         return self.expression(PRECEDENCE["in"])
 
     def _bounds(self) -> tuple[Expression, Expression]:
         if self.ended():
-            raise Malformed("Missing right-hand side expression of infix operator")
+            raise MalformedStatement("Missing right-hand side expression of infix operator")
         low = self.expression(PRECEDENCE["between"])
         if not self.take("and"):
-            raise Malformed("Expected AND keyword")
+            raise MalformedStatement("Expected AND keyword")
         if self.ended() or self.at(";"):
-            raise Malformed("Expected expression after AND")
+            raise MalformedStatement("Expected expression after AND")
         return low, self.expression(PRECEDENCE["between"])
 
     def _type(self) -> str:
         word = self.token.text.lower()
         name = SIMPLE_TYPES.get(word) or OTHER_TYPES.get(word)
-        if name is None or self.token.kind not in (Kind.KEYWORD, Kind.NAME):
-            raise Malformed("Expected type name")
+        if name is None or self.token.kind not in (TokenKind.KEYWORD, TokenKind.NAME):
+            raise MalformedStatement("Expected type name")
         self.advance()
         return name
 
     def _unary(self) -> Expression:
         if self.at("not"):
-            mark = self.advance().mark
-            return Operation("not", (self.expression(NEGATED),), mark)
+            span = self.advance().span
+            return OperatorExpression("not", (self.expression(NEGATED),), span)
         if not self.at("+", "-"):
             return self._path_term()
         sign = self.advance()
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Malformed
+        if self._depth > MAX_DEPTH:
+            raise MalformedStatement
         operand = self._unary()
         self._depth -= 1
-        if isinstance(operand, Number):
-            return operand if sign.text == "+" else Number(_negative(operand.text), operand.mark)
-        return Operation(sign.text, (operand,), sign.mark)
+        if isinstance(operand, NumberLiteral):
+            return operand if sign.text == "+" else NumberLiteral(_negative(operand.text), operand.span)
+        return OperatorExpression(sign.text, (operand,), sign.span)
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
     def simple_path(self) -> Expression:
         """Read a path that starts with a name, as the targets of statements do."""
         token = self.token
-        if token.kind not in (Kind.NAME, Kind.QUOTED):
-            raise Malformed("Expected identifier for simple path")
+        if token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
+            raise MalformedStatement("Expected identifier for simple path")
         self.advance()
-        return self._steps(Name(token.text, token.mark), simple=True)
+        return self._steps(Identifier(token.text, token.span), simple=True)
 
     def _path_term(self) -> Expression:
         return self._steps(self._term(), simple=False)
@@ -200,92 +200,92 @@ class Terms:
             elif self.take("["):
                 steps.append(self._bracketed(simple=simple))
             else:
-                return Path(root, tuple(steps), root.mark) if steps else root
+                return PathExpression(root, tuple(steps), root.span) if steps else root
 
     def _dotted(self, *, simple: bool) -> Expression:
         token = self.token
-        if token.kind in (Kind.NAME, Kind.QUOTED):
+        if token.kind in (TokenKind.NAME, TokenKind.QUOTED):
             self.advance()
-            return Name(token.text, token.mark)
-        if token.kind is Kind.OPERATOR and token.text == "*":
+            return Identifier(token.text, token.span)
+        if token.kind is TokenKind.OPERATOR and token.text == "*":
             if simple:
-                raise Malformed("Invalid path dot component for simple path")
+                raise MalformedStatement("Invalid path dot component for simple path")
             self.advance()
-            return Wildcard(bracketed=False, mark=token.mark)
-        raise Malformed("Invalid path dot component")
+            return Wildcard(bracketed=False, span=token.span)
+        raise MalformedStatement("Invalid path dot component")
 
     def _bracketed(self, *, simple: bool) -> Expression:
-        mark = self.token.mark
-        step = Wildcard(bracketed=True, mark=mark) if self.take("*") else self.expression()
+        span = self.token.span
+        step = Wildcard(bracketed=True, span=span) if self.take("*") else self.expression()
         self.expect("]")
-        if simple and not isinstance(step, Number | String | Name | Constant):
-            raise Malformed("Invalid path component for simple path")
+        if simple and not isinstance(step, NumberLiteral | StringLiteral | Identifier | ConstantLiteral):
+            raise MalformedStatement("Invalid path component for simple path")
         return step
 
     def _term(self) -> Expression:
         token = self.token
         match token.kind:
-            case Kind.NAME | Kind.QUOTED:
+            case TokenKind.NAME | TokenKind.QUOTED:
                 self.advance()
-                return self._call(token) if self.at("(") else Name(token.text, token.mark)
-            case Kind.STRING | Kind.NUMBER | Kind.ION:
+                return self._call(token) if self.at("(") else Identifier(token.text, token.span)
+            case TokenKind.STRING | TokenKind.NUMBER | TokenKind.ION:
                 self.advance()
-                return LITERALS[token.kind](token.text, token.mark)
-            case Kind.OPERATOR:
-                raise Malformed("Unexpected operator")
-            case Kind.KEYWORD:
+                return LITERALS[token.kind](token.text, token.span)
+            case TokenKind.OPERATOR:
+                raise MalformedStatement("Unexpected operator")
+            case TokenKind.KEYWORD:
                 return self._keyword(token)
         return self._enclosed(token)
 
-    def _keyword(self, token: Token) -> Expression:
+    def _keyword(self, token: StatementToken) -> Expression:
         if token.text in CONSTANTS:
             self.advance()
-            return Constant(token.text, token.mark)
+            return ConstantLiteral(token.text, token.span)
         if token.text in CALLABLE and self._tokens[self._at + 1].text == "(":
             self.advance()
             return self._call(token)
         return self.statement(token)
 
-    def statement(self, token: Token) -> Expression:
+    def statement(self, token: StatementToken) -> Expression:
         """Read what starts with a keyword that is no function; statements add to this."""
-        raise Malformed("Unexpected keyword")
+        raise MalformedStatement("Unexpected keyword")
 
-    def _call(self, name: Token) -> Expression:
+    def _call(self, name: StatementToken) -> Expression:
         self.advance()
         arguments = () if self.at(")") else self._arguments(name)
         self.expect(")")
         if name.text in AGGREGATES and len(arguments) != 1:
-            raise Malformed("Aggregate functions are always unary")
-        return Call(name.text.lower(), arguments, name.mark)
+            raise MalformedStatement("Aggregate functions are always unary")
+        return CallExpression(name.text.lower(), arguments, name.span)
 
-    def _arguments(self, name: Token) -> tuple[Expression, ...]:
+    def _arguments(self, name: StatementToken) -> tuple[Expression, ...]:
         if not self.at("*"):
             return self.list_of(self.expression)
         if name.text != "count":
-            raise Malformed(f"{name.text}(*) is not allowed")
-        return (Wildcard(bracketed=False, mark=self.advance().mark),)
+            raise MalformedStatement(f"{name.text}(*) is not allowed")
+        return (Wildcard(bracketed=False, span=self.advance().span),)
 
-    def _enclosed(self, token: Token) -> Expression:
-        match token.text if token.kind is Kind.SYMBOL else "":
+    def _enclosed(self, token: StatementToken) -> Expression:
+        match token.text if token.kind is TokenKind.SYMBOL else "":
             case "?":
                 self.advance()
                 self.parameters += 1
-                return Parameter(self.parameters - 1, token.mark)
+                return StatementParameter(self.parameters - 1, token.span)
             case "(":
-                return self._group(token.mark)
+                return self._group(token.span)
             case "[":
-                return Array(self._elements("]"), token.mark)
+                return ListLiteral(self._elements("]"), token.span)
             case "<<":
-                return Bag(self._elements(">>"), token.mark)
+                return SetLiteral(self._elements(">>"), token.span)
             case "{":
-                return Struct(self._members(), token.mark)
-        raise Malformed("Unexpected term")
+                return MapLiteral(self._members(), token.span)
+        raise MalformedStatement("Unexpected term")
 
-    def _group(self, mark: Mark) -> Expression:
+    def _group(self, span: Span) -> Expression:
         self.advance()
         elements = self.list_of(self.expression)
         self.expect(")")
-        return elements[0] if len(elements) == 1 else Array(elements, mark)
+        return elements[0] if len(elements) == 1 else ListLiteral(elements, span)
 
     def _elements(self, close: str) -> tuple[Expression, ...]:
         self.advance()
@@ -309,17 +309,17 @@ class Terms:
         return key, self.expression()
 
 
-LITERALS: dict[Kind, Callable[[str, Mark], Expression]] = {
-    Kind.STRING: String,
-    Kind.NUMBER: Number,
-    Kind.ION: Ion,
+LITERALS: dict[TokenKind, Callable[[str, Span], Expression]] = {
+    TokenKind.STRING: StringLiteral,
+    TokenKind.NUMBER: NumberLiteral,
+    TokenKind.ION: IonLiteral,
 }
 
 
-def _negate(operator: Token, operands: tuple[Expression, ...]) -> Expression:
+def _negate(operator: StatementToken, operands: tuple[Expression, ...]) -> Expression:
     """Return an operation, wrapped in NOT when its operator says so: `NOT IN`, `NOT BETWEEN`, `NOT LIKE`."""
-    plain = Operation(operator.text.removeprefix("not "), operands, operator.mark)
-    return plain if plain.operator == operator.text else Operation("not", (plain,), operator.mark)
+    plain = OperatorExpression(operator.text.removeprefix("not "), operands, operator.span)
+    return plain if plain.operator == operator.text else OperatorExpression("not", (plain,), operator.span)
 
 
 def _negative(text: str) -> str:

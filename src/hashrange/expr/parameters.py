@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hashrange.core.values import Layer
+from hashrange.core.values import ErrorWording
 
 NAMES = "ExpressionAttributeNames"
 VALUES = "ExpressionAttributeValues"
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class ExpressionParameters:
     """An operation's expression parameters, in the order in which it lists them when they are mixed."""
 
     name: str
     expressions: tuple[str, ...]
     legacy: tuple[str, ...] = ()
-    layer: Layer = Layer.CURRENT
+    wording: ErrorWording = ErrorWording.CURRENT
     takes_values: bool = True
     """Whether it has ExpressionAttributeValues; one that has not ignores them like any unknown member."""
     members: frozenset[str] = frozenset()
@@ -30,17 +30,17 @@ def _make_spec(
     expressions: tuple[str, ...],
     legacy: tuple[str, ...] = (),
     *,
-    layer: Layer = Layer.CURRENT,
+    wording: ErrorWording = ErrorWording.CURRENT,
     takes_values: bool = True,
     lone_maps: bool = False,
-) -> Spec:
+) -> ExpressionParameters:
     """Make a Spec; `lone_maps` says that names and values without any expression are accepted unread."""
     maps = (NAMES, VALUES) if takes_values else (NAMES,)
-    return Spec(
+    return ExpressionParameters(
         name,
         expressions,
         legacy,
-        layer,
+        wording,
         takes_values,
         members=frozenset((*expressions, *legacy, *(() if lone_maps else maps))),
         legacy_members=frozenset(legacy),
@@ -66,7 +66,7 @@ SCAN = _make_spec(
     "Scan",
     ("ProjectionExpression", "FilterExpression"),
     ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
-    layer=Layer.OLDER,
+    wording=ErrorWording.OLDER,
 )
 TRANSACT_PUT = _make_spec("Put", _CONDITION, lone_maps=True)
 TRANSACT_DELETE = _make_spec("Delete", _CONDITION, lone_maps=True)

@@ -12,19 +12,19 @@ from typing import NamedTuple, TypeAlias, cast
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
-from hashrange.core.values import P1, Value, decode_binary, utf8_length
+from hashrange.core.values import INVALID_PARAMETER, Value, decode_binary, utf8_length
 from hashrange.expr.clause import Values, fetch_constant
-from hashrange.expr.fault import Fault
+from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import (
     And,
     Between,
-    Call,
     Comparison,
     Condition,
+    DocumentPath,
+    FunctionCall,
     Membership,
     Not,
     Or,
-    Path,
     children_of,
 )
 from hashrange.expr.order import MIRRORED
@@ -33,14 +33,16 @@ KeyAttribute: TypeAlias = tuple[str, str]
 Fetch: TypeAlias = Callable[[Values], Value]
 
 INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
-WRONG_TYPE = f"{P1}Condition parameter type does not match schema type"
+WRONG_TYPE = f"{INVALID_PARAMETER}Condition parameter type does not match schema type"
 NOT_SUPPORTED = "Query key condition not supported"
 NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
-HASH_TOO_LONG = f"{P1}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
-RANGE_TOO_LONG = f"{P1}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
+HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
+RANGE_TOO_LONG = (
+    f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
+)
 
 
-class Clause(NamedTuple):
+class KeyClause(NamedTuple):
     """What a key condition asks of one attribute; the attribute stands on the left of the operator."""
 
     attribute: str
@@ -51,7 +53,7 @@ class Clause(NamedTuple):
 class KeyCondition(NamedTuple):
     """The clauses of a key condition, in the order written."""
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[KeyClause, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class CompiledKeyCondition:
         return KeyCondition(
             tuple(
                 [
-                    Clause(attribute, operator, tuple([fetch(values) for fetch in fetches]))
+                    KeyClause(attribute, operator, tuple([fetch(values) for fetch in fetches]))
                     for attribute, operator, fetches in self.clauses
                 ]
             )
@@ -78,7 +80,7 @@ def compile_key_condition(condition: Condition) -> CompiledKeyCondition:
     for part in _parts_of(condition):
         attribute = _check_part(part)
         if attribute in clauses:
-            raise Fault("KeyConditionExpressions must only contain one condition per key")
+            raise ExpressionError("KeyConditionExpressions must only contain one condition per key")
         clauses[attribute] = (attribute, _operator_of(part), _fetches_of(part))
     return CompiledKeyCondition(tuple(clauses.values()))
 
@@ -98,7 +100,7 @@ def _name_of(part: Condition) -> str:
     match part:
         case Comparison():
             return part.operator
-        case Call():
+        case FunctionCall():
             return part.function
         case Between():
             return "BETWEEN"
@@ -112,32 +114,32 @@ def _check_part(part: Condition) -> str:
     """Return the attribute that a part is about, or raise Fault."""
     name = _name_of(part)
     if name not in INDEXABLE:
-        raise Fault(f"Invalid operator used in KeyConditionExpression: {name}")
+        raise ExpressionError(f"Invalid operator used in KeyConditionExpression: {name}")
     operands = children_of(part)
-    if name in {"BETWEEN", "begins_with"} and not isinstance(operands[0], Path):
+    if name in {"BETWEEN", "begins_with"} and not isinstance(operands[0], DocumentPath):
         raise _invalid(f"{name} operator must have the key attribute as its first operand")
     attribute = ""
     for operand in operands:
-        if isinstance(operand, Call):
-            raise Fault("KeyConditionExpressions cannot contain nested operations")
-        if isinstance(operand, Path):
+        if isinstance(operand, FunctionCall):
+            raise ExpressionError("KeyConditionExpressions cannot contain nested operations")
+        if isinstance(operand, DocumentPath):
             if attribute:
                 raise _invalid("Multiple attribute names used in one condition")
             if len(operand.elements) > 1:
-                raise Fault("KeyConditionExpressions cannot have conditions on nested attributes")
+                raise ExpressionError("KeyConditionExpressions cannot have conditions on nested attributes")
             attribute = cast("str", operand.elements[0])
     if not attribute:
         raise _invalid("No key attribute specified")
     return attribute
 
 
-def _invalid(problem: str) -> Fault:
-    return Fault(f"Invalid condition in KeyConditionExpression: {problem}")
+def _invalid(problem: str) -> ExpressionError:
+    return ExpressionError(f"Invalid condition in KeyConditionExpression: {problem}")
 
 
 def _operator_of(part: Condition) -> str:
     name = _name_of(part)
-    return name if isinstance(children_of(part)[0], Path) else MIRRORED[name]
+    return name if isinstance(children_of(part)[0], DocumentPath) else MIRRORED[name]
 
 
 def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
@@ -147,7 +149,7 @@ def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
 
 def check_key_condition(
     condition: KeyCondition, hashes: Sequence[KeyAttribute], ranges: Sequence[KeyAttribute]
-) -> tuple[list[Value], list[Clause]]:
+) -> tuple[list[Value], list[KeyClause]]:
     """Return the values of the partition key and the clauses on the sort key, each in the key's order, or refuse.
 
     The key is given as (name, type) pairs.
@@ -167,7 +169,7 @@ def check_key_condition(
     return values, clauses
 
 
-def _check_hash(clause: Clause | None, name: str, tag: str, hashes: Sequence[KeyAttribute]) -> Value:
+def _check_hash(clause: KeyClause | None, name: str, tag: str, hashes: Sequence[KeyAttribute]) -> Value:
     several = len(hashes) > 1
     if clause is None:
         raise ValidationException(_need_equality(name) if several else _missed(name))
@@ -177,8 +179,8 @@ def _check_hash(clause: Clause | None, name: str, tag: str, hashes: Sequence[Key
     return clause.operands[0]
 
 
-def _check_ranges(given: dict[str, Clause], wanted: int, ranges: Sequence[KeyAttribute]) -> list[Clause]:
-    clauses: list[Clause] = []
+def _check_ranges(given: dict[str, KeyClause], wanted: int, ranges: Sequence[KeyAttribute]) -> list[KeyClause]:
+    clauses: list[KeyClause] = []
     behind: list[str] = []  # attributes that nothing may follow, for want of an equality
     for name, tag in ranges:
         clause = given.get(name)
@@ -205,7 +207,7 @@ def _need_equality(name: str) -> str:
     return f"HASH key attributes {name} must have equality conditions specified in the query"
 
 
-def _check_operands(clause: Clause, tag: str) -> None:
+def _check_operands(clause: KeyClause, tag: str) -> None:
     if clause.operator not in INDEXABLE:
         raise ValidationException(NOT_INDEXABLE)
     for operand in clause.operands:

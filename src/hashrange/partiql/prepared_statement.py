@@ -11,9 +11,9 @@ import orjson
 from hashrange.core.errors import ResourceNotFoundException
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.partiql.plan import Plan, SelectPlan, Statement, read_statement
-from hashrange.partiql.reading import Reader, find_index, make_projector
-from hashrange.partiql.writing import make_action
+from hashrange.partiql.modify import make_action
+from hashrange.partiql.select import SelectReader, find_index, make_projector
+from hashrange.partiql.statement_plan import ParsedStatement, Plan, SelectPlan, parse_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.action import Action
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedStatement:
     """A statement, its plan, and its table if there is one of that name."""
 
-    statement: Statement
+    statement: ParsedStatement
     plan: Plan
     request: Wire
     table: Table | None
@@ -39,10 +39,10 @@ class Prepared:
             raise ResourceNotFoundException
         return self.table
 
-    def reader(self) -> Reader:
+    def reader(self) -> SelectReader:
         """Return the reader of a SELECT, checked against the table."""
         assert isinstance(self.plan, SelectPlan)
-        reader = Reader(self.plan, self.found, self.index)
+        reader = SelectReader(self.plan, self.found, self.index)
         reader.check(consistent=bool(self.request.get("ConsistentRead")))
         return reader
 
@@ -60,12 +60,14 @@ class Prepared:
         return orjson.dumps(item) if item else None
 
 
-def prepare(engine: Engine, request: Wire, parameters: Sequence[Value], *, in_transaction: bool = False) -> Prepared:
+def prepare_statement(
+    engine: Engine, request: Wire, parameters: Sequence[Value], *, in_transaction: bool = False
+) -> PreparedStatement:
     """Read a statement and plan it; a missing table is left to the caller, for other faults are told first."""
-    statement = read_statement(request["Statement"], parameters, in_transaction=in_transaction)
+    statement = parse_statement(request["Statement"], parameters, in_transaction=in_transaction)
     table = _find_table(engine, statement.table)
     index = None if table is None or in_transaction else find_index(table, statement.index)
-    return Prepared(statement, statement.plan(), request, table, index)
+    return PreparedStatement(statement, statement.plan(), request, table, index)
 
 
 def _find_table(engine: Engine, name: str) -> Table | None:
