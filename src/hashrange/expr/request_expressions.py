@@ -29,21 +29,10 @@ from hashrange.expr import legacy_parameters
 from hashrange.expr.clause import Values
 from hashrange.expr.condition import CompiledPredicate, Predicate, compile_condition
 from hashrange.expr.errors import ExpressionError
-from hashrange.expr.key_condition import (
-    CompiledKeyCondition,
-    KeyCondition,
-    compile_key_condition,
-)
+from hashrange.expr.key_condition import CompiledKeyCondition, KeyCondition, compile_key_condition
 from hashrange.expr.nodes import Clause, Condition, clauses_of
 from hashrange.expr.operand import check_contents, has_contents_to_check
-from hashrange.expr.parameters import (
-    NAMES,
-    QUERY,
-    SCAN,
-    UPDATE,
-    VALUES,
-    ExpressionParameters,
-)
+from hashrange.expr.parameters import NAMES, QUERY, SCAN, UPDATE, VALUES, ExpressionParameters
 from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
 from hashrange.expr.resolve import ExpressionAttributes, resolve_condition, resolve_projection, resolve_update
