@@ -38,7 +38,7 @@ FIRST_OF_PATTERNS = "HR197"  # three checks of a pattern's form were numbered be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A code, its explanation and its example: the wrong program has the lines with `-`, the right one those with `+`."""
+    """A code, its explanation and its example: the wrong program has the lines with `-`, the right one `+`."""
 
     code: str
     title: str
