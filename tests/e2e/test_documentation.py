@@ -1,9 +1,11 @@
 """The documentation: its links lead somewhere, its lists are complete, and what it tells to type works."""
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
+from collections import Counter
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -23,6 +25,7 @@ from tests.e2e.served import CLEAN, Served
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "bench" / "README.md"])
+BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems", DOCS)
 CLIENTS = ROOT / ".venv-clients" / "bin"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -81,6 +84,29 @@ def find_broken_links(page):
             yield link
 
 
+def find_named_files(page):
+    """Yield the paths of Python files and folders that a page names in backticks; the changelog speaks of the past."""
+    if page.name != "CHANGELOG.md" and "decisions" not in page.parts:
+        for path in re.findall(
+            r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|toml|json))?)`", FENCE.sub("", page.read_text("utf-8"))
+        ):
+            if is_in_project(Path(path).parts[0]) and "duck" not in path:  # the example of "add a system"
+                yield path
+
+
+def is_in_project(path):
+    return any(folder.joinpath(path).exists() for folder in BASES)
+
+
+def is_importable(name):
+    """Tell whether it is a module, or an attribute of one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 def find_subclasses(cls):
     return {cls, *(found for child in cls.__subclasses__() for found in find_subclasses(child))}
 
@@ -94,6 +120,27 @@ def test_the_index_names_every_page():
     listed = {link.partition("#")[0] for link in LINK.findall(read("README.md"))}
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page.parent != DOCS / "decisions"}
     assert pages - listed == {"README.md"}
+
+
+def test_the_list_of_terms_explains_each_term_once():
+    terms = re.findall(r"^\| ([^|`]+) \|[^|]+\|$", read("concepts.md"), re.MULTILINE)
+    counted = Counter(term for term in terms if term.strip("- ") not in {"", "term"})
+    assert len(counted) > 50
+    assert [term for term, count in counted.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_of_the_project_that_a_page_names_exists(page):
+    assert [path for path in find_named_files(page) if not is_in_project(path)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_module_that_a_page_names_can_be_imported(page):
+    named = set(re.findall(r"`(hashrange(?:_systems)?(?:\.[a-z_]+)+)`", page.read_text("utf-8"))) - {
+        "hashrange.db",
+        "hashrange.lock",
+    }
+    assert [name for name in named if not is_importable(name)] == []
 
 
 @pytest.mark.parametrize(("command", "page"), DOCUMENTED_COMMANDS.items())
