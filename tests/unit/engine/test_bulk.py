@@ -117,7 +117,7 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(
     monkeypatch.setattr(run, "RUN_BYTES", run_bytes)
     monkeypatch.setattr(spool, "MERGE_BYTES", merge_bytes)
     for module in (read, run, write):
-        monkeypatch.setattr(module, "place_of", place_among_few if few_places else rowid_of)
+        monkeypatch.setattr(module, "rowid_of", place_among_few if few_places else rowid_of)
     local = create(Local(), view="NEW_IMAGE" if logged else None)
     for each in before:
         local.call("PutItem", TableName="tab", Item=copies(each))
@@ -168,7 +168,7 @@ def test_rows_are_appended_in_the_order_of_their_places(local, monkeypatch):
 def test_of_keys_with_the_same_place_the_first_has_it_and_the_others_are_numbered(local, monkeypatch):
     create(local)
     for module in (read, run, write):
-        monkeypatch.setattr(module, "place_of", lambda _key: FIRST_ROWID + 7)
+        monkeypatch.setattr(module, "rowid_of", lambda _key: FIRST_ROWID + 7)
     load(local, numbered(25))
     assert [place for place, _ in places(local)] == [*range(1, 25), FIRST_ROWID + 7]
     assert local.engine.catalog.locate("tab").displaced

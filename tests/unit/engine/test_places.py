@@ -159,7 +159,7 @@ def few_places():
     """Three places for all keys."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (read, write):
-            patch.setattr(module, "place_of", lambda key: FIRST_ROWID | rowid_of(key) % 3)
+            patch.setattr(module, "rowid_of", lambda key: FIRST_ROWID | rowid_of(key) % 3)
         yield
 
 
