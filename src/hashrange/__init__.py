@@ -43,47 +43,47 @@ if TYPE_CHECKING:
     from hashrange.core.errors import ValueInvalid as ValueInvalid
     from hashrange.engine.faults.faults import Faults as Faults
     from hashrange.provision import create_tables as create_tables
-    from hashrange.schema.marker import Add as Add
-    from hashrange.schema.marker import Append as Append
-    from hashrange.schema.marker import BeginsWith as BeginsWith
-    from hashrange.schema.marker import Between as Between
-    from hashrange.schema.marker import Commas as Commas
-    from hashrange.schema.marker import Contains as Contains
-    from hashrange.schema.marker import Discard as Discard
-    from hashrange.schema.marker import Eq as Eq
-    from hashrange.schema.marker import Formerly as Formerly
-    from hashrange.schema.marker import Ge as Ge
-    from hashrange.schema.marker import Gt as Gt
-    from hashrange.schema.marker import IsoMicros as IsoMicros
-    from hashrange.schema.marker import IsoMillis as IsoMillis
-    from hashrange.schema.marker import JsonPipes as JsonPipes
-    from hashrange.schema.marker import Key as Key
-    from hashrange.schema.marker import Le as Le
-    from hashrange.schema.marker import Lt as Lt
-    from hashrange.schema.marker import Millis as Millis
-    from hashrange.schema.marker import Ne as Ne
-    from hashrange.schema.marker import Once as Once
-    from hashrange.schema.marker import Pipes as Pipes
-    from hashrange.schema.marker import Prefixed as Prefixed
-    from hashrange.schema.marker import Seconds as Seconds
-    from hashrange.schema.marker import Secret as Secret
-    from hashrange.schema.marker import Stored as Stored
-    from hashrange.schema.marker import Touched as Touched
-    from hashrange.schema.marker import Ttl as Ttl
-    from hashrange.schema.marker import Version as Version
-    from hashrange.schema.shape import Item as Item
-    from hashrange.schema.shape import View as View
-    from hashrange.schema.shape import after as after
-    from hashrange.schema.shape import initially as initially
-    from hashrange.schema.signature import via as via
-    from hashrange.schema.signature import where as where
-    from hashrange.schema.table import ALL as ALL
-    from hashrange.schema.table import KEYS_ONLY as KEYS_ONLY
-    from hashrange.schema.table import Gsi as Gsi
-    from hashrange.schema.table import Lsi as Lsi
-    from hashrange.schema.table import Provisioned as Provisioned
-    from hashrange.schema.table import Table as Table
-    from hashrange.schema.table import camel as camel
+    from hashrange.schema.declare.marker import Add as Add
+    from hashrange.schema.declare.marker import Append as Append
+    from hashrange.schema.declare.marker import BeginsWith as BeginsWith
+    from hashrange.schema.declare.marker import Between as Between
+    from hashrange.schema.declare.marker import Commas as Commas
+    from hashrange.schema.declare.marker import Contains as Contains
+    from hashrange.schema.declare.marker import Discard as Discard
+    from hashrange.schema.declare.marker import Eq as Eq
+    from hashrange.schema.declare.marker import Formerly as Formerly
+    from hashrange.schema.declare.marker import Ge as Ge
+    from hashrange.schema.declare.marker import Gt as Gt
+    from hashrange.schema.declare.marker import IsoMicros as IsoMicros
+    from hashrange.schema.declare.marker import IsoMillis as IsoMillis
+    from hashrange.schema.declare.marker import JsonPipes as JsonPipes
+    from hashrange.schema.declare.marker import Key as Key
+    from hashrange.schema.declare.marker import Le as Le
+    from hashrange.schema.declare.marker import Lt as Lt
+    from hashrange.schema.declare.marker import Millis as Millis
+    from hashrange.schema.declare.marker import Ne as Ne
+    from hashrange.schema.declare.marker import Once as Once
+    from hashrange.schema.declare.marker import Pipes as Pipes
+    from hashrange.schema.declare.marker import Prefixed as Prefixed
+    from hashrange.schema.declare.marker import Seconds as Seconds
+    from hashrange.schema.declare.marker import Secret as Secret
+    from hashrange.schema.declare.marker import Stored as Stored
+    from hashrange.schema.declare.marker import Touched as Touched
+    from hashrange.schema.declare.marker import Ttl as Ttl
+    from hashrange.schema.declare.marker import Version as Version
+    from hashrange.schema.declare.shape import Item as Item
+    from hashrange.schema.declare.shape import View as View
+    from hashrange.schema.declare.shape import after as after
+    from hashrange.schema.declare.shape import initially as initially
+    from hashrange.schema.declare.table import ALL as ALL
+    from hashrange.schema.declare.table import KEYS_ONLY as KEYS_ONLY
+    from hashrange.schema.declare.table import Gsi as Gsi
+    from hashrange.schema.declare.table import Lsi as Lsi
+    from hashrange.schema.declare.table import Provisioned as Provisioned
+    from hashrange.schema.declare.table import Table as Table
+    from hashrange.schema.declare.table import camel as camel
+    from hashrange.schema.pattern.signature import via as via
+    from hashrange.schema.pattern.signature import where as where
     from hashrange.session.item_change import ItemChange as ItemChange
     from hashrange.session.patterns import Patterns as Patterns
     from hashrange.session.reads import Get as Get
@@ -127,7 +127,7 @@ _HOMES = {
     ),
     "engine.faults.faults": ("Faults",),
     "provision": ("create_tables",),
-    "schema.marker": (
+    "schema.declare.marker": (
         "Add",
         "Append",
         "BeginsWith",
@@ -157,9 +157,9 @@ _HOMES = {
         "Ttl",
         "Version",
     ),
-    "schema.shape": ("Item", "View", "after", "initially"),
-    "schema.signature": ("via", "where"),
-    "schema.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
+    "schema.declare.shape": ("Item", "View", "after", "initially"),
+    "schema.pattern.signature": ("via", "where"),
+    "schema.declare.table": ("ALL", "KEYS_ONLY", "Gsi", "Lsi", "Provisioned", "Table", "camel"),
     "session.item_change": ("ItemChange",),
     "session.runnable": ("NeverRun",),
     "session.patterns": ("Patterns",),

@@ -8,8 +8,8 @@ from typing import Protocol
 from hashrange.client.transport import Transport
 from hashrange.core.errors import PlanError, ResourceInUseException, ResourceNotFoundException
 from hashrange.core.wire import Wire
-from hashrange.schema.check import check_table, key_type
-from hashrange.schema.table import Gsi, Provisioned, Table
+from hashrange.schema.declare.table import Gsi, Provisioned, Table
+from hashrange.schema.declare.table_check import check_table, key_type
 
 MAX_WAIT = 300.0
 POLL_INTERVAL = 0.2

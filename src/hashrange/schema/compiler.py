@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from hashrange.core.errors import DeclarationError
-from hashrange.schema import anatomy
-from hashrange.schema.anatomy import Kind
-from hashrange.schema.change import WritePlan
-from hashrange.schema.check import check_table
-from hashrange.schema.field import check_view
-from hashrange.schema.fit import check_parameters
-from hashrange.schema.plan import ReadPlan
-from hashrange.schema.reading import plan_read
-from hashrange.schema.shape import COMPILED
-from hashrange.schema.signature import READS, read_signature
-from hashrange.schema.table import Table
-from hashrange.schema.writing import plan_write
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.field_check import check_view
+from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.shape import COMPILED
+from hashrange.schema.declare.table import Table
+from hashrange.schema.declare.table_check import check_table
+from hashrange.schema.pattern.parameter_types import check_parameters
+from hashrange.schema.pattern.signature import READS, read_signature
+from hashrange.schema.read.read_compiler import plan_read
+from hashrange.schema.read.read_plan import ReadPlan
+from hashrange.schema.write.write_compiler import plan_write
+from hashrange.schema.write.write_plan import WritePlan
 
 Plan = ReadPlan | WritePlan
 
@@ -34,7 +34,7 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
             )
         signature = read_signature(cls.__name__, function, tenant, scope)
         for kind in signature.kinds:
-            check_table(anatomy.table_of(kind))
+            check_table(introspection.table_of(kind))
         for kind in (*signature.kinds, *(kind for found in signature.parameters.values() for kind in found.shapes)):
             check_view(kind)
         check_parameters(signature)
@@ -48,6 +48,6 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
 
 def _roots(table: Table) -> list[Kind]:
     """Return the classes from which the items of a table and their lifecycles descend."""
-    kinds = [kind for item in table.items for kind in anatomy.family(item)]
-    states = [state for kind in kinds for states in anatomy.parts(kind).values() for state in states]
-    return [anatomy.root(kind) for kind in (*kinds, *states)]
+    kinds = [kind for item in introspection.items_of(table) for kind in introspection.family(item)]
+    states = [state for kind in kinds for states in introspection.parts(kind).values() for state in states]
+    return [introspection.root(kind) for kind in (*kinds, *states)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hashrange.core.errors import ServiceError
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.schema.table import Table
+from hashrange.schema.declare.table import Table
 from hashrange.session.steps import MAX_ATTEMPTS, Call, Pause, Steps, backoff
 
 if TYPE_CHECKING:

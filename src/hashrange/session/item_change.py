@@ -10,9 +10,9 @@ from typing import Any, Literal
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.schema.codec import EPOCH
-from hashrange.schema.shape import Item
-from hashrange.schema.table import Table
+from hashrange.schema.declare.codec import EPOCH
+from hashrange.schema.declare.shape import Item
+from hashrange.schema.declare.table import Table
 from hashrange.session.session import Session
 
 TTL_PRINCIPAL = "dynamodb.amazonaws.com"  # the userIdentity of a deletion by time to live

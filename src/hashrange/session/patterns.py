@@ -21,12 +21,13 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
-from hashrange.schema import anatomy
 from hashrange.schema.compiler import Plan, compile_patterns
-from hashrange.schema.layout import key_of, store
-from hashrange.schema.plan import Lint
-from hashrange.schema.shape import Item, Shape
-from hashrange.schema.table import Table
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.key_codec import key_of
+from hashrange.schema.declare.shape import Item, Shape
+from hashrange.schema.declare.table import Table
+from hashrange.schema.items.dump import dump
+from hashrange.schema.pattern.lint import Lint
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.runnable import Runnable, Task
 from hashrange.session.writes import Delete, Ensure, Put, Transaction, Update, Upsert, Write, find_tenant_attribute
@@ -105,7 +106,7 @@ class Patterns(Protocol):
     @classmethod
     def lint(cls) -> list[Lint]:
         """Return the lint: things that work but deserve attention."""
-        from hashrange.schema.lint import lint_patterns
+        from hashrange.schema.lint_rules import lint_patterns
 
         return lint_patterns(cls.plans)
 
@@ -178,10 +179,10 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
     puts = [
-        (anatomy.table_of(type(item)), session.encrypt_item(anatomy.table_of(type(item)), store(item)))
+        (introspection.table_of(type(item)), session.encrypt_item(introspection.table_of(type(item)), dump(item)))
         for item in items
     ]
-    deletes = [(anatomy.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
+    deletes = [(introspection.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
     count = yield from batch_write(session, puts, deletes, "batch")
     return count
 
@@ -258,5 +259,5 @@ class _ArgumentValidator:
                     raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from error
 
     def _is_secret(self, name: str) -> bool:
-        fields = anatomy.known(self.plan.kinds[0])
+        fields = introspection.known(self.plan.kinds[0])
         return name in fields and fields[name].sealed

@@ -13,12 +13,13 @@ from typing_extensions import TypeVar
 from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.schema import anatomy
-from hashrange.schema.anatomy import Kind
-from hashrange.schema.plan import Branch, ReadPlan, values_of
-from hashrange.schema.reading import plan_read
-from hashrange.schema.shape import Item, Shape, View
-from hashrange.schema.slot import Arguments
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.shape import Item, Shape, View
+from hashrange.schema.pattern.expression_text import values_of
+from hashrange.schema.pattern.value_source import Arguments
+from hashrange.schema.read.read_compiler import plan_read
+from hashrange.schema.read.read_plan import Branch, ReadPlan
 from hashrange.session.page_decoder import ItemJson, decode_item, decode_items, decode_page
 from hashrange.session.runnable import Runnable, Task
 from hashrange.session.steps import Call, Steps
@@ -260,7 +261,7 @@ class Query(Generic[T_co]):
         from hashrange.session.batch import MAX_BATCH_KEYS, batch_get
 
         table = self.plan.table
-        items = list(dict.fromkeys(anatomy.item_of(kind) for kind in self.plan.kinds))
+        items = list(dict.fromkeys(introspection.item_of(kind) for kind in self.plan.kinds))
         behind: FoundItems = []
         for at in range(0, len(rows), MAX_BATCH_KEYS):
             some = rows[at : at + MAX_BATCH_KEYS]
@@ -275,8 +276,8 @@ class Query(Generic[T_co]):
     def _excluded_value(self, branch: Branch) -> tuple[str, Any] | None:
         if branch.excluded is None:
             return None
-        attr, slot = branch.excluded
-        return attr, slot.value(self.arguments)
+        attr, source = branch.excluded
+        return attr, source.value(self.arguments)
 
     def _next_position(self, position: QueryPosition, start: Raw | None, rows: int) -> QueryPosition | None:
         read = position.read + rows
@@ -295,7 +296,7 @@ class Query(Generic[T_co]):
     def _scope(self) -> bytes:
         from hashrange.client.cursor import scope_of
 
-        parameters = {str(at): values_of(branch.slots, self.arguments) for at, branch in enumerate(self.plan.branches)}
+        parameters = {str(at): values_of(branch.values, self.arguments) for at, branch in enumerate(self.plan.branches)}
         return scope_of(self.plan.label, parameters)
 
     def _read_cursor(self, cursor: str, scope: bytes) -> QueryPosition:

@@ -22,11 +22,11 @@ from hashrange.core.errors import HashrangeError, ResourceNotFoundException, Ser
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.schema import anatomy
-from hashrange.schema.anatomy import Kind
-from hashrange.schema.codec import EPOCH, MILLIS_FROM
-from hashrange.schema.reader import load, load_all
-from hashrange.schema.table import Table
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.codec import EPOCH, MILLIS_FROM
+from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.table import Table
+from hashrange.schema.items.load import load, load_all
 from hashrange.session.steps import Call, Pause, Step, Steps
 
 T = TypeVar("T")
@@ -180,7 +180,7 @@ class Session(Struct):
         """Return a stored item as any class of its table; None if none fits."""
         if raw is None:
             return None
-        roots = dict.fromkeys(anatomy.root(item) for item in table.items)
+        roots = dict.fromkeys(introspection.root(item) for item in introspection.items_of(table))
         try:
             return load(list(roots), self.decrypt_item(table, raw))
         except HashrangeError:
@@ -221,7 +221,9 @@ class Session(Struct):
     def _encrypted_names(self, table: Table) -> frozenset[str]:
         found = self.encrypted.get(id(table))
         if found is None:
-            fields = (attribute for item in table.items for attribute in anatomy.known(item).values())
+            fields = (
+                attribute for item in introspection.items_of(table) for attribute in introspection.known(item).values()
+            )
             found = self.encrypted[id(table)] = frozenset(attribute.stored for attribute in fields if attribute.sealed)
         return found
 

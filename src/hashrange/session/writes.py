@@ -23,17 +23,18 @@ from hashrange.core.errors import (
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.schema import anatomy
-from hashrange.schema.anatomy import Attribute
-from hashrange.schema.change import WritePlan
-from hashrange.schema.layout import key_of, store
-from hashrange.schema.shape import Initial, Item, Shape
-from hashrange.schema.slot import NOW, Arguments
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.introspection import Attribute
+from hashrange.schema.declare.key_codec import key_of
+from hashrange.schema.declare.shape import Initial, Item, Shape
+from hashrange.schema.items.dump import dump
+from hashrange.schema.pattern.value_source import NOW, Arguments
+from hashrange.schema.write.write_plan import WritePlan
 from hashrange.session.runnable import PendingWrite, Runnable, Task
 from hashrange.session.steps import Call, Steps, backoff
 
 if TYPE_CHECKING:
-    from hashrange.schema.table import Table
+    from hashrange.schema.declare.table import Table
     from hashrange.session.session import Session
 
 T_co = TypeVar("T_co", covariant=True)
@@ -118,7 +119,7 @@ class PatternWrite(Write[T_co]):
 
     def _is_same_tenant(self, raw: Raw | None) -> bool:
         tenant = self.plan.signature.tenant
-        field = anatomy.known(self.plan.target).get(tenant or "")
+        field = introspection.known(self.plan.target).get(tenant or "")
         if raw is None or field is None or field.stored not in raw:
             return True
         return raw[field.stored] == field.codec.encode(self.arguments[field.name])
@@ -207,7 +208,7 @@ class Put(Write[I]):
 
     def __init__(self, session: Session, item: I, *, create: bool, tenant: str | None = None) -> None:
         self.session, self.item, self.create, self.tenant = session, item, create, tenant
-        self.table = anatomy.table_of(type(item))
+        self.table = introspection.table_of(type(item))
         self.label = f"{'create' if create else 'put'} {type(item).__name__}"
         self.stored = self._next_version() if not create else item
 
@@ -221,7 +222,7 @@ class Put(Write[I]):
     any_state = False
 
     def _next_version(self) -> I:
-        version = anatomy.version_of(type(self.item))
+        version = introspection.version_of(type(self.item))
         if version is None:
             return self.item
         return self.item.model_copy(update={version.name: getattr(self.item, version.name) + 1})
@@ -230,7 +231,7 @@ class Put(Write[I]):
         """Return the PutItem."""
         if self.create and not self.any_state:
             _check_initial_states(self.item)
-        raw = self.session.encrypt_item(self.table, store(self.stored))
+        raw = self.session.encrypt_item(self.table, dump(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
         checked = [] if self.create else self._checked_attributes()
         if self.create or checked:
@@ -244,7 +245,7 @@ class Put(Write[I]):
 
     def _checked_attributes(self) -> list[Attribute]:
         """Return what must equal the replaced item: the version, and the tenant when no key contains it."""
-        version = anatomy.version_of(type(self.item))
+        version = introspection.version_of(type(self.item))
         owner = find_tenant_attribute(type(self.item), self.tenant)
         return [field for field in (version, owner) if field is not None]
 
@@ -284,9 +285,9 @@ class Put(Write[I]):
 
 def find_tenant_attribute(kind: type[Item], tenant: str | None) -> Attribute | None:
     """Return the tenant attribute of an item class, when its primary key does not contain the tenant."""
-    keys, table = anatomy.keys(kind), anatomy.table_of(kind)
+    keys, table = introspection.keys(kind), introspection.table_of(kind)
     in_key = {name for attr in table.keys for name in keys[attr].fields}
-    return None if tenant in in_key else anatomy.known(kind).get(tenant or "")
+    return None if tenant in in_key else introspection.known(kind).get(tenant or "")
 
 
 def _check_initial_states(item: Item) -> None:

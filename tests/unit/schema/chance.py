@@ -6,8 +6,9 @@ from typing import get_args, get_origin
 
 from typing_extensions import is_typeddict
 
-from hashrange.schema import anatomy, hint, reader
-from hashrange.schema.shape import Shape
+from hashrange.schema.declare import hint, introspection
+from hashrange.schema.declare.shape import Shape
+from hashrange.schema.items import load
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = ("a", "b", "ab", "a-b", "c.de", "x1")
@@ -48,11 +49,11 @@ class Chance:
     def item(self, cls):
         """Return an item of a class, fields that have a default now and then left to it."""
         values = {}
-        for name, info in anatomy.fields_of(cls).items():
-            if name in anatomy.parts(cls) or (not info.is_required() and self.random.random() < 0.5):
+        for name, info in introspection.fields_of(cls).items():
+            if name in introspection.parts(cls) or (not info.is_required() and self.random.random() < 0.5):
                 continue
-            fixed = anatomy.attributes(cls)[name].fixed
-            values[name] = self.value(info.annotation) if fixed is anatomy.NOTHING else fixed
+            fixed = introspection.attributes(cls)[name].fixed
+            values[name] = self.value(info.annotation) if fixed is introspection.NOTHING else fixed
         return cls(**values)
 
     def arguments(self, plan, stored):
@@ -74,8 +75,8 @@ class Chance:
 
 def read(kinds, raw) -> Shape | None:
     """Return a stored item as one of these classes: itself, or the lifecycle it is in."""
-    item = reader.load([anatomy.root(anatomy.item_of(kinds[0]))], raw)
+    item = load.load([introspection.root(introspection.item_of(kinds[0]))], raw)
     if item is None:
         return None
-    states = [getattr(item, name) for name in anatomy.parts(type(item))]
+    states = [getattr(item, name) for name in introspection.parts(type(item))]
     return next((shape for shape in (item, *states) if isinstance(shape, tuple(kinds))), None)

@@ -25,8 +25,8 @@ from hashrange import (
     ValueInvalid,
 )
 from hashrange.core.values import check_item
-from hashrange.schema import hint as hints
-from hashrange.schema.codec import EPOCH, encode, make_codec, plain
+from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare.codec import EPOCH, encode, make_codec, plain
 
 
 class Colour(Enum):

@@ -28,8 +28,9 @@ from hashrange import (
     initially,
 )
 from hashrange.client.localkeys import LocalKeys
-from hashrange.schema import anatomy, layout, reader
-from hashrange.schema.change import WritePlan
+from hashrange.schema.declare import introspection
+from hashrange.schema.items import dump, load
+from hashrange.schema.write.write_plan import WritePlan
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.kelifax.schema import Kelifax
@@ -154,7 +155,7 @@ def run_one(db, chance, plan, tables, database):
     """Create an item, or run a pattern on something that is stored; say whether it wrote."""
     try:
         if plan is None:
-            items = [kind for each in tables for item in each.items for kind in anatomy.family(item)]
+            items = [kind for each in tables for item in each.items for kind in introspection.family(item)]
             db.put(chance.item(chance.random.choice(items))).run()
             return 1
         stored = [db.session.decrypt_item(plan.table, raw) for raw in scan(database, plan.table)]
@@ -173,11 +174,11 @@ def scan(database, declared, **more):
 
 def check_indexes(db, database, declared):
     """Compare the keys in every stored item, and the contents of every index, with those computed from scratch."""
-    roots = list(dict.fromkeys(anatomy.root(item) for item in declared.items))
+    roots = list(dict.fromkeys(introspection.root(item) for item in declared.items))
     expected = {index.name: [] for index in declared.indexes}
     for raw in scan(database, declared):
-        item = reader.load(roots, db.session.decrypt_item(declared, raw))
-        fresh = layout.store(item)
+        item = load.load(roots, db.session.decrypt_item(declared, raw))
+        fresh = dump.dump(item)
         keys = {attr: raw[attr] for attr in declared.key_names if attr in raw}
         assert keys == {attr: fresh[attr] for attr in declared.key_names if attr in fresh}, item
         for index in declared.indexes:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.schema.template import put_in
+from hashrange.schema.declare.key_template import put_in
 from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS
 from hashrange_systems.checks.model.schedule import due_shard, first_slot, is_stranded, next_slot, retry_slot
 

@@ -1,0 +1,98 @@
+"""Takes type hints apart: markers, members of unions, literals. Knows nothing of items or tables."""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args
+
+from hashrange.schema.declare.marker import Marker
+
+M = TypeVar("M", bound=Marker)
+
+# What a hint is, told by its class: its attributes would be asked of the type inside it, which takes long.
+ANNOTATED: type[Any] = type(Annotated[int, ""])
+WRAPPED = frozenset({ANNOTATED, NewType})
+UNIONS = frozenset({types.UnionType, type(Union[int, "str"])})  # the two ways to write one
+LITERAL = type(Literal[1])
+
+
+def unwrap(hint: Any) -> tuple[Any, tuple[Marker, ...]]:
+    """Return the type inside `Annotated` and `NewType`, and the markers beside it."""
+    if type(hint) not in WRAPPED:
+        return hint, ()
+    markers: list[Marker] = []
+    while type(hint) in WRAPPED:
+        if isinstance(hint, NewType):
+            hint = hint.__supertype__
+        else:
+            markers.extend(found for found in hint.__metadata__ if isinstance(found, Marker))
+            hint = hint.__origin__
+    return hint, tuple(markers)
+
+
+def constraints_of(hint: Any) -> tuple[Any, ...]:
+    """Return what stands beside a type in `Annotated` and is no marker: what pydantic is to check."""
+    facts = hint.__metadata__ if type(hint) is ANNOTATED else ()
+    return tuple(fact for fact in facts if not isinstance(fact, Marker))
+
+
+def constrain(hint: Any, constraints: tuple[Any, ...]) -> Any:
+    """Return a type with constraints beside it, if there are any."""
+    return Annotated[(hint, *constraints)] if constraints else hint
+
+
+def members(hint: Any) -> list[Any]:
+    """Return what a union is made of, aliases and nested unions opened; a list of one for any other type."""
+    hint, _ = unwrap(hint)
+    if isinstance(hint, type):
+        return [hint]
+    if is_union(hint):
+        return [member for argument in get_args(hint) for member in members(argument)]
+    if hasattr(hint, "__value__"):  # type X = A | B, Python 3.12
+        return members(hint.__value__)
+    return [hint]
+
+
+def is_union(hint: Any) -> bool:
+    """Whether a hint is a union, however it is written."""
+    return type(hint) in UNIONS
+
+
+def markers_of(hint: Any) -> tuple[Marker, ...]:
+    """Return the markers of a hint, and of the members of its union."""
+    inner, outer = unwrap(hint)
+    if is_union(inner):
+        return (*outer, *(marker for argument in get_args(inner) for marker in markers_of(argument)))
+    return outer
+
+
+def find(markers: tuple[Marker, ...], kind: type[M]) -> M | None:
+    """Return the first marker of a kind."""
+    for marker in markers:
+        if isinstance(marker, kind):
+            return marker
+    return None
+
+
+def literals(hint: Any) -> tuple[Any, ...]:
+    """Return the values of a Literal, or nothing."""
+    hint, _ = unwrap(hint)
+    return get_args(hint) if type(hint) is LITERAL else ()
+
+
+def is_optional(hint: Any) -> bool:
+    """Whether None is among the members."""
+    return type(None) in members(hint)
+
+
+def drop_none(hint: Any) -> Any:
+    """Return a hint without its None, markers and all, when one other member is left; else the hint as it is."""
+    if not is_union(hint):
+        return hint
+    rest = [argument for argument in get_args(hint) if argument is not type(None)]
+    return rest[0] if len(rest) == 1 else hint
+
+
+def without_none(hint: Any) -> Any:
+    """Return the bare type of a hint: without markers, and without its None."""
+    return unwrap(drop_none(unwrap(hint)[0]))[0]

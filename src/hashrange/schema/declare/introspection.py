@@ -1,0 +1,402 @@
+"""What the classes of a schema declare, worked out from their fields: attributes, lifecycles, variants, key templates.
+
+Everything here is a fact about classes, found once and cached_by_class until the next class is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic.fields import FieldInfo
+
+from hashrange.core.errors import DeclarationError
+from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare.class_cache import cached_by_class
+from hashrange.schema.declare.codec import Codec, make_codec
+from hashrange.schema.declare.key_template import FORMAT, Template, read_template
+from hashrange.schema.declare.marker import Counted, Encrypted, KeyOnly, Marker, Stored, Touch
+from hashrange.schema.declare.shape import Item, Shape, View
+from hashrange.schema.declare.table import Table
+
+M = TypeVar("M", bound=Marker)
+Kind = type[Shape]
+
+NOTHING: Any = object()
+
+
+class Attribute(Struct, frozen=True):
+    """One field of a class, as it is stored."""
+
+    name: str
+    stored: str
+    hint: Any
+    markers: tuple[Marker, ...]
+    codec: Codec
+    fixed: Any = NOTHING  # the one value that the class allows, None for "never there"
+    optional: bool = False
+    required: bool = True
+    key_only: bool = False  # it lives inside keys only
+    sealed: bool = False  # it is stored encrypted
+
+    def marker(self, kind: type[M]) -> M | None:
+        """Return its marker of a kind."""
+        return hints.find(self.markers, kind) if self.markers else None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the class allows one value only, and not just its absence."""
+        return self.fixed is not NOTHING and self.fixed is not None
+
+
+def is_shape(kind: Any) -> bool:
+    """Whether something is an item class or a view class."""
+    return isinstance(kind, type) and issubclass(kind, Shape)
+
+
+@cached_by_class
+def item_of(cls: Kind) -> type[Item]:
+    """Return the item that a shape belongs to: itself, or the one that its View names."""
+    if issubclass(cls, Item):
+        return cls
+    for base in cls.__mro__:
+        generic = getattr(base, "__pydantic_generic_metadata__", {})
+        if generic.get("origin") is View:
+            argument = generic["args"][0]
+            found = _find_item(argument, cls) if not isinstance(argument, type) else argument
+            if found is not None and issubclass(found, Item):
+                return found
+    raise DeclarationError(
+        "HR112",
+        cls.__name__,
+        "does not say of which item it is a view",
+        "write View[TheItem], an Item of the same module where it stands in quotes",
+    )
+
+
+def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
+    """Find the item that a view names in quotes: declared in the same place, the last one of that name."""
+    name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
+    place = cls.__qualname__.rpartition(".")[0]
+    wanted = f"{place}.{name}" if place else name
+    found = [item for item in descend(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
+    return cast("type[Item]", found[-1]) if found else None
+
+
+def items_of(table: Table) -> list[type[Item]]:
+    """Return the item classes that are declared to live in a table."""
+    return table.items
+
+
+def descend(cls: Kind) -> Iterator[Kind]:
+    """Yield the subclasses of a class, theirs included, in the order declared."""
+    for child in cls.__subclasses__():
+        yield child
+        yield from descend(child)
+
+
+@cached_by_class
+def family(cls: Kind) -> list[Kind]:
+    """Return a class and its variants, most specific last."""
+    return [cls, *descend(cls)]
+
+
+@cached_by_class
+def root(cls: Kind) -> Kind:
+    """Return where the variants of a class start: the class just below Item or View[...]."""
+    line = [base for base in cls.__mro__ if is_shape(base) and base not in {Item, View, Shape}]
+    return [base for base in line if not getattr(base, "__pydantic_generic_metadata__", {}).get("origin")][-1]
+
+
+@cached_by_class
+def table_of(cls: Kind) -> Table:
+    """Return the table that a shape is stored in."""
+    table = item_of(cls).__own_table__
+    if table is None:
+        name = item_of(cls).__name__
+        raise DeclarationError("HR113", name, "has no table", f"write class {name}(Item, table=...)")
+    return table
+
+
+@cached_by_class
+def fields_of(cls: Kind) -> dict[str, FieldInfo]:
+    """Return the fields of a class as pydantic has them, with what was declared after it looked up."""
+    if not cls.__pydantic_fields_complete__:
+        cls.model_rebuild(raise_errors=False)
+    return cls.__pydantic_fields__
+
+
+@cached_by_class
+def parts(cls: Kind) -> dict[str, list[Kind]]:
+    """Return the fields that hold a lifecycle: a union of views of this very item, by field."""
+    found = {name: _states_in(info.annotation) for name, info in fields_of(cls).items()}
+    states = {name: kinds for name, kinds in found.items() if kinds}
+    for name, kinds in states.items():
+        for kind in kinds:
+            if root(item_of(kind)) is not root(item_of(cls)):
+                raise DeclarationError(
+                    "HR114",
+                    f"{cls.__name__}.{name}",
+                    f"holds {kind.__name__}, a view of {item_of(kind).__name__}",
+                    f"a lifecycle is made of views of its own item: View[{cls.__name__}]",
+                )
+    return states
+
+
+def _states_in(hint: Any) -> list[Kind]:
+    """Return the views that a type is a union of; none if it is anything else."""
+    if isinstance(hint, type) and not issubclass(hint, View):
+        return []
+    kinds = hints.members(hint)
+    return kinds if all(isinstance(kind, type) and issubclass(kind, View) for kind in kinds) else []
+
+
+@cached_by_class
+def attributes(cls: Kind) -> dict[str, Attribute]:
+    """Return the stored fields of one class by name; those of its lifecycles are theirs."""
+    lifecycles, line = parts(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
+    return {
+        name: _inherited(cls, name, info, line) or _attribute(cls, name, info)
+        for name, info in fields_of(cls).items()
+        if name not in lifecycles
+    }
+
+
+def _inherited(cls: Kind, name: str, info: FieldInfo, line: list[Kind]) -> Attribute | None:
+    """Return the attribute of the class above, if this one has it unchanged."""
+    for above in line:
+        held = above.__pydantic_fields__.get(name)
+        if held is not None:
+            same = held.annotation is info.annotation and table_of(above) is table_of(cls)
+            same = same and held.is_required() == info.is_required() and held.metadata == info.metadata
+            return attributes(above).get(name) if same else None
+    return None
+
+
+def _attribute(cls: Kind, name: str, info: FieldInfo) -> Attribute:
+    hint = info.annotation
+    markers = (*(marker for marker in info.metadata if isinstance(marker, Marker)), *hints.markers_of(hint))
+    renamed = hints.find(markers, Stored)
+    values = hints.literals(hint)
+    kinds, bare = hints.members(hint), hints.without_none(hint)
+    only = values[0] if len(values) == 1 else NOTHING
+    return Attribute(
+        name=name,
+        stored=renamed.name if renamed else table_of(cls).naming(name),
+        hint=bare,
+        markers=markers,
+        codec=make_codec(bare, markers),
+        fixed=None if kinds == [type(None)] else only,
+        optional=type(None) in kinds,
+        required=info.is_required(),
+        key_only=hints.find(markers, KeyOnly) is not None,
+        sealed=hints.find(markers, Encrypted) is not None,
+    )
+
+
+@cached_by_class
+def relatives(cls: Kind) -> list[Kind]:
+    """Return an item, its variants, and every state of their lifecycles."""
+    top = root(item_of(cls))
+    if cls is not top:
+        return relatives(top)
+    states = [
+        state
+        for item in family(top)
+        for kinds in parts(item).values()
+        for kind in kinds
+        for state in family(root(kind))
+    ]
+    return [*family(top), *dict.fromkeys(states)]
+
+
+@cached_by_class
+def known(cls: Kind) -> dict[str, Attribute]:
+    """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
+    top = root(item_of(cls))
+    if cls is not top:
+        return known(top)
+    found: dict[str, Attribute] = {}
+    for shape in relatives(cls):
+        for name, attribute in attributes(shape).items():
+            if name not in found or found[name].fixed is None:  # "never there" says nothing of how it is stored
+                found[name] = attribute
+            elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
+                check_same(shape, found[name], attribute)
+    return {
+        name: attribute if attribute.fixed is NOTHING else replace(attribute, fixed=NOTHING)
+        for name, attribute in found.items()
+    }
+
+
+def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
+    """Refuse a field that relatives store in different ways."""
+    if other.fixed is None:
+        return
+    raise DeclarationError(
+        "HR115",
+        f"{cls.__name__}.{other.name}",
+        f"is stored as {other.stored} ({other.codec.tag}) here and as {first.stored} ({first.codec.tag}) by a relative",
+        "give both the same type and name",
+    )
+
+
+@cached_by_class
+def keys(cls: Kind) -> dict[str, Template]:
+    """Return the templates of the key attributes that a class may carry: its own, its item's, or plain fields."""
+    table, found = table_of(cls), dict[str, Template]()
+    for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
+        for attr, text in base.__dict__.get("__own_keys__", {}).items():
+            _check_key(cast("Kind", base), table, attr, text)
+            found[attr] = read_template(text)
+    by_stored = names_by_attribute(cls)
+    for attr in sorted(table.key_names - found.keys()):
+        if attr in by_stored:
+            found[attr] = read_template(f"{{{by_stored[attr]}}}")
+    for attr, template in found.items():
+        _check_fields(cls, attr, template)
+    return found
+
+
+@cached_by_class
+def names_by_attribute(cls: Kind) -> dict[str, str]:
+    """Return the field behind each attribute that an item may have, save those that live inside keys."""
+    top = root(item_of(cls))
+    if cls is not top:
+        return names_by_attribute(top)
+    return {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
+
+
+def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
+    if attr not in table.key_names:
+        options = ", ".join(sorted(table.key_names))
+        raise DeclarationError(
+            "HR120", base.__name__, f"{table.name} has no key attribute {attr!r}", f"it has {options}"
+        )
+    if not text:
+        raise DeclarationError(
+            "HR121",
+            f"{base.__name__}.{attr}",
+            f"is {text!r}, which is no key",
+            'give a template such as "SHOP#{domain}"',
+        )
+
+
+def _check_fields(cls: Kind, attr: str, template: Template) -> None:
+    fields = known(cls)
+    for piece in template.pieces:
+        if piece.field and piece.field not in fields:
+            near = ", ".join(sorted(fields))
+            raise DeclarationError(
+                "HR122",
+                f"{cls.__name__}.{attr}",
+                f"{template.text!r} names no field {piece.field!r}",
+                f"there are {near}",
+            )
+        if piece.format and not FORMAT.fullmatch(piece.format):
+            raise DeclarationError(
+                "HR123",
+                f"{cls.__name__}.{attr}",
+                f"{template.text!r} has an unknown format {piece.format!r}",
+                "there are fit, sha, shard8 (any number), 012d (any width)",
+            )
+
+
+@cached_by_class
+def identity(cls: Kind) -> frozenset[str]:
+    """Return the fields that the primary key is made of."""
+    ours = keys(cls)
+    return frozenset(name for attr in table_of(cls).keys if attr in ours for name in ours[attr].fields)
+
+
+@cached_by_class
+def variants(cls: Kind) -> dict[str, Template]:
+    """Return the key templates that set a class apart from its relatives."""
+    top = root(cls)
+    if cls is top:
+        return {}
+    own = {
+        attr
+        for base in cls.__mro__
+        if is_shape(base) and base is not top
+        for attr in base.__dict__.get("__own_keys__", {})
+    }
+    shared = item_of(top).__dict__.get("__own_keys__", {})
+    return {attr: keys(cls)[attr] for attr in sorted(own) if attr not in shared}
+
+
+@cached_by_class
+def state_keys(cls: Kind) -> dict[str, Template]:
+    """Return the key templates that tell a state, where no fixed field tells it already."""
+    return {} if fixed_values(cls, own=True) else variants(cls)
+
+
+def values_of(cls: Kind, name: str) -> tuple[Any, ...]:
+    """Return the values that a field's Literals allow, over an item's relatives; nothing where any will do."""
+    found: dict[Any, None] = {}
+    for shape in relatives(cls):
+        if name in shape.model_fields:
+            values = hints.literals(hints.without_none(shape.model_fields[name].annotation))
+            if not values and hints.members(shape.model_fields[name].annotation) != [type(None)]:
+                return ()
+            found |= dict.fromkeys(values)
+    return tuple(found)
+
+
+def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:
+    """Return the fields that have one value in this state; those of its item, unless it has some of its own."""
+    found = _fixed(cls)
+    return found if found or own or issubclass(cls, Item) else _fixed(item_of(cls))
+
+
+@cached_by_class
+def _fixed(cls: Kind) -> dict[str, Any]:
+    return {name: attribute.fixed for name, attribute in attributes(cls).items() if attribute.is_fixed}
+
+
+@cached_by_class
+def version_of(cls: Kind) -> Attribute | None:
+    """Return the attribute that counts an item's writes."""
+    return next((found for found in known(cls).values() if found.marker(Counted)), None)
+
+
+@cached_by_class
+def touched(cls: Kind) -> list[Attribute]:
+    """Return the attributes that hold the time of the last write."""
+    return [found for found in known(cls).values() if found.marker(Touch)]
+
+
+def pattern_of(cls: Kind, name: str) -> str | None:
+    """Return the regular expression that a field must match, as `Field(pattern=...)` declares it."""
+    for shape in (cls, *family(root(item_of(cls)))):
+        for fact in shape.model_fields[name].metadata if name in shape.model_fields else ():
+            pattern = getattr(fact, "pattern", None)
+            if pattern is not None:
+                return str(pattern)
+    return None
+
+
+def carried(attr: str, kind: Kind) -> Template | None:
+    """Return the template by which an item of this class carries a key attribute, if it does."""
+    return _carried(kind).get(attr)
+
+
+@cached_by_class
+def _carried(kind: Kind) -> dict[str, Template]:
+    if issubclass(kind, View):
+        return keys(kind)
+    states = [state for kinds in parts(kind).values() for state in kinds]
+    mine = {*attributes(kind), *(name for state in states for name in attributes(state))}
+    return {attr: template for attr, template in keys(kind).items() if mine.issuperset(template.fields)}
+
+
+def whole_lifecycle(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """A union of all variants of a class is no condition at all."""
+    found: dict[Kind, None] = {}
+    for kind in kinds:
+        top = root(kind)
+        every = set(top.__subclasses__())
+        found[top if len(kinds) > 1 and every and every <= set(kinds) else kind] = None
+    return tuple(found)

@@ -1,0 +1,198 @@
+"""Puts values into key templates and takes them out again, through the codecs of the fields.
+
+What is put in is checked, so that a key always comes apart into what it was made of: no empty field, no delimiter
+inside one, no key longer than DynamoDB takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.core.errors import ValueInvalid
+from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value, utf8_length
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.class_cache import cached_by_class
+from hashrange.schema.declare.codec import SIMPLE, Codec
+from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.key_template import Piece, Template, is_readable, put_in
+from hashrange.schema.declare.table import Table
+
+LONGEST_PARTITION_KEY = 2048
+LONGEST_SORT_KEY = 1024
+
+Getter = Callable[[str], Any]
+
+
+class Step(Struct, frozen=True):
+    """One field of a template: the text before it, its codec and format, and the text that may not occur in it."""
+
+    literal: str
+    field: str
+    attribute: Attribute
+    format: str
+    delimiter: str
+    take: Callable[[str], Any] | None
+
+
+class KeyCodec(Struct, frozen=True):
+    """One key attribute of one class, ready to be made and taken apart."""
+
+    attr: str
+    template: Template
+    alone: Attribute | None
+    steps: tuple[Step, ...]
+    tail: str
+    longest: int
+
+    def make(self, get: Getter) -> Value | None:
+        """Return the key's value, or None when one of its fields has none."""
+        if self.alone is not None:
+            value = get(self.alone.name)
+            return None if value is None else self._check(self.alone.codec.encode(value))
+        text = self.fill(get)
+        return None if text is None else self._check({"S": text})
+
+    def fill(self, get: Getter) -> str | None:
+        """Return the text of the whole key, or None when one of its fields has no value."""
+        text = ""
+        for step in self.steps:
+            value = get(step.field)
+            if value is None:
+                return None
+            text += step.literal
+            text += self.put(step, value, len(text.encode()))
+        return text + self.tail
+
+    def put(self, step: Step, value: Any, taken: int) -> str:
+        """Return one field's text as it stands in the key, after so many bytes."""
+        text = step.attribute.codec.text(value)
+        if not text:
+            raise ValueInvalid(f"{step.field} is empty, and part of the key {self.attr}")
+        if not step.format and step.delimiter and step.delimiter in text:
+            raise ValueInvalid(
+                f"{step.field} {text!r} contains {step.delimiter!r}, which ends it in {self.template.text!r}"
+            )
+        return put_in(text, step.format, self.longest - taken - len(self.tail))
+
+    def _check(self, value: Value) -> Value:
+        text = value.get("S")
+        if text is not None:
+            if not text:
+                raise ValueInvalid(f"{self.attr} is a key and cannot be empty")
+            if len(text) > 256 and utf8_length(text) > self.longest:
+                raise ValueInvalid(
+                    f"the key {self.attr} takes {self.longest} bytes, not {utf8_length(text)}: "
+                    f"shorten it, or declare {{{self.template.fields[-1]}:fit}}"
+                )
+        return value
+
+    def parse(self, value: Value) -> dict[str, Any] | None:
+        """Return the fields inside a key, decoded; None when it has another form."""
+        if self.alone is not None:
+            return {self.alone.name: self.alone.codec.decode(value)}
+        text = value.get("S")
+        if text is None:
+            return None
+        if len(self.steps) == 1:
+            return self._parse_simple(text)
+        if not self.steps:
+            return {} if text == self.tail else None
+        found = self.template.parse(text)
+        if found is None:
+            return None
+        try:
+            return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
+        except ValueError:
+            return None
+
+    def _parse_simple(self, text: str) -> dict[str, Any] | None:
+        """Take a key with one field apart: most are such, and need no regular expression."""
+        step, tail = self.steps[0], self.tail
+        start, end = len(step.literal), len(text) - len(tail)
+        if end <= start or not text.startswith(step.literal) or not text.endswith(tail):
+            return None
+        try:
+            return {step.field: step.take(text[start:end])} if step.take is not None else {}
+        except ValueError:
+            return None
+
+
+def _make_take(codec: Codec, form: str) -> Callable[[str], Any] | None:
+    """Return how a field's text becomes its value again, or a ValueError; None when it cannot."""
+    if not is_readable(form):
+        return None
+    if codec is SIMPLE[str]:
+        return str
+    if codec is SIMPLE[int] and form:
+        return partial(_take_digits, int(form[1:-1]))
+    return partial(_take_value, codec)
+
+
+def _take_digits(width: int, text: str) -> int:
+    if len(text) != width or not text.isdigit():
+        raise ValueError(text)
+    return int(text)
+
+
+def _take_value(codec: Codec, text: str) -> Any:
+    """Return what a text in a key stands for; a number must be one, and a time too."""
+    if codec.tag != "N":
+        value = codec.decode({"S": text})
+    else:
+        try:
+            value = codec.decode({"N": text.lstrip("0") or "0"})
+        except ArithmeticError:
+            raise ValueError(text) from None
+    if codec.step is not None and not isinstance(value, datetime):
+        raise ValueError(text)
+    return value
+
+
+def make_key_codec(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyCodec:
+    """Return the key_codec of a key attribute of a table."""
+    pieces = template.pieces
+    steps = tuple(_make_step(piece, pieces[at + 1], fields) for at, piece in enumerate(pieces) if piece.field)
+    sorts = {path.sk for path in table.paths}
+    return KeyCodec(
+        attr=attr,
+        template=template,
+        alone=fields[template.alone] if template.alone else None,
+        steps=steps,
+        tail=pieces[-1].literal,
+        longest=LONGEST_SORT_KEY if attr in sorts else LONGEST_PARTITION_KEY,
+    )
+
+
+def _make_step(piece: Piece, following: Piece, fields: Mapping[str, Attribute]) -> Step:
+    attribute = fields[piece.field]
+    return Step(
+        literal=piece.literal,
+        field=piece.field,
+        attribute=attribute,
+        format=piece.format,
+        delimiter=following.literal,
+        take=_make_take(attribute.codec, piece.format),
+    )
+
+
+@cached_by_class
+def key_codecs(cls: Kind) -> dict[str, KeyCodec]:
+    """Return the key_codecs of every key attribute that a class may carry."""
+    table, fields = introspection.table_of(cls), introspection.known(cls)
+    return {attr: make_key_codec(attr, template, fields, table) for attr, template in introspection.keys(cls).items()}
+
+
+def key_of(cls: Kind, values: dict[str, Any]) -> Raw:
+    """Return the primary key of an item of this class."""
+    found: Raw = {}
+    for attr in introspection.table_of(cls).keys:
+        value = key_codecs(cls)[attr].make(values.get)
+        if value is not None:
+            found[attr] = value
+    return found

@@ -1,0 +1,127 @@
+"""What may stand beside a type in a declaration: how a field is stored, how a parameter compares or changes.
+
+Every marker is a frozen value inside `Annotated`, so that type checkers see the plain type. What they mean is said
+where they are read: `codec` for storage, `signature` for parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T")
+
+
+class Marker:
+    """The root of all markers."""
+
+    __slots__ = ()
+
+
+class Stored(Marker, Struct, frozen=True):
+    """The attribute's name, where the table's naming rule does not give it."""
+
+    name: str
+
+
+class KeyOnly(Marker, Struct, frozen=True):
+    """Lives inside a key, and is no attribute of its own."""
+
+
+class Prefixed(Marker, Struct, frozen=True):
+    """Stored with a constant prefix, given and returned bare; `upper` for codes that are written in capitals."""
+
+    prefix: str
+    upper: bool = False
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Formerly(Marker):
+    """Read also with one of these prefixes, as an older system stored it; written without.
+
+    What starts with one of `nothing` stands for no value at all.
+    """
+
+    prefixes: tuple[str, ...]
+    nothing: tuple[str, ...]
+
+    def __init__(self, *prefixes: str, nothing: tuple[str, ...] = ()) -> None:
+        object.__setattr__(self, "prefixes", prefixes)
+        object.__setattr__(self, "nothing", nothing)
+
+
+class Epoch(Marker, Struct, frozen=True):
+    """A time stored as a Number since 1970; the TTL of a table is always in seconds."""
+
+    per_second: int
+    ttl: bool = False
+
+
+class Iso(Marker, Struct, frozen=True):
+    """A time stored as text with so many digits after the second."""
+
+    digits: int
+
+
+class Joined(Marker, Struct, frozen=True):
+    """A list stored as one string."""
+
+    by: str
+    json: bool = False
+
+
+class Encrypted(Marker, Struct, frozen=True):
+    """Stored encrypted under the session's keys, bound to its item."""
+
+
+class Counted(Marker, Struct, frozen=True):
+    """The version of an item: every write checks it and counts it up."""
+
+
+class Touch(Marker, Struct, frozen=True):
+    """The time of the last write, set by every update from the session's clock."""
+
+
+class Compare(Marker, Struct, frozen=True):
+    """A parameter that is compared with its field."""
+
+    operator: str
+
+
+class ChangeMarker(Marker, Struct, frozen=True):
+    """A parameter that changes its field otherwise than by setting it."""
+
+    action: str
+
+
+Key: TypeAlias = Annotated[T, KeyOnly()]
+Secret: TypeAlias = Annotated[T, Encrypted()]
+Touched: TypeAlias = Annotated[T, Touch()]
+Version: TypeAlias = Annotated[int, Counted()]
+Millis: TypeAlias = Annotated[datetime, Epoch(1000)]
+Seconds: TypeAlias = Annotated[datetime, Epoch(1)]
+Ttl: TypeAlias = Annotated[datetime, Epoch(1, ttl=True)]
+IsoMillis: TypeAlias = Annotated[datetime, Iso(3)]
+IsoMicros: TypeAlias = Annotated[datetime, Iso(6)]
+Commas: TypeAlias = Annotated[list[T], Joined(",")]
+Pipes: TypeAlias = Annotated[list[T], Joined("|")]
+JsonPipes: TypeAlias = Annotated[list[T], Joined("|", json=True)]
+
+Eq: TypeAlias = Annotated[T, Compare("=")]
+Ne: TypeAlias = Annotated[T, Compare("<>")]
+Lt: TypeAlias = Annotated[T, Compare("<")]
+Le: TypeAlias = Annotated[T, Compare("<=")]
+Gt: TypeAlias = Annotated[T, Compare(">")]
+Ge: TypeAlias = Annotated[T, Compare(">=")]
+Between: TypeAlias = Annotated[tuple[T, T], Compare("BETWEEN")]
+Contains: TypeAlias = Annotated[T, Compare("contains")]
+BeginsWith: TypeAlias = Annotated[T, Compare("begins_with")]
+
+Add: TypeAlias = Annotated[T, ChangeMarker("ADD")]
+Discard: TypeAlias = Annotated[AbstractSet[T], ChangeMarker("DELETE")]
+Append: TypeAlias = Annotated[list[T], ChangeMarker("APPEND")]
+Once: TypeAlias = Annotated[T, ChangeMarker("ONCE")]

@@ -1,0 +1,193 @@
+"""The classes that users derive from: shapes of items, and of parts of items, recognised by keys and fixed fields.
+
+A shape is a frozen pydantic class. What a class declares is worked out in `anatomy`; here is only what must be there
+while Python makes the class, or an object of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
+
+from msgspec import Struct
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic._internal._model_construction import ModelMetaclass  # the public name for it does not exist
+from pydantic.fields import FieldInfo
+from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
+from typing_extensions import TypeVar, dataclass_transform
+
+from hashrange.core.errors import DeclarationError
+from hashrange.core.values import Value
+from hashrange.schema.declare.class_cache import clear_class_cache
+from hashrange.schema.declare.codec import precision_of
+from hashrange.schema.declare.hint import markers_of
+from hashrange.schema.declare.marker import Encrypted
+from hashrange.schema.declare.table import Table
+
+T = TypeVar("T")
+SEEN = "_seen"  # where a loaded shape keeps the keys it was stored under
+
+
+class Initial(Struct, frozen=True):
+    """The default of a lifecycle: its first state."""
+
+    kind: type[View[Any]]
+
+
+class After(Struct, frozen=True):
+    """The default of a time: so long after another field."""
+
+    other: str
+    delta: timedelta
+
+
+SPECIAL = frozenset({Initial, After})
+
+
+def initially(kind: type[T]) -> T:
+    """Declare the state in which a lifecycle starts; it takes its identity from the item around it."""
+    return cast("T", Initial(cast("Any", kind)))
+
+
+def after(other: str, *, days: float = 0, hours: float = 0, minutes: float = 0) -> datetime:
+    """Declare a default: so long after another field."""
+    return cast("datetime", After(other, timedelta(days=days, hours=hours, minutes=minutes)))
+
+
+COMPILED: set[type | Table] = set()  # the classes and tables that patterns know, and may not be added to
+
+
+def _check_not_late(cls: type, table: Table | None) -> None:
+    """Refuse a variant, or an item of a table, that patterns which are compiled already do not know of."""
+    known = [base.__name__ for base in cls.__mro__[1:] if base in COMPILED]
+    if table in COMPILED:
+        known.append(f"table {table.name}")
+    if known:
+        raise DeclarationError(
+            "HR111",
+            cls.__name__,
+            f"is declared after patterns that read {known[0]}, which would not know it",
+            "declare every item and variant above the Patterns class",
+        )
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
+class ShapeType(ModelMetaclass):
+    """Empty: tells the type checkers that shapes are frozen, which pydantic's own transform cannot say."""
+
+
+class Shape(BaseModel, metaclass=ShapeType):
+    """What items and views have in common: frozen values, with key templates given as class keywords."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    if TYPE_CHECKING:
+        __own_table__: ClassVar[Table | None]
+        __own_keys__: ClassVar[Mapping[str, str]]
+        __special__: ClassVar[Mapping[str, Any]]  # fields whose default depends on the others
+        __times__: ClassVar[Mapping[str, timedelta]]  # fields that are times, and the precision they are stored with
+
+        def __hash__(self) -> int: ...  # pydantic adds it; pyright believes that BaseModel.__eq__ removed it
+    else:  # without annotations, which pydantic would evaluate again for every class
+        __own_table__, __own_keys__, __special__, __times__ = None, {}, {}, {}
+
+    def __init_subclass__(
+        cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str
+    ) -> None:
+        super().__init_subclass__()
+        clear_class_cache()
+        cls.__own_keys__ = {**(keys or {}), **more}
+        if table is not None and not isinstance(table, Table):
+            raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
+        _check_not_late(cls, table)
+        if table is not None:
+            cls.__own_table__ = table
+            table.items.append(cast("type[Item]", cls))
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_more: Any) -> None:
+        fields = cls.__pydantic_fields__
+        cls.__special__ = {name: info.default for name, info in fields.items() if type(info.default) in SPECIAL}
+        steps = {name: precision_of(info.annotation, info.metadata) for name, info in fields.items()}
+        cls.__times__ = {name: step for name, step in steps.items() if step is not None}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        """Have `_fill` called before the fields are validated, if there is something to do for it.
+
+        A decorated validator would do the same, and be copied for each class above each class.
+        """
+        schema = handler(source)
+        if cls.__special__ or cls.__times__:
+            around: Any = schema
+            while around["schema"]["type"] != "model-fields":
+                around = around["schema"]
+            around["schema"] = no_info_before_validator_function(cls._fill, around["schema"])
+        return schema
+
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        """Work out the defaults that depend on other fields, and give times the precision they are stored with."""
+        if not isinstance(data, dict):
+            return data
+        for name, default in cls.__special__.items():
+            if name not in data:
+                data[name] = _default_of(default, data)
+        for name, step in cls.__times__.items():
+            moment = data.get(name)
+            if type(moment) is datetime and (moment.microsecond or moment.tzinfo is not UTC):
+                data[name] = truncate(moment, step)
+        return data
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield what a text about the shape shows: secrets stay out of errors and logs."""
+        for name, value in super().__repr_args__():
+            yield name, "..." if value is not None and _is_secret(self.__pydantic_fields__.get(name or "")) else value
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; a changed one is no longer the item that was stored."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update:
+            copy.__dict__.pop(SEEN, None)
+        return copy
+
+
+def _is_secret(info: FieldInfo | None) -> bool:
+    markers = (*info.metadata, *markers_of(info.annotation)) if info is not None else ()
+    return any(isinstance(marker, Encrypted) for marker in markers)
+
+
+def loaded_keys(shape: Shape) -> dict[str, Value]:
+    """Return the keys under which a shape was stored when it was loaded; none if it was made here."""
+    found: dict[str, Value] = shape.__dict__.get(SEEN, {})
+    return found
+
+
+def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:
+    if isinstance(default, Initial):
+        return default.kind(**{name: data[name] for name in default.kind.model_fields if name in data})
+    other = data.get(default.other)
+    if not isinstance(other, datetime):
+        return None  # the other field's own error says what is wrong
+    return other + default.delta
+
+
+def truncate(moment: datetime, step: timedelta) -> datetime:
+    """Return a time in UTC, cut to a precision; one without a zone is left for pydantic and the codec to judge."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment!r} has no time zone: give one, such as datetime.now(UTC)")
+    moment = moment.astimezone(UTC)
+    kept = step // timedelta(microseconds=1)
+    return moment.replace(microsecond=moment.microsecond - moment.microsecond % kept)
+
+
+class Item(Shape):
+    """A kind of item in a table: `class Shop(Item, table=table, pk="SHOP#{domain}", sk="META#")`."""
+
+
+I_co = TypeVar("I_co", bound=Item, covariant=True)
+
+
+class View(Shape, Generic[I_co]):
+    """Part of an item: what a narrow index holds, or one state of a lifecycle."""

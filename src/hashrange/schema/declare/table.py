@@ -1,0 +1,221 @@
+"""Tables and indexes as declared: what CreateTable needs, and the rule that names attributes.
+
+Names here are the physical ones. Which items live in a table is told by the items themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from hashrange.core.errors import DeclarationError
+
+ALL: Literal["ALL"] = "ALL"
+KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
+
+Projection: TypeAlias = Literal["ALL", "KEYS_ONLY"] | list[str] | tuple[str, ...]
+StreamView: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
+
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+MOST_INDEXES = 20
+MOST_LOCAL_INDEXES = 5
+MOST_PROJECTED = 100
+
+
+def camel(name: str) -> str:
+    """Return a snake_case name as camelCase, for `naming=camel`."""
+    head, *tail = name.split("_")
+    return head + "".join(word[:1].upper() + word[1:] for word in tail)
+
+
+class Provisioned(Struct, frozen=True):
+    """Read and write capacity units that are paid for by the hour, instead of by the request."""
+
+    read: int
+    write: int
+
+
+def _check_keys(place: str, pk: str, sk: str | None) -> None:
+    if not pk or sk in {"", pk}:
+        raise DeclarationError(
+            "HR109", place, f"has the keys {pk!r} and {sk!r}", "name two attributes, or leave the sort key out"
+        )
+
+
+class Gsi(Struct, frozen=True):
+    """A global secondary index: its name, its key attributes, and what it holds besides."""
+
+    name: str
+    pk: str
+    sk: str | None = None
+    project: Projection = ALL
+
+    def __post_init__(self) -> None:
+        if self.name and not LEGAL_NAME.fullmatch(self.name):
+            legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", self.name)
+            raise DeclarationError(
+                "HR102",
+                f"index {self.name!r}",
+                "is no legal name",
+                f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
+            )
+        if not isinstance(self.project, str) and len(self.project) > MOST_PROJECTED:
+            raise DeclarationError(
+                "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
+            )
+        if isinstance(self.project, str) and self.project not in {ALL, KEYS_ONLY}:
+            raise DeclarationError(
+                "HR108",
+                f"index {self.name}",
+                f"projects {self.project!r}",
+                f"give ALL, KEYS_ONLY or a list of attributes: [{self.project!r}]",
+            )
+        _check_keys(f"index {self.name}", self.pk, self.sk)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key attributes, partition key first."""
+        return (self.pk,) if self.sk is None else (self.pk, self.sk)
+
+    @property
+    def projects_all(self) -> bool:
+        """Whether the index holds whole items."""
+        return isinstance(self.project, str) and self.project == ALL
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are projected by name."""
+        return () if isinstance(self.project, str) else tuple(self.project)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it shares the table's partitions."""
+        return False
+
+
+class Lsi(Gsi, frozen=True):
+    """A local secondary index: the table's partition key, and another sort key; can be read consistently."""
+
+    @property
+    def is_local(self) -> bool:
+        """It does."""
+        return True
+
+
+class _Named(Struct, frozen=True, eq=False):
+    """What of a table is given by position."""
+
+    name: str
+    pk: str
+    sk: str | None = None
+
+
+class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
+    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes, and how it is kept."""
+
+    indexes: Sequence[Gsi] = ()
+    ttl: str | None = None
+    naming: Callable[[str], str] = str
+    unset: str | None = None
+    billing: Literal["PAY_PER_REQUEST"] | Provisioned = "PAY_PER_REQUEST"
+    pitr: bool = False
+    encryption: str = "AWS_OWNED"
+    deletion_protection: bool = True
+    stream: StreamView | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check_name()
+        _check_keys(f"table {self.name}", self.pk, self.sk)
+        self._check_indexes()
+
+    def _check_name(self) -> None:
+        sample = VARIABLE.sub(lambda match: match[2] or "xxx", self.name)
+        if not LEGAL_NAME.fullmatch(sample):
+            raise DeclarationError(
+                "HR101",
+                f"table {self.name!r}",
+                "is no legal name",
+                "use 3 to 255 of a-z A-Z 0-9 _ . - and ${VAR:-default}",
+            )
+
+    def _check_indexes(self) -> None:
+        names = [index.name for index in self.indexes]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise DeclarationError("HR104", f"table {self.name}", f"has two indexes named {min(twice)!r}", "rename one")
+        local = [index for index in self.indexes if index.is_local]
+        if len(local) > MOST_LOCAL_INDEXES or len(self.indexes) - len(local) > MOST_INDEXES:
+            raise DeclarationError(
+                "HR105",
+                f"table {self.name}",
+                "has more than 20 global or 5 local indexes",
+                "drop what no pattern reads",
+            )
+        for index in local:
+            if index.pk != self.pk or index.sk is None or self.sk is None:
+                raise DeclarationError(
+                    "HR106",
+                    f"local index {index.name}",
+                    f"must have the table's partition key {self.pk!r} and a sort key of its own, in a table with one",
+                    "declare a Gsi instead",
+                )
+
+    @property
+    def physical_name(self) -> str:
+        """The name with the environment's values put in."""
+        return VARIABLE.sub(self._expand, self.name)
+
+    def _expand(self, match: re.Match[str]) -> str:
+        value = os.environ.get(match[1]) or match[2]
+        if value is None:
+            raise DeclarationError(
+                "HR107",
+                f"table {self.name}",
+                f"needs {match[1]}",
+                f"set it, or declare a default: ${{{match[1]}:-name}}",
+            )
+        return value
+
+    @cached_property
+    def items(self) -> list[type]:
+        """The item classes that are declared to live in it; `introspection.items_of` has their type."""
+        return []
+
+    @cached_property
+    def plans(self) -> list[object]:
+        """The plans of every pattern declared on it."""
+        return []
+
+    @cached_property
+    def paths(self) -> list[Gsi]:
+        """The ways to read it: the table itself, under no name, and its indexes."""
+        return [self.primary, *self.indexes]
+
+    @cached_property
+    def primary(self) -> Gsi:
+        """The table's own keys, as a nameless index that holds everything."""
+        return Gsi("", self.pk, self.sk)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Its own key attributes."""
+        return self.primary.keys
+
+    @cached_property
+    def key_names(self) -> frozenset[str]:
+        """Every attribute that is a key of the table or of an index."""
+        return frozenset(self._keys_of_paths())
+
+    def _keys_of_paths(self) -> Iterator[str]:
+        for path in self.paths:
+            yield from path.keys
+
+    def find_index(self, name: str) -> Gsi | None:
+        """Return the index of that name."""
+        return next((index for index in self.indexes if index.name == name), None)

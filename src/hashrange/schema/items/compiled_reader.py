@@ -1,0 +1,317 @@
+"""Writes out, as a Python function, how a stored item of one class is read when it looks as the class says.
+
+The function does what `Reader.read_carefully` does, line by line for this class: a query of a hundred items spends
+its time here. Whatever is out of the ordinary (an attribute of another type, one that is missing, a default that is
+no constant) makes it raise one of UNUSUAL, and the item is then read carefully; it never guesses.
+
+pydantic checks the values, unless their types leave nothing to check: an attribute {"S": ...} is a text. A class all
+of whose fields are so is put together here, as pydantic would do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from hashrange.core.values import Item as Raw
+from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.codec import SIMPLE, number_of, plain, read_map, read_texts, read_time
+from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
+from hashrange.schema.declare.key_codec import KeyCodec, Step
+from hashrange.schema.declare.marker import Marker
+from hashrange.schema.declare.shape import SEEN, Shape, truncate
+from hashrange.schema.items.reader import Reader
+
+Reading = Callable[[Raw], Shape | None]
+
+# How the values of some types are taken out of an attribute value, if it is the one that they are stored as.
+DIRECT: dict[Any, str] = {
+    str: "{}['S']",
+    bool: "{}['BOOL']",
+    int: "int({}['N'])",
+    float: "float({}['N'])",
+    Decimal: "Decimal(number_of({}['N']))",
+}
+TEXTS: dict[Any, str] = {
+    read_texts: "[part['S'] for part in {}['L']]",
+    read_map: "{{name: part['S'] for name, part in {}['M'].items()}}",
+}
+EXACT = (str, bool, int, bytes, datetime)  # pydantic takes values of just these types as they are
+CONSTANTS = (type(None), bool, int, float, str, bytes, Decimal, datetime)
+EMPTY: dict[Any, str] = {list: "[]", dict: "{}", set: "set()"}
+PLACES = {  # where an object of a pydantic class keeps what
+    "__dict__": "values",
+    "__pydantic_fields_set__": "given",
+    "__pydantic_extra__": "None",
+    "__pydantic_private__": "None",
+}
+OUR_CONFIG = {"frozen", "extra", "defer_build"}
+
+
+def compile_reader(reader: Reader, identity: tuple[KeyCodec, ...]) -> Reading:
+    """Return the function that reads the usual items of a class, told by these keys."""
+    return Script(reader).write(identity)
+
+
+class Script:
+    """A function in the making: its lines, the objects they name, and the fields that have a value by now."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.fields = introspection.attributes(reader.cls)
+        self.variables = {name: f"f{at}" for at, name in enumerate(reader.cls.model_fields)}
+        self.told = dict.fromkeys(reader.constants)  # fields with a value, whatever the item
+        self.present: dict[str, None] = {}  # keys that are there, whatever the item
+        self.is_sure = is_built_plainly(reader.cls) and all(map(self._is_sure, self.fields.values()))
+        self.objects: dict[str, Any] = {
+            **{kind.__name__: kind for kind in (*EXACT, Decimal, set)},
+            "UTC": UTC,
+            "truncate": truncate,
+            "number_of": number_of,
+            "float": float,
+        }
+        self.given: set[str] = set()  # the fields that are not left to their defaults
+        self.lines = [f"given = {self._name(self.given)}.copy()" if self.is_sure else "given = {}"]
+
+    def write(self, identity: tuple[KeyCodec, ...]) -> Reading:
+        """Return the function."""
+        self._recognise(identity)
+        self._look_into_keys()
+        for name, value in self.reader.constants.items():
+            self._add(f"{self.variables[name]} = {self._name(value)}")
+        for name, attribute in self.fields.items():
+            if not attribute.key_only and attribute.fixed is NOTHING:
+                self._read_field(name, attribute)
+        for name, load_state in self.reader.lifecycles:
+            self._add(f"{self.variables[name]} = {self._name(load_state)}(raw)")
+            self._add(f"if {self.variables[name]} is None: raise ValueError")
+            self.told[name] = None
+        self._build()
+        text = "def read(raw):\n" + "".join(f"    {line}\n" for line in self.lines)
+        exec(compile(text, f"<reader of {self.reader.cls.__name__}>", "exec"), self.objects)  # noqa: S102 - text made here
+        reading: Reading = self.objects["read"]
+        return reading
+
+    def _add(self, *lines: str) -> None:
+        self.lines.extend(lines)
+
+    def _name(self, thing: object) -> str:
+        """Return what stands for an object in the text."""
+        if type(thing) in {type(None), bool, int, str}:
+            return repr(thing)
+        found = f"x{len(self.objects)}"
+        self.objects[found] = thing
+        return found
+
+    # ── is it of this class? ─────────────────────────────────────────────────────────────────────────────────────────
+    def _recognise(self, identity: tuple[KeyCodec, ...]) -> None:
+        for stored, expected in self.reader.fixed:
+            if expected is None:
+                self._add(f"v = raw.get({stored!r})")
+                self._add(f"if v is not None{self._unless_unset('v')} and 'NULL' not in v: return None")
+            else:
+                self._add(f"if raw.get({stored!r}) != {self._name(expected)}: return None")
+        for attr, pattern in self.reader.guards:
+            self._add(f"if not {self._name(pattern.search)}(raw[{attr!r}]['S']): return None")
+        for key_codec in identity:
+            self.present[key_codec.attr] = None
+            self._read_key(key_codec, f"raw[{key_codec.attr!r}]")
+        for key_codec in self.reader.states:
+            self._add(f"v = raw.get({key_codec.attr!r})", "if v is None: return None")
+            self._read_key(key_codec, "v")
+
+    def _unless_unset(self, variable: str) -> str:
+        return "" if self.reader.unset is None else f" and {variable} != {self._name(self.reader.unset)}"
+
+    def _read_key(self, key_codec: KeyCodec, value: str, wanted: Iterable[str] | None = None) -> None:
+        """Take a key apart, as `KeyCodec.parse` does; what has another form is not of this class."""
+        if key_codec.alone is not None:
+            self._assign(key_codec.alone.name, f"{self._name(key_codec.alone.codec.decode)}({value})")
+            return
+        otherwise = "return None" if wanted is None else "raise ValueError"
+        self._add(f"k = {value}['S']")
+        if not key_codec.steps:
+            self._add(f"if k != {key_codec.tail!r}: {otherwise}")
+        elif len(key_codec.steps) == 1:
+            start, end = len(key_codec.steps[0].literal), len(key_codec.tail)
+            tests = [f"len(k) <= {start + end}", f"not k.startswith({key_codec.steps[0].literal!r})" if start else ""]
+            tests.append(f"not k.endswith({key_codec.tail!r})" if end else "")
+            self._add(f"if {' or '.join(filter(None, tests))}: {otherwise}")
+            self._take(key_codec.steps[0], f"k[{start}:{-end or ''}]", wanted)
+        else:
+            self._add(f"m = {self._name(key_codec.template.pattern.fullmatch)}(k)", f"if m is None: {otherwise}")
+            for step in key_codec.steps:
+                self._take(step, f"m[{step.field!r}]", wanted)
+
+    def _take(self, step: Step, text: str, wanted: Iterable[str] | None) -> None:
+        if step.take is None:
+            return
+        code = text if step.take is str else f"{self._name(step.take)}({text})"
+        if wanted is None or step.field in wanted:
+            self._assign(step.field, code)
+        elif step.take is not str:
+            self._add(code)
+
+    def _assign(self, name: str, code: str) -> None:
+        """Give a field the value that a key tells; one that this class does not have is only looked at."""
+        if name not in self.variables or name in self.reader.strangers:
+            self._add(code)
+            return
+        self._add(f"{self.variables[name]} = {code}")
+        if not code.startswith(("k[", "m[")):  # parts of a text are texts
+            self._settle(name, self.fields[name])
+        self.told[name] = None
+
+    def _look_into_keys(self) -> None:
+        """Take from other keys the fields that are in keys only."""
+        for key_codec in self.reader.spare:
+            missing = {name for name in key_codec.template.recoverable if name in self.fields and name not in self.told}
+            wanted = {name for name in missing if self.fields[name].key_only}
+            if wanted:
+                self._read_key(key_codec, f"raw[{key_codec.attr!r}]", wanted)
+
+    # ── the fields ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _read_field(self, name: str, attribute: Attribute) -> None:
+        stored, variable, unset = attribute.stored, self.variables[name], self._unless_unset("v")
+        if attribute.required and name not in self.told and name not in self.reader.sets and not unset:
+            self._decode(name, attribute, f"raw[{stored!r}]")
+            self.told[name] = None
+            return
+        self._add(f"v = raw.get({stored!r})", f"if v is not None{unset}:")
+        self._decode(name, attribute, "v", indent="    ")
+        if name in self.told:
+            return
+        if name in self.reader.sets:
+            self._add("else:", f"    {variable} = set()")
+            self.told[name] = None
+        elif attribute.required:
+            self._add("else: raise ValueError")
+            self.told[name] = None
+        else:
+            self._add(f"    given.add({name!r})" if self.is_sure else f"    given[{name!r}] = {variable}", "else:")
+            self._leave_out(name)
+
+    def _leave_out(self, name: str) -> None:
+        """Give a field that is not stored its default, unless a key may tell it."""
+        for key_codec in self.reader.spare:
+            if name in key_codec.template.recoverable:
+                self._add(f"    if {key_codec.attr!r} in raw: raise ValueError")
+        default = default_of(self.reader.cls, name) if self.is_sure else None  # else pydantic sees to it
+        self._add(f"    {self.variables[name]} = {EMPTY.get(type(default)) or self._name(default)}")
+
+    def _decode(self, name: str, attribute: Attribute, value: str, indent: str = "") -> None:
+        variable, codec = self.variables[name], attribute.codec
+        direct = DIRECT.get(attribute.hint) if codec is SIMPLE.get(attribute.hint) else TEXTS.get(codec.decode)
+        if direct is not None:
+            self._add(f"{indent}{variable} = {direct.format(value)}")
+            return
+        if codec.decode is read_time:
+            code = f"{self._name(datetime.fromisoformat)}({value}['S'])"
+        elif codec.decode is plain and codec.tag == "S":
+            code = f"{value}['S']"
+        else:
+            code = f"{self._name(codec.decode)}({value})"
+        self._add(f"{indent}{variable} = {code}")
+        self._settle(name, attribute, indent)
+
+    def _settle(self, name: str, attribute: Attribute, indent: str = "") -> None:
+        """Make sure that a value is what pydantic would make of it."""
+        variable, hint = self.variables[name], attribute.hint
+        if hint in EXACT:
+            self._add(f"{indent}if type({variable}) is not {hint.__name__}: raise TypeError")
+        elif choices := choices_of(hint):
+            self._add(f"{indent}{variable} = {self._name(choices)}[{variable}]")
+        else:
+            self._add(f"{indent}if {variable} is None: raise ValueError")
+        step = self.reader.cls.__times__.get(name)
+        if hint is datetime and step is not None:
+            self._add(f"{indent}if {variable}.microsecond or {variable}.tzinfo is not UTC:")
+            self._add(f"{indent}    {variable} = truncate({variable}, {self._name(step)})")
+
+    def _is_sure(self, attribute: Attribute) -> bool:
+        """Whether the value that is read needs no further check."""
+        cls, name = self.reader.cls, attribute.name
+        if attribute.fixed is not NOTHING:
+            return attribute.fixed is not None or default_of(cls, name) is None
+        if not is_bare(cls, name) or not (attribute.required or default_of(cls, name) is not NOTHING):
+            return False
+        hint, codec = attribute.hint, attribute.codec
+        is_direct = hint in DIRECT and codec is SIMPLE[hint]
+        return is_direct or codec.decode in TEXTS or hint in EXACT or bool(choices_of(hint))
+
+    # ── the object ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _build(self) -> None:
+        cls = self.reader.cls
+        if self.is_sure:
+            shown = ", ".join(f"{name!r}: {self._value(name)}" for name in cls.model_fields)
+            self.given.update(self.told)
+            self._add(f"built = {self._name(object.__new__)}({self._name(cls)})", f"values = {{{shown}}}")
+            for place, held in PLACES.items():
+                self._add(f"{self._name(BaseModel.__dict__[place].__set__)}(built, {held})")
+        else:
+            shown = ", ".join(f"{name!r}: {self.variables[name]}" for name in self.told)
+            validate = f"{self._name(cls)}.__pydantic_validator__.validate_python"
+            self._add(f"built = {validate}({{{shown}, **given}})", "values = built.__dict__")
+        shown = ", ".join(f"{attr!r}: raw[{attr!r}]" for attr in self.present)
+        self._add(f"values[{SEEN!r}] = seen = {{{shown}}}")
+        for attr in self.reader.key_names:
+            if attr not in self.present:
+                self._add(f"v = raw.get({attr!r})", f"if v is not None: seen[{attr!r}] = v")
+        self._add("return built")
+
+    def _value(self, name: str) -> str:
+        never = name in self.fields and self.fields[name].fixed is None
+        return "None" if never else self.variables[name]
+
+
+def is_built_plainly(cls: Kind) -> bool:
+    """Whether pydantic does nothing for objects of a class but check each of their fields."""
+    found = cls.__pydantic_decorators__
+    return (
+        not (found.validators or found.field_validators or found.root_validators or found.model_validators)
+        and cls.__get_pydantic_core_schema__.__func__ is Shape.__get_pydantic_core_schema__.__func__  # type: ignore[attr-defined]
+        and all(getattr(cls, hook) is getattr(BaseModel, hook) for hook in ("__init__", "model_post_init"))
+        and not cls.__private_attributes__
+        and not any(info.alias or info.validation_alias for info in cls.model_fields.values())
+        and set(cls.model_config) <= OUR_CONFIG
+    )
+
+
+def is_bare(cls: Kind, name: str) -> bool:
+    """Whether a field's type is all that pydantic checks."""
+    info = cls.model_fields[name]
+    return all(isinstance(fact, Marker) for fact in info.metadata) and _has_no_constraints(info.annotation)
+
+
+def _has_no_constraints(hint: Any) -> bool:
+    inner, _ = hints.unwrap(hint)
+    return not hints.constraints_of(hint) and (
+        not hints.is_union(inner) or all(map(_has_no_constraints, get_args(inner)))
+    )
+
+
+def choices_of(hint: Any) -> dict[str, Any]:
+    """Return the values of a type that allows a few texts only, by those; nothing for other types."""
+    values = hints.literals(hint)
+    if values:
+        return {value: value for value in values} if all(type(value) is str for value in values) else {}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {member.value: member for member in hint} if all(type(one.value) is str for one in hint) else {}
+    return {}
+
+
+def default_of(cls: Kind, name: str) -> Any:
+    """Return the default of a field if it is a constant or an empty container; else NOTHING."""
+    info = cls.model_fields[name]
+    if info.validate_default or name in cls.__special__:
+        return NOTHING
+    factory: Any = info.default_factory
+    default = factory() if factory in EMPTY else info.default
+    is_known = type(default) in CONSTANTS or isinstance(default, Enum) or (type(default) in EMPTY and not default)
+    return default if is_known else NOTHING

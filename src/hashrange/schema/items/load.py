@@ -1,0 +1,149 @@
+"""Stored items as objects: each becomes one of the most specific class that fits.
+
+A class fits by the form of the item's keys, by the fields that have one value only, and by having what is required.
+Whatever else the item holds is not looked at. Most items look as their class says: for them `fastread` writes out a
+function, and `Reader` has the last word on all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from hashrange.core.errors import Unreadable
+from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.class_cache import cached_by_class
+from hashrange.schema.declare.codec import plain
+from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
+from hashrange.schema.declare.key_codec import key_codecs
+from hashrange.schema.declare.shape import Item, Shape
+from hashrange.schema.items.compiled_reader import compile_reader
+from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Misfit, Reader
+
+
+def load(kinds: Sequence[Kind], raw: Raw) -> Any:
+    """Return a stored item as one of these classes or of their variants; None when it is of another shape."""
+    return load_all(kinds, (raw,))[0]
+
+
+def load_all(kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
+    """Return stored items as objects of these classes or of their variants; None for each of another shape."""
+    readers = [reader for kind in kinds for reader in _readers(kind)]
+    if len(readers) == 1 and readers[0].whole is not None:
+        return _load_usual(readers[0].whole, readers, raws)
+    return [_load_one(readers, raw) for raw in raws]
+
+
+def _load_usual(whole: Callable[[Raw], Shape | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
+    """Read items of one class without variants, one after the other, as long as nothing about them is unusual."""
+    found: list[Any] = []
+    for raw in raws:
+        try:
+            found.append(whole(raw))
+        except UNUSUAL:
+            found.append(_load_one(readers, raw))
+    return found
+
+
+def _load_one(readers: list[Reader], raw: Raw) -> Shape | None:
+    misfit = None
+    for reader in readers:
+        found = reader.read(raw, WHOLE)
+        if found is None:
+            continue
+        if type(found) is not Misfit:
+            return found  # type: ignore[return-value]  # what is no Misfit is a Shape
+        misfit = found
+    if misfit is not None:
+        kind = readers[0].cls
+        raise Unreadable(f"{_show_key(kind, raw)} in {introspection.table_of(kind).physical_name}: {misfit.reason}")
+    return None
+
+
+def _show_key(kind: Kind, raw: Raw) -> str:
+    return ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in introspection.table_of(kind).keys if attr in raw)
+
+
+@cached_by_class
+def _readers(cls: Kind) -> list[Reader]:
+    return [make_reader(variant) for variant in reversed(introspection.family(cls))]
+
+
+def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
+    """Return the state of a lifecycle; where its key is not there at all, the one that most of the fields speak for."""
+    readers = [reader for kind in kinds for reader in _readers(kind)]
+    for reader in readers:
+        found = reader.read(raw, STATE)
+        if isinstance(found, Shape):
+            return found
+    for reader in sorted(readers, key=lambda reader: len(reader.required))[::-1]:  # of equals, the furthest state
+        if all(key_codec.attr not in raw for key_codec in reader.states):
+            found = reader.read(raw, GUESSED)
+            if isinstance(found, Shape):
+                return found
+    return None
+
+
+def make_reader(cls: Kind) -> Reader:
+    """Work out how a class is recognised and read."""
+    table, fields, all_codecs = introspection.table_of(cls), introspection.attributes(cls), key_codecs(cls)
+    told = introspection.variants(cls)
+    stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
+    inside = frozenset(name for key_codec in all_codecs.values() for name in key_codec.template.recoverable)
+    possible = {name for name, found in fields.items() if found.fixed is not None}
+    identity = tuple(all_codecs[attr] for attr in table.keys if attr in all_codecs and all_codecs[attr].alone is None)
+    careful = Reader(
+        cls=cls,
+        unset=None if table.unset is None else {"S": table.unset},
+        identity=identity,
+        states=tuple(all_codecs[attr] for attr in told if attr not in table.keys),
+        spare=tuple(
+            key_codec for attr, key_codec in all_codecs.items() if attr not in told and key_codec.template.recoverable
+        ),
+        guards=_guards(cls),
+        fixed=tuple((found.stored, _fixed_value(found)) for found in fields.values() if found.fixed is not NOTHING),
+        constants={name: found.fixed for name, found in fields.items() if found.is_fixed},
+        fields=tuple((name, found.stored, found.codec.decode) for name, found in stored.items()),
+        required=frozenset(
+            n for n, found in fields.items() if found.required and found.fixed is NOTHING and not _is_set(found)
+        ),
+        sets=tuple(name for name, found in fields.items() if _is_set(found) and found.required),
+        lifecycles=tuple((name, partial(load_state, tuple(kinds))) for name, kinds in introspection.parts(cls).items()),
+        key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
+        in_keys=inside & possible,
+        strangers=inside - possible,
+    )
+    return replace(
+        careful,
+        whole=compile_reader(careful, identity),
+        state=None if issubclass(cls, Item) else compile_reader(careful, ()),
+    )
+
+
+def _is_set(attribute: Attribute) -> bool:
+    return attribute.codec.tag in {"SS", "NS", "BS"}
+
+
+def _fixed_value(attribute: Attribute) -> Value | None:
+    return None if attribute.fixed is None else attribute.codec.encode(attribute.fixed)
+
+
+def _guards(cls: Kind) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the patterns of plain fields that are primary keys: they tell an item from others in the table."""
+    found: list[tuple[str, re.Pattern[str]]] = []
+    for attr in introspection.table_of(cls).keys:
+        key_codec = key_codecs(cls).get(attr)
+        pattern = (
+            introspection.pattern_of(cls, key_codec.alone.name)
+            if key_codec is not None and key_codec.alone is not None
+            else None
+        )
+        if pattern is not None:
+            found.append((attr, re.compile(pattern)))
+    return tuple(found)

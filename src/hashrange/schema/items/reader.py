@@ -1,0 +1,141 @@
+"""How items of one class are recognised and read, step by step. `load` makes readers and chooses among them.
+
+A class fits by the form of the item's keys, by the fields that have one value only, and by having what is required.
+Whatever else the item holds is not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from pydantic import ValidationError
+
+from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value
+from hashrange.schema.declare.codec import plain
+from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.key_codec import KeyCodec
+from hashrange.schema.declare.shape import SEEN, Shape
+
+LoadState: TypeAlias = Callable[[Raw], Shape | None]
+UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
+
+# How an item is read: as a whole, told by its primary key too; as a state of one that is told already; as a state
+# whose key is not there.
+WHOLE, STATE, GUESSED = "whole", "state", "guessed"
+
+
+class Misfit(Struct, frozen=True):
+    """A stored item that has the keys of a class, and not what else the class needs."""
+
+    reason: str
+
+
+class Reader(Struct, frozen=True):
+    """One class, ready to be recognised in stored items."""
+
+    cls: Kind
+    unset: Value | None
+    identity: tuple[KeyCodec, ...]  # keys whose form tells the item
+    states: tuple[KeyCodec, ...]  # keys whose form tells the variant
+    spare: tuple[KeyCodec, ...]  # keys that hold fields which may not be stored otherwise
+    guards: tuple[tuple[str, re.Pattern[str]], ...]  # plain fields that are keys, and what they look like
+    fixed: tuple[tuple[str, Value | None], ...]  # attributes that must be so, None for "not there"
+    constants: dict[str, Any]  # the fields that these are
+    fields: tuple[tuple[str, str, Any], ...]  # what is stored: the field, the attribute, how it is decoded
+    required: frozenset[str]
+    sets: tuple[str, ...]
+    lifecycles: tuple[tuple[str, LoadState], ...]  # the fields that hold a state, and how each is loaded
+    key_names: tuple[str, ...]
+    in_keys: frozenset[str]  # the fields that a key can tell
+    strangers: frozenset[str]  # what the keys tell and this class does not have
+    whole: Callable[[Raw], Shape | None] | None = None  # the usual case, written out
+    state: Callable[[Raw], Shape | None] | None = None  # the same for a state
+
+    def read(self, raw: Raw, as_what: str) -> Shape | Misfit | None:
+        """Return the object; None for another shape; Misfit for this shape without what it needs."""
+        usual = self.whole if as_what == WHOLE else self.state if as_what == STATE else None
+        if usual is not None:
+            try:
+                return usual(raw)
+            except UNUSUAL:
+                pass
+        return self.read_carefully(raw, as_what)
+
+    def read_carefully(self, raw: Raw, as_what: str) -> Shape | Misfit | None:
+        """Read an item step by step: what `read` does, for items of every sort, and with a reason for those refused."""
+        values: dict[str, Any] = {}
+        if not self._recognise(raw, values, as_what):
+            return None
+        values.update(self.constants)
+        unset = self.unset
+        for name, stored, decode in self.fields:
+            value = raw.get(stored)
+            if value is not None and value != unset:
+                decoded = decode(value)
+                if decoded is not None:
+                    values[name] = decoded
+        self._fill_up(raw, values)
+        if not self.required <= values.keys():
+            missing = self.required - values.keys()
+            return Misfit(f"{self.cls.__name__} needs {', '.join(sorted(missing))}")
+        for name, load_state in self.lifecycles:
+            state = load_state(raw)
+            if state is None:
+                return Misfit(f"{self.cls.__name__}.{name} is in none of its states")
+            values[name] = state
+        return self._build(raw, values)
+
+    def _recognise(self, raw: Raw, values: dict[str, Any], as_what: str) -> bool:
+        for stored, expected in self.fixed:
+            value = raw.get(stored)
+            if expected is None:
+                if value is not None and value != self.unset and "NULL" not in value:
+                    return False
+            elif value != expected:
+                return False
+        for attr, pattern in self.guards:
+            if not pattern.search(str(plain(raw.get(attr, {"S": ""})))):
+                return False
+        if as_what == WHOLE and not self._parse(self.identity, raw, values, lenient=True):
+            return False
+        return not self.states or self._parse(self.states, raw, values, lenient=as_what == GUESSED)
+
+    @staticmethod
+    def _parse(key_codecs: tuple[KeyCodec, ...], raw: Raw, values: dict[str, Any], *, lenient: bool) -> bool:
+        for key_codec in key_codecs:
+            value = raw.get(key_codec.attr)
+            if value is None:
+                if lenient:
+                    continue
+                return False
+            found = key_codec.parse(value)
+            if found is None:
+                return False
+            values.update(found)
+        return True
+
+    def _fill_up(self, raw: Raw, values: dict[str, Any]) -> None:
+        """Take from the keys what is not stored on its own, and leave out what this class does not have."""
+        if not self.in_keys <= values.keys():
+            for key_codec in self.spare:
+                found = key_codec.parse(raw[key_codec.attr]) if key_codec.attr in raw else None
+                for name, value in (found or {}).items():
+                    values.setdefault(name, value)
+        for name in self.strangers:
+            values.pop(name, None)
+        for name in self.sets:
+            values.setdefault(name, set())
+
+    def _build(self, raw: Raw, values: dict[str, Any]) -> Shape | Misfit:
+        try:
+            built: Shape = self.cls.__pydantic_validator__.validate_python(values)
+        except ValidationError as fault:
+            first = fault.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return Misfit(f"{self.cls.__name__}.{place} is {first.get('input')!r}: {first['msg']}")
+        built.__dict__[SEEN] = {attr: raw[attr] for attr in self.key_names if attr in raw}
+        return built

@@ -1,0 +1,82 @@
+"""Condition trees as text: for a request, with a placeholder for every name and value, and for `explain()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from hashrange.core.values import Value
+from hashrange.expr.nodes import DocumentPath, Literal, Node, Placeholder, walk
+from hashrange.expr.render import render
+from hashrange.schema.declare.codec import plain
+from hashrange.schema.pattern.value_source import Arguments, Placeholders, ValueSource
+
+Names: TypeAlias = dict[str, str]
+
+
+class Aliases(Struct):
+    """Gives every attribute name an alias, because 573 names are reserved and more may become so."""
+
+    names: Names = field(default_factory=dict)
+    constants: dict[str, Value] = field(default_factory=dict)
+
+    def name(self, stored: str) -> str:
+        """Return the alias of an attribute."""
+        for alias, known in self.names.items():
+            if known == stored:
+                return alias
+        alias = f"#{stored}" if stored.replace("_", "").isalnum() and stored.isascii() else f"#n{len(self.names)}"
+        self.names[alias] = stored
+        return alias
+
+    def path(self, path: DocumentPath) -> str:
+        """Return a path in aliases."""
+        head, *rest = path.elements
+        shown = [f"[{part}]" if isinstance(part, int) else f".{self.name(part)}" for part in rest]
+        return self.name(str(head)) + "".join(shown)
+
+    def value(self, node: Placeholder | Literal) -> str:
+        """Return a placeholder; a literal gets one of its own."""
+        if isinstance(node, Placeholder):
+            return node.name
+        for name, known in self.constants.items():
+            if known == node.value:
+                return name
+        name = f":c{len(self.constants)}"
+        self.constants[name] = node.value
+        return name
+
+    def render(self, node: Node) -> str:
+        """Return a tree as a request writes it."""
+        return render(node, self.path, self.value)
+
+
+def show(node: Node, placeholders: Mapping[str, ValueSource]) -> str:
+    """Return a tree as people read it: real names, and where each value comes from."""
+
+    def path(found: DocumentPath) -> str:
+        head, *rest = found.elements
+        return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+
+    def value(found: Placeholder | Literal) -> str:
+        return placeholders[found.name].text if isinstance(found, Placeholder) else repr(plain(found.value))
+
+    return render(node, path, value)
+
+
+def used_values(placeholders: Placeholders, trees: Iterable[Node | None]) -> dict[str, ValueSource]:
+    """Return the placeholders that trees refer to."""
+    names = {node.name for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Placeholder)}
+    return {name: value_source for name, value_source in placeholders.by_name.items() if name in names}
+
+
+def values_of(placeholders: Mapping[str, ValueSource], arguments: Arguments) -> dict[str, Value]:
+    """Return the values of a call by placeholder."""
+    found: dict[str, Value] = {}
+    for name, value_source in placeholders.items():
+        value = value_source.value(arguments)
+        if value is not None:
+            found[name] = value
+    return found

@@ -1,0 +1,274 @@
+"""What the values of a request are made from, known when a pattern is compiled: its arguments, and keys built of them.
+
+An ArgumentSource gives a Python value, taken from the arguments of a call. A ValueSource gives the attribute value
+that is sent. Both have a text, which `explain()` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from hashrange.core.values import Value
+from hashrange.schema.declare.codec import Codec, plain
+from hashrange.schema.declare.key_codec import KeyCodec
+from hashrange.schema.declare.shape import loaded_keys
+
+Arguments = Mapping[str, Any]
+
+EMPTY: frozenset[Any] = frozenset()
+
+
+class ArgumentSource(Protocol):
+    """Where a Python value comes from."""
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the value in a call; None when there is none."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        ...
+
+
+class Argument(Struct, frozen=True):
+    """An argument itself."""
+
+    name: str
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the argument."""
+        return arguments.get(self.name)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return f"{{{self.name}}}"
+
+
+class ArgumentField(Struct, frozen=True):
+    """A field of an item that is passed in."""
+
+    parameter: str
+    name: str
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the field; a state that lacks it has none."""
+        return getattr(arguments[self.parameter], self.name, None)
+
+    @property
+    def text(self) -> str:
+        """The path to it."""
+        return f"{{{self.parameter}.{self.name}}}"
+
+
+class ArgumentElement(Struct, frozen=True):
+    """One end of a range that is passed in."""
+
+    parameter: str
+    index: int
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the end."""
+        return arguments[self.parameter][self.index]
+
+    @property
+    def text(self) -> str:
+        """The path to it."""
+        return f"{{{self.parameter}.{self.index}}}"
+
+
+class Constant(Struct, frozen=True):
+    """A value that the declaration fixes."""
+
+    value: Any
+
+    def get(self, _arguments: Arguments) -> Any:
+        """Return it."""
+        return self.value
+
+    @property
+    def text(self) -> str:
+        """The value."""
+        return str(self.value)
+
+
+class ValueSource(Protocol):
+    """What a placeholder of a request stands for."""
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the attribute value in a call; None when there is none."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        ...
+
+
+class FieldValue(Struct, frozen=True):
+    """A value in a field's own form; `up` rounds a time that is finer than what is stored upwards."""
+
+    source: ArgumentSource
+    codec: Codec
+    up: bool = False
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the encoded value."""
+        found = self.source.get(arguments)
+        if found is None or found == EMPTY:  # DynamoDB has no empty sets
+            return None
+        return self.codec.encode(self.codec.round_up(found) if self.up else found)
+
+    @property
+    def text(self) -> str:
+        """The source, or the constant in quotes."""
+        return repr(self.source.text) if isinstance(self.source, Constant) else self.source.text
+
+
+class FixedValue(Struct, frozen=True):
+    """A constant attribute value."""
+
+    constant: Value
+
+    def value(self, _arguments: Arguments) -> Value | None:
+        """Return it."""
+        return self.constant
+
+    @property
+    def text(self) -> str:
+        """The value in quotes."""
+        return repr(plain(self.constant))
+
+
+class KeyValue(Struct, frozen=True):
+    """A key, or the start of one: the first `count` fields of a template, then fixed text."""
+
+    key_codec: KeyCodec
+    sources: Mapping[str, ArgumentSource]
+    count: int
+    tail: str
+    up: bool = False  # round the last field upwards
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key's text; None when a field of it has no value."""
+        if self.whole:
+            return self.key_codec.make(lambda name: self.sources[name].get(arguments))
+        text = ""
+        for at, step in enumerate(self.key_codec.steps[: self.count]):
+            found = self.sources[step.field].get(arguments)
+            if found is None:
+                return None
+            if self.up and at == self.count - 1:
+                found = step.attribute.codec.round_up(found)
+            text += step.literal
+            text += self.key_codec.put(step, found, len(text.encode()))
+        return {"S": text + self.tail}
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is the whole key."""
+        return self.count == len(self.key_codec.steps) and self.tail == self.key_codec.tail and not self.up
+
+    @property
+    def text(self) -> str:
+        """The template with its sources."""
+        if self.key_codec.alone is not None and self.whole:
+            source = self.sources[self.key_codec.alone.name]
+            return repr(source.text) if isinstance(source, Constant) else source.text
+        shown = "".join(
+            f"{step.literal}{_show(step.field, step.format, self.sources)}"
+            for step in self.key_codec.steps[: self.count]
+        )
+        return repr(shown + self.tail.replace("\U0010ffff", "~"))
+
+
+def _show(name: str, form: str, sources: Mapping[str, ArgumentSource]) -> str:
+    text = sources[name].text
+    return f"{text[:-1]}:{form}}}" if form and text.endswith("}") else text
+
+
+class LoadedValue(Struct, frozen=True):
+    """A key as the item that is passed in was stored under it, or as it would be if it was made here."""
+
+    parameter: str
+    attr: str
+    otherwise: ValueSource
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key that was seen, else the one that is rendered."""
+        found: Value | None = loaded_keys(arguments[self.parameter]).get(self.attr)
+        return self.otherwise.value(arguments) if found is None else found
+
+    @property
+    def text(self) -> str:
+        """What is rendered."""
+        return self.otherwise.text
+
+
+class Placeholders(Struct):
+    """The placeholders of one request, each under the placeholder it got."""
+
+    by_name: dict[str, ValueSource] = field(default_factory=dict)
+
+    def add(self, value_source: ValueSource) -> str:
+        """Return the placeholder of a value_source, a new one unless it has one."""
+        for name, known in self.by_name.items():
+            if known == value_source:
+                return name
+        name = f":v{len(self.by_name)}"
+        self.by_name[name] = value_source
+        return name
+
+
+NOW = "(now)"  # the argument that the session adds: its clock's time
+
+
+class Now(Struct, frozen=True):
+    """The session's time."""
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the time of the call."""
+        return arguments[NOW]
+
+    @property
+    def text(self) -> str:
+        """The word for it."""
+        return "{now}"
+
+
+class OptionalArgument(Struct, frozen=True):
+    """An argument that may be left out, and what stands in for it then."""
+
+    name: str
+    otherwise: ArgumentSource | None
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the argument, if it was given, else what stands in for it."""
+        if self.name in arguments:
+            return arguments[self.name]
+        return None if self.otherwise is None else self.otherwise.get(arguments)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return f"{{{self.name}}}"
+
+
+class Incremented(Struct, frozen=True):
+    """A counter's next value."""
+
+    source: ArgumentSource
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return one more."""
+        found = self.source.get(arguments)
+        return None if found is None else found + 1
+
+    @property
+    def text(self) -> str:
+        """The source and one."""
+        return f"{self.source.text} + 1"

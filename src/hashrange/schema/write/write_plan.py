@@ -1,0 +1,274 @@
+"""Write plans: what a pattern changes and tests, and the request that a call of it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from msgspec import Struct, field
+
+from hashrange.core.values import Item as Raw
+from hashrange.core.values import Value
+from hashrange.core.wire import Wire
+from hashrange.expr.nodes import And, Condition
+from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.codec import counts_millis
+from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.marker import Marker
+from hashrange.schema.declare.shape import Item, Shape, loaded_keys
+from hashrange.schema.declare.table import Table
+from hashrange.schema.pattern.criterion import exists, placeholders_in, settle
+from hashrange.schema.pattern.expression_text import Aliases, show, values_of
+from hashrange.schema.pattern.lint import Lint
+from hashrange.schema.pattern.signature import Parameter, Signature
+from hashrange.schema.pattern.value_source import NOW, Arguments, ValueSource
+
+SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
+
+
+# What becomes of an attribute in a call.
+LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
+
+
+class _Text(Struct, frozen=True):
+    """The fixed part of a request, for calls in which the same values are there."""
+
+    request: Wire
+    constants: dict[str, Value]
+    sealed: dict[str, str]
+    tested: tuple[str, ...]
+
+
+class AttributeChange(Struct, frozen=True):
+    """One attribute that a write changes."""
+
+    stored: str
+    action: str
+    value_source: ValueSource
+    depends: frozenset[str] = frozenset()  # it is left alone unless one of these arguments is given
+    unset: Value | None = None  # what stands for "no value"
+    sealed: bool = False
+    repairs: str = ""  # the item whose TTL is written anew where it was in milliseconds
+
+    def applies(self, arguments: Arguments) -> bool:
+        """Whether a call changes it."""
+        if self.repairs:
+            return counts_millis(loaded_keys(arguments[self.repairs]).get(self.stored))
+        return not self.depends or any(name in arguments for name in self.depends)
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return its new value in a call, or the word for none."""
+        return (self.value_source.value(arguments) or self.unset) if self.applies(arguments) else None
+
+    def outcome(self, arguments: Arguments, value: Value | None) -> int:
+        """Say what becomes of it in a call: only a plain SET of nothing removes it."""
+        if value is not None:
+            return CHANGED
+        return REMOVED if self.action == "SET" and self.applies(arguments) else LEFT_ALONE
+
+    def clause(self, name: str, value: str) -> str:
+        """Return its part of an update expression."""
+        match self.action:
+            case "SET":
+                return f"{name} = {value}"
+            case "ONCE":
+                return f"{name} = if_not_exists({name}, {value})"
+            case "APPEND":
+                return f"{name} = list_append(if_not_exists({name}, :none), {value})"
+            case _:
+                return f"{name} {value}"
+
+    @property
+    def section(self) -> str:
+        """The keyword it stands under."""
+        return self.action if self.action in SECTIONS else "SET"
+
+
+class WritePlan(Struct, frozen=True):
+    """An Update, Upsert, Delete or Ensure."""
+
+    label: str
+    name: str
+    verb: str
+    target: Kind
+    table: Table
+    key: Mapping[str, ValueSource]
+    subject: str | None
+    changes: tuple[AttributeChange, ...]
+    removes: tuple[str, ...]
+    condition: Condition | None
+    condition_values: Mapping[str, ValueSource]  # by placeholder
+    moving: tuple[str, ...]  # the key attributes that it writes anew
+    edges: tuple[tuple[str, str], ...]
+    exact: bool
+    signature: Signature
+    sets: tuple[str, ...]  # the parameters that set a field
+    texts: dict[tuple[tuple[int, ...], frozenset[str]], _Text] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in order."""
+        return tuple(self.signature.parameters)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The parameters that cannot be left out."""
+        given = self.signature.parameters.values()
+        return frozenset(parameter.name for parameter in given if not parameter.may_be_left_out)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The state entered."""
+        return (self.target,)
+
+    @property
+    def sources(self) -> list[Kind]:
+        """The states that the item passed in may be in."""
+        return self.signature.parameters[self.subject].shapes if self.subject else []
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether values are checked before it writes."""
+        return bool(self.sets or self.signature.checked)
+
+    @property
+    def checked(self) -> Mapping[str, Any]:
+        """The types of the values that are checked before it writes."""
+        given = self.signature.parameters
+        return self.signature.checked | {name: _checked(self.target, name, given[name]) for name in self.sets}
+
+    @property
+    def lints(self) -> tuple[Lint, ...]:
+        """What a write alone shows: nothing; the rules that concern writes need the whole table."""
+        return ()
+
+    @property
+    def costs(self) -> tuple[tuple[str, int], ...]:
+        """The write units of a call for a small item, by table and index."""
+        return _count_write_units(self)
+
+    def key_of(self, arguments: Arguments) -> Raw:
+        """Return the primary key of the item that is written."""
+        found = {attr: value_source.value(arguments) for attr, value_source in self.key.items()}
+        return {attr: value for attr, value in found.items() if value is not None}
+
+    def build(self, arguments: Arguments) -> tuple[Wire, dict[str, str]]:
+        """Return the request of a call, and the placeholders whose values are to be sealed, by attribute."""
+        outcomes: list[int] = []
+        values: dict[str, Value] = {}
+        for at, change in enumerate(self.changes):
+            value = change.value(arguments)
+            outcomes.append(change.outcome(arguments, value))
+            if value is not None and outcomes[-1] == CHANGED:
+                values[f":s{at}"] = value
+        tested = values_of(self.condition_values, arguments)
+        case = (tuple(outcomes), frozenset(tested))
+        if case not in self.texts:
+            self.texts[case] = self._texts(outcomes, self._settle(tested.keys()))
+        text = self.texts[case]
+        values.update((name, tested[name]) for name in text.tested)
+        request = {"Key": self.key_of(arguments), **text.request}
+        if values or text.constants:
+            request["ExpressionAttributeValues"] = {**text.constants, **values}
+        return request, text.sealed
+
+    def _settle(self, present: AbstractSet[str]) -> Condition | None:
+        """Return the condition of a call in which some values are not there: their attributes must not be either."""
+        if self.condition is None or present >= self.condition_values.keys():
+            return self.condition
+        settled = settle(self.condition, present, self.label)
+        return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
+
+    def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
+        """Put the expressions of a call together."""
+        aliases = Aliases()
+        sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
+        applied = [(f":s{at}", change) for at, change in enumerate(self.changes) if outcomes[at] == CHANGED]
+        for placeholder, change in applied:
+            sections[change.section].append(change.clause(aliases.name(change.stored), placeholder))
+        removed = [change.stored for change, outcome in zip(self.changes, outcomes, strict=True) if outcome == REMOVED]
+        sections["REMOVE"] = [aliases.name(stored) for stored in (*removed, *self.removes)]
+        request: Wire = {}
+        update = " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)
+        if update and self.verb in {"Update", "Upsert"}:
+            request["UpdateExpression"] = update
+        if condition is not None:
+            request["ConditionExpression"] = aliases.render(condition)
+        if aliases.names:
+            request["ExpressionAttributeNames"] = aliases.names
+        constants = dict(aliases.constants)
+        if any(change.action == "APPEND" for _, change in applied):
+            constants[":none"] = {"L": []}
+        sealed = {placeholder: change.stored for placeholder, change in applied if change.sealed}
+        return _Text(request, constants, sealed, tuple(placeholders_in(condition)))
+
+    def outcome(self, arguments: Arguments) -> Shape:
+        """Return the state entered, where it follows from the arguments alone (`exact`)."""
+        assert self.subject is not None
+        subject: Shape = arguments[self.subject]
+        fields = introspection.attributes(self.target)
+        values: dict[str, Any] = {name: getattr(subject, name) for name in fields if name in type(subject).model_fields}
+        values |= {name: arguments[name] for name in fields if name in arguments}
+        values |= {
+            found.name: arguments[NOW] for found in introspection.touched(self.target) if found.name not in arguments
+        }
+        version = introspection.version_of(self.target)
+        if version is not None:
+            values[version.name] += 1
+        fixed = {name: found.fixed for name, found in fields.items() if found.fixed is not introspection.NOTHING}
+        return self.target.model_validate(values | fixed)
+
+    def explain(self) -> str:
+        """Return the plan as text."""
+        lines = [f"{self.name:<18} {self.verb} {self.target.__name__}  <- table"]
+        lines.append(f"    key     {' AND '.join(f'{attr} = {source.text}' for attr, source in self.key.items())}")
+        sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
+        for change in self.changes:
+            if not change.repairs:
+                sections[change.section].append(change.clause(change.stored, change.value_source.text))
+        sections["REMOVE"] += self.removes
+        if self.verb in {"Update", "Upsert"}:
+            lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]
+        if self.condition is not None:
+            lines.append(f"    if      {show(self.condition, self.condition_values)}")
+        lines.append(f"    cost    {' + '.join(f'{place} {units}' for place, units in self.costs)}")
+        return "\n".join(lines)
+
+
+def _checked(target: Kind, name: str, parameter: Parameter) -> Any:
+    """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
+    shapes = (target, *introspection.family(introspection.root(introspection.item_of(target))))
+    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
+    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
+        return hints.constrain(parameter.hint, parameter.constraints)
+    hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
+    own = [fact for fact in info.metadata if not isinstance(fact, Marker)]
+    return hints.constrain(hint, (*own, *parameter.constraints))
+
+
+def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
+    """Count write units for a small item: the table 1, an index whose key moves 2, one whose projection changes 1."""
+    found = [("table", 1)]
+    if plan.verb == "Ensure":
+        return tuple(found)
+    changed = {*(change.stored for change in plan.changes), *plan.removes}
+    kinds = [kind for shape in (plan.target, *plan.sources) for kind in introspection.family(shape)]
+    for index in plan.table.indexes:
+        if not any(_is_in(index.keys, kind) for kind in kinds):
+            continue
+        moves = not set(index.keys).isdisjoint(plan.moving)
+        if moves or plan.verb == "Delete" or index.projects_all or not changed.isdisjoint(index.attributes):
+            found.append((index.name, 2 if moves else 1))
+    return tuple(found)
+
+
+def _is_in(keys: tuple[str, ...], kind: Kind) -> bool:
+    item = introspection.item_of(kind)
+    states = [state for kinds in introspection.parts(item).values() for state in kinds]
+    shape = kind if issubclass(kind, Item) else item
+    return all(
+        introspection.carried(attr, shape) or any(attr in introspection.variants(state) for state in states)
+        for attr in keys
+    )
