@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hashrange.client.database import Database as Database
     from hashrange.client.database import open_database
-    from hashrange.client.kmskeys import KmsKeys as KmsKeys
-    from hashrange.client.localkeys import LocalKeys as LocalKeys
+    from hashrange.client.kms_keys import KmsKeys as KmsKeys
+    from hashrange.client.local_keys import LocalKeys as LocalKeys
     from hashrange.client.patch import patch_boto3 as patch_boto3
     from hashrange.client.remote import connect as connect
     from hashrange.core.clock import ManualClock as ManualClock
@@ -106,8 +106,8 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "client.database": ("Database", "open"),
-    "client.kmskeys": ("KmsKeys",),
-    "client.localkeys": ("LocalKeys",),
+    "client.kms_keys": ("KmsKeys",),
+    "client.local_keys": ("LocalKeys",),
     "client.patch": ("patch_boto3",),
     "client.remote": ("connect",),
     "core.clock": ("ManualClock",),
@@ -177,9 +177,9 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'hashrange' has no attribute {name!r}")
     if module == "client.patch":
-        from hashrange.client import extra
+        from hashrange.client.optional_import import import_optional
 
-        return extra.load("patch").patch_boto3
+        return import_optional("patch").patch_boto3
     return getattr(import_module(f"hashrange.{module}"), _ALIASES.get(name, name))
 
 

@@ -12,7 +12,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.httpsession import URLLib3Session
 
-from hashrange.client.answer import run
+from hashrange.client.botocore_adapter import run_operation
 from hashrange.client.database import open_database
 
 # The service must see what a test sends: boto3 would refuse much of it, and retry what was refused.
@@ -31,7 +31,7 @@ class EmbeddedTarget:
         return make(config=CONFIG)
 
     def send(self, operation, body, service="dynamodb"):
-        status, answer = run(self._database.engine, operation, as_bytes(body))
+        status, answer = run_operation(self._database.engine, operation, as_bytes(body))
         return status, json.loads(answer) if answer else None
 
     def close(self):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hashrange.server.run import allow_files
+from hashrange.server.runner import raise_file_limit
 from tests.e2e.served import Served
 from tests.unit.server.wire import TABLE, Client, build, get, put
 
@@ -36,7 +36,7 @@ def write_and_read(port, worker, times=20):
 
 
 def test_a_thousand_idle_connections_do_not_keep_others_from_being_served(served):
-    allow_files(IDLE + 100)
+    raise_file_limit(IDLE + 100)
     idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(IDLE)]
     for number, connection in enumerate(idle):
         if number % 2:

@@ -13,9 +13,9 @@ from hashrange.cli.command import LogLevel, fail, option
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.faults.faults import Faults
-    from hashrange.server.auth import Authenticate
+    from hashrange.server.authentication import Authenticate
     from hashrange.server.server import Server
-    from hashrange.server.settings import Settings
+    from hashrange.server.settings import ServerSettings
 
 KEY_ID, SECRET = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 HELP = """Serve the DynamoDB protocol, so that any AWS SDK or tool can use it.
@@ -88,10 +88,10 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     if credentials and unsigned:
         raise typer.BadParameter("--unsigned and credentials exclude each other: choose one")
 
-    from hashrange.server import log
-    from hashrange.server.settings import Settings
+    from hashrange.server.log_format import configure_logging
+    from hashrange.server.settings import ServerSettings
 
-    log.configure(log_level, as_json=log_format == "json")
+    configure_logging(log_level, as_json=log_format == "json")
     options = ServeOptions(
         data=data,
         fsync=fsync,
@@ -100,7 +100,7 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
         unsigned=unsigned,
         faults=None if faults is None else read_faults(faults),
     )
-    run(options, Settings(host=host, port=port, max_connections=max_connections, spin=spin / 1e6))
+    run(options, ServerSettings(host=host, port=port, max_connections=max_connections, spin=spin / 1e6))
 
 
 def read_faults(given: str) -> Faults:
@@ -122,10 +122,10 @@ def read_faults(given: str) -> Faults:
     return faults
 
 
-def run(options: ServeOptions, settings: Settings) -> None:
+def run(options: ServeOptions, settings: ServerSettings) -> None:
     """Serve until a signal arrives."""
     from hashrange.hosting.port import PortRefused, explaining
-    from hashrange.server.run import serve as serve_until_signal
+    from hashrange.server.runner import serve as serve_until_signal
 
     engine = open_served_engine(options)
     authenticate = choose_authentication(options, engine)
@@ -153,13 +153,13 @@ def open_served_engine(options: ServeOptions) -> Engine:
 
 def choose_authentication(options: ServeOptions, engine: Engine) -> Authenticate:
     """Return the function that authenticates requests."""
-    from hashrange.server.auth import check_form, check_form_if_signed
+    from hashrange.server.authentication import check_signature_format, check_signature_format_if_signed
 
     if options.credentials:
-        from hashrange.server.signature import Verifier
+        from hashrange.server.sigv4 import SignatureVerifier
 
-        return Verifier(dict([options.credentials]), engine.clock)
-    return check_form_if_signed if options.unsigned else check_form
+        return SignatureVerifier(dict([options.credentials]), engine.clock)
+    return check_signature_format_if_signed if options.unsigned else check_signature_format
 
 
 def print_summary(server: Server, options: ServeOptions) -> None:

@@ -57,9 +57,9 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
         raise typer.BadParameter(f"--port and --web-port are both {port}: the endpoint and the pages need one each")
 
     from hashrange.core.errors import HashrangeError
-    from hashrange.server import log
+    from hashrange.server.log_format import configure_logging
 
-    log.configure(log_level)
+    configure_logging(log_level)
     try:
         host_systems(
             systems,

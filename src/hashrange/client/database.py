@@ -1,6 +1,6 @@
 """A database in this process: DynamoDB's operations as calls, in wire form, and real boto3 objects that run on it.
 
-The operations themselves are the engine's. The boto3 objects are made by `client.sdk`, only when asked for.
+The operations themselves are the engine's. The boto3 objects are made by `client.boto3_clients`, only when asked for.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from hashrange.client import extra
-from hashrange.client.encoding import encode_request
-from hashrange.client.transport import Read, read_all
+from hashrange.client.optional_import import import_optional
+from hashrange.client.request_encoder import encode_request
+from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine, Settings, open_engine
@@ -66,12 +66,12 @@ class Database:
         """The region in its ARNs."""
         return self.engine.settings.region
 
-    def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
         answer = self.engine.call(operation, request or {}, read_as_json)
         return read(answer) if answer else {}
 
-    async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Do the same in an event loop: it takes microseconds, and needs no thread."""
         return self.call(operation, request, read)
 
@@ -93,15 +93,15 @@ class Database:
 
     def client(self, config: Any = None) -> Any:
         """Return what `boto3.client("dynamodb")` returns, running on this database; needs the boto3 extra."""
-        return extra.load("sdk").make_client("dynamodb", self, config)
+        return import_optional("boto3_clients").make_client("dynamodb", self, config)
 
     def streams_client(self, config: Any = None) -> Any:
         """Return what `boto3.client("dynamodbstreams")` returns, running on this database."""
-        return extra.load("sdk").make_client("dynamodbstreams", self, config)
+        return import_optional("boto3_clients").make_client("dynamodbstreams", self, config)
 
     def resource(self, config: Any = None) -> Any:
         """Return what `boto3.resource("dynamodb")` returns, running on this database."""
-        return extra.load("sdk").make_resource(self, config)
+        return import_optional("boto3_clients").make_resource(self, config)
 
     def settle(self) -> None:
         """Finish the background work that is due, such as expiry; with a clock of your own nobody else does it."""

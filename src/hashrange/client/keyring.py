@@ -1,7 +1,7 @@
 """Field encryption: what a keyring promises, the text that a sealed value is stored as, and what it is bound to.
 
 The text is `hr1:`, then in base64url: kind of keyring (1 byte) | length of the key's name (2) | name | nonce (12) |
-AES-256-GCM ciphertext and tag (16). Keeping the keys is left to `client.localkeys` and `client.kmskeys`.
+AES-256-GCM ciphertext and tag (16). Keeping the keys is left to `client.local_keys` and `client.kms_keys`.
 """
 
 from __future__ import annotations

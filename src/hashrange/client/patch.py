@@ -18,9 +18,9 @@ from typing import Any, TypeVar, overload
 from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
-from hashrange.client.answer import TARGETS, answer, find_target
+from hashrange.client.boto3_clients import InProcessSession
+from hashrange.client.botocore_adapter import TARGETS, find_target, send_to_engine
 from hashrange.client.database import Database, open_database
-from hashrange.client.sdk import InProcessSession
 from hashrange.core.clock import Clock
 
 Target = TypeVar("Target", bound=Callable[..., Any])
@@ -66,14 +66,14 @@ class Boto3Patch:
     def __enter__(self) -> Database:
         database = self._given or open_database(clock=self._clock, region=self._region or _region_of_environment())
         self._entered.append(database)
-        _doors.open(database)
+        _hooks.install(database)
         return database
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         database = self._entered.pop()
-        _doors.shut(database)
+        _hooks.remove(database)
         if database is not self._given:
             database.close()
 
@@ -150,21 +150,21 @@ def _region_of_environment() -> str:
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
 
 
-class _Doors:
+class _BotocoreHooks:
     """Botocore's two doors: open them to a database, innermost last, and shut them when the last one leaves."""
 
     def __init__(self) -> None:
         self.databases: list[Database] = []
         self._lock = Lock()
 
-    def open(self, database: Database) -> None:
+    def install(self, database: Database) -> None:
         with self._lock:
             if not self.databases:
                 self.create_client, Session.create_client = Session.create_client, _create_client
                 self.send, URLLib3Session.send = URLLib3Session.send, _send
             self.databases.append(database)
 
-    def shut(self, database: Database) -> None:
+    def remove(self, database: Database) -> None:
         with self._lock:
             innermost = max(at for at, other in enumerate(self.databases) if other is database)
             del self.databases[innermost]
@@ -173,18 +173,18 @@ class _Doors:
                 URLLib3Session.send = self.send
 
 
-_doors = _Doors()
+_hooks = _BotocoreHooks()
 
 
 def _create_client(*args: Any, **kwargs: Any) -> Any:
-    call = inspect.signature(_doors.create_client).bind(*args, **kwargs)
+    call = inspect.signature(_hooks.create_client).bind(*args, **kwargs)
     if call.arguments["service_name"] not in _SERVICES or isinstance(args[0], InProcessSession):
-        return _doors.create_client(*args, **kwargs)
+        return _hooks.create_client(*args, **kwargs)
     _fill_in(call.arguments)
-    client = _doors.create_client(*call.args, **call.kwargs)
+    client = _hooks.create_client(*call.args, **call.kwargs)
     # Before any other library that would answer: moto's handler is for all services, and so comes after ours.
     service = client.meta.service_model.service_id.hyphenize()
-    client.meta.events.register_first(f"before-send.{service}", _answer)
+    client.meta.events.register_first(f"before-send.{service}", _send_to_database)
     return client
 
 
@@ -192,16 +192,16 @@ def _fill_in(arguments: dict[str, Any]) -> None:
     """Give the client a region, and credentials that are of no use to it should it outlive the patch."""
     settled = arguments.get("region_name") or getattr(arguments.get("config"), "region_name", None)
     if not settled and not arguments["self"].get_config_variable("region"):
-        arguments["region_name"] = _doors.databases[-1].region
+        arguments["region_name"] = _hooks.databases[-1].region
     if not arguments.get("aws_access_key_id"):
         arguments.update(aws_access_key_id="hashrange", aws_secret_access_key="hashrange")  # noqa: S106 - no secret
 
 
 def _send(session: Any, request: Any) -> Any:
-    return _answer(request) or _doors.send(session, request)
+    return _send_to_database(request) or _hooks.send(session, request)
 
 
-def _answer(request: Any, **_event: Any) -> Any:
-    if _doors.databases and find_target(request).startswith(TARGETS):
-        return answer(_doors.databases[-1].engine, request)
+def _send_to_database(request: Any, **_event: Any) -> Any:
+    if _hooks.databases and find_target(request).startswith(TARGETS):
+        return send_to_engine(_hooks.databases[-1].engine, request)
     return None

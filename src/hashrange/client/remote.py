@@ -13,18 +13,18 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakKeyDictionary
 
-from hashrange.client.credentials import Account, Source, find_account, find_url
-from hashrange.client.encoding import encode_request
-from hashrange.client.fault import EndpointUnknown
-from hashrange.client.http.channel import make_context
-from hashrange.client.http.connection import Response
-from hashrange.client.http.dial import Dialler, read_endpoint
-from hashrange.client.http.driver import Blocking, Driver, Looping, run_now
+from hashrange.client.credentials import Account, CredentialsSource, find_account, find_endpoint_url
+from hashrange.client.errors import EndpointUnknown
+from hashrange.client.http.connection import HttpResponse
+from hashrange.client.http.connector import Connector, parse_endpoint
+from hashrange.client.http.network_backend import AsyncioBackend, BlockingBackend, NetworkBackend, run_blocking
+from hashrange.client.http.network_stream import make_tls_context
 from hashrange.client.http.pool import Pool
-from hashrange.client.reply import read_reply
-from hashrange.client.retry import STREAM_OPERATIONS, Policy
-from hashrange.client.sign import Keys, Signer
-from hashrange.client.transport import Read, read_all
+from hashrange.client.request_encoder import encode_request
+from hashrange.client.response_parser import parse_response
+from hashrange.client.retry import STREAM_OPERATIONS, RetryPolicy
+from hashrange.client.signer import Credentials, Signer
+from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.errors import ServiceError, TransportError
 from hashrange.core.wire import Wire
@@ -43,7 +43,7 @@ TOKENS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ClientLimits:
     """How long to wait and how many connections to hold. Times are in seconds."""
 
     connect_timeout: float = CONNECT_TIMEOUT
@@ -67,35 +67,35 @@ def connect(  # noqa: PLR0913 each is a choice of its own
     """Return DynamoDB at that endpoint, else at the one that the environment names, else at AWS."""
     if bool(access_key) != bool(secret_key):
         raise EndpointUnknown("access_key and secret_key belong together: give both, or none.")
-    keys = Keys(access_key, secret_key, session_token) if access_key and secret_key else None
-    account = find_account(endpoint or find_url(), region, profile, keys)
-    limits = Limits(connect_timeout=connect_timeout, timeout=timeout, max_connections=max_connections)
-    return Remote(account, limits, Policy(attempts))
+    keys = Credentials(access_key, secret_key, session_token) if access_key and secret_key else None
+    account = find_account(endpoint or find_endpoint_url(), region, profile, keys)
+    limits = ClientLimits(connect_timeout=connect_timeout, timeout=timeout, max_connections=max_connections)
+    return Remote(account, limits, RetryPolicy(attempts))
 
 
-class Route:
+class ServiceClient:
     """One service of an account: its address, who signs for it, its connections."""
 
-    def __init__(self, url: str, account: Account, limits: Limits, clock: Clock | None) -> None:
-        endpoint = read_endpoint(url)
-        context = make_context(account.bundle) if endpoint.scheme == "https" else None
+    def __init__(self, url: str, account: Account, limits: ClientLimits, clock: Clock | None) -> None:
+        endpoint = parse_endpoint(url)
+        context = make_tls_context(account.bundle) if endpoint.scheme == "https" else None
         self.signer = Signer(endpoint, account.region, clock)
-        self.pool = Pool(Dialler(endpoint, context, limits.connect_timeout), limits.max_connections)
-        self._source: Source = account.source
+        self.pool = Pool(Connector(endpoint, context, limits.connect_timeout), limits.max_connections)
+        self._source: CredentialsSource = account.source
         self._timeout = limits.timeout
 
-    async def exchange(self, driver: Driver, target: str, body: bytes) -> Response:
+    async def exchange(self, backend: NetworkBackend, target: str, body: bytes) -> HttpResponse:
         """Return the answer to a request; one that was refused because of the clock is sent again, corrected."""
-        response = await self._exchange(driver, target, body)
+        response = await self._exchange(backend, target, body)
         if response.status >= 400 and self.signer.correct_clock(response):
-            response = await self._exchange(driver, target, body)
+            response = await self._exchange(backend, target, body)
         return response
 
-    async def _exchange(self, driver: Driver, target: str, body: bytes) -> Response:
+    async def _exchange(self, backend: NetworkBackend, target: str, body: bytes) -> HttpResponse:
         keys = self._source.peek()
         if keys is None:
-            keys = await driver.run(self._source.fetch)
-        return await self.pool.exchange(driver, self.signer.write(keys, target, body), self._timeout)
+            keys = await backend.run(self._source.fetch)
+        return await self.pool.exchange(backend, self.signer.write(keys, target, body), self._timeout)
 
 
 class Remote:
@@ -107,21 +107,21 @@ class Remote:
     def __init__(
         self,
         account: Account,
-        limits: Limits,
-        policy: Policy,
+        limits: ClientLimits,
+        policy: RetryPolicy,
         *,
         clock: Clock | None = None,
-        blocking: Blocking | None = None,
+        blocking: BlockingBackend | None = None,
     ) -> None:
         self._account = account
         self._limits = limits
         self._policy = policy
         self._clock = clock
-        self._blocking = blocking or Blocking(limits.max_connections)
-        self._looping: WeakKeyDictionary[asyncio.AbstractEventLoop, Looping] = WeakKeyDictionary()
+        self._blocking = blocking or BlockingBackend(limits.max_connections)
+        self._asyncio_backends: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncioBackend] = WeakKeyDictionary()
         self._lock = Lock()
-        self._items = Route(account.url, account, limits, clock)
-        self._streams: Route | None = None
+        self._items = ServiceClient(account.url, account, limits, clock)
+        self._streams: ServiceClient | None = None
 
     @property
     def endpoint(self) -> str:
@@ -133,15 +133,15 @@ class Remote:
         """The region it signs for."""
         return self._account.region
 
-    def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
-        return run_now(self._call(self._blocking, operation, request or {}, read))
+        return run_blocking(self._call(self._blocking, operation, request or {}, read))
 
-    async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Do the same as `call`, on the running event loop."""
-        return await self._call(self._find_looping(), operation, request or {}, read)
+        return await self._call(self._find_asyncio_backend(), operation, request or {}, read)
 
-    async def _call(self, driver: Driver, operation: str, request: Wire, read: Read) -> Wire:
+    async def _call(self, backend: NetworkBackend, operation: str, request: Wire, read: DecodeResponse) -> Wire:
         token = TOKENS.get(operation)
         if token and token not in request:
             request = {**request, token: str(uuid.uuid4())}
@@ -150,42 +150,42 @@ class Remote:
         trial = self._policy.begin(operation, table if isinstance(table, str) else "")
         while True:
             if delay := trial.wait_before():
-                await driver.sleep(delay)
+                await backend.sleep(delay)
             try:
-                answer = read_reply(await self._send(driver, operation, body), read)
+                answer = parse_response(await self._send(backend, operation, body), read)
             except (ServiceError, TransportError) as failure:
                 again = trial.wait_after(failure)
                 if again is None:
                     raise
                 if again:
-                    await driver.sleep(again)
+                    await backend.sleep(again)
             else:
                 trial.succeed()
                 return answer
 
-    async def _send(self, driver: Driver, operation: str, body: bytes) -> Response:
+    async def _send(self, backend: NetworkBackend, operation: str, body: bytes) -> HttpResponse:
         if operation not in STREAM_OPERATIONS:
-            return await self._items.exchange(driver, f"DynamoDB_20120810.{operation}", body)
+            return await self._items.exchange(backend, f"DynamoDB_20120810.{operation}", body)
         streams = self._streams
         if streams is None:
-            streams = await driver.run(self._find_streams)
-        return await streams.exchange(driver, f"DynamoDBStreams_20120810.{operation}", body)
+            streams = await backend.run(self._find_streams)
+        return await streams.exchange(backend, f"DynamoDBStreams_20120810.{operation}", body)
 
-    def _find_streams(self) -> Route:
+    def _find_streams(self) -> ServiceClient:
         with self._lock:
             if self._streams is None:
                 url = self._account.find_streams()
                 shared = url == self._account.url
-                self._streams = self._items if shared else Route(url, self._account, self._limits, self._clock)
+                self._streams = self._items if shared else ServiceClient(url, self._account, self._limits, self._clock)
             return self._streams
 
-    def _find_looping(self) -> Looping:
+    def _find_asyncio_backend(self) -> AsyncioBackend:
         loop = asyncio.get_running_loop()
-        driver = self._looping.get(loop)
-        if driver is None:
+        backend = self._asyncio_backends.get(loop)
+        if backend is None:
             with self._lock:
-                driver = self._looping.setdefault(loop, Looping(self._limits.max_connections))
-        return driver
+                backend = self._asyncio_backends.setdefault(loop, AsyncioBackend(self._limits.max_connections))
+        return backend
 
     def close(self) -> None:
         """Hang up; calls that are under way get their answer."""

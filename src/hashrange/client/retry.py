@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from hashrange.client.fault import AnswerForeign, ConnectionLost, Fault, TimedOut
-from hashrange.core.errors import ServiceError
+from hashrange.client.errors import ConnectionLost, ResponseUnrecognised, TimedOut
+from hashrange.core.errors import ServiceError, TransportError
 
 FIRST_DELAY = 0.05  # seconds, at most: the jitter makes it anything from nothing
 LONGEST_DELAY = 20.0
@@ -46,12 +46,12 @@ def is_transient(failure: Exception) -> bool:
     """Tell whether the same request may succeed a little later."""
     if isinstance(failure, ServiceError):
         return failure.retryable or failure.name in TRANSIENT or failure.status in TRANSIENT_STATUSES
-    if isinstance(failure, AnswerForeign):
+    if isinstance(failure, ResponseUnrecognised):
         return failure.status in TRANSIENT_STATUSES or failure.status == 429
-    return isinstance(failure, Fault) and failure.retryable
+    return isinstance(failure, TransportError) and failure.retryable
 
 
-class Quota:
+class RetryQuota:
     """How many retries all requests together may still cost; successes fill it up again."""
 
     FULL = 500
@@ -77,7 +77,7 @@ class Quota:
                 self._left = min(self.FULL, self._left + (cost or 1))
 
 
-class Rate:
+class TableRateLimiter:
     """How fast requests may go to one table: as fast as they come until it throttles, then along a cubic curve."""
 
     SLOWER = 0.7
@@ -142,7 +142,7 @@ class Rate:
         self._stocked = now
 
 
-class Policy:
+class RetryPolicy:
     """The choices of one client about retries, and what its requests share."""
 
     def __init__(
@@ -156,24 +156,24 @@ class Policy:
             raise ValueError(f"attempts is how often a request is sent at most, at least 1: not {attempts}")
         self.attempts = attempts
         self.chance = chance
-        self.quota = Quota()
+        self.quota = RetryQuota()
         self._now = now
-        self._rates: dict[str, Rate] = {}
+        self._rates: dict[str, TableRateLimiter] = {}
 
-    def begin(self, operation: str, table: str) -> Trial:
+    def begin(self, operation: str, table: str) -> RequestAttempts:
         """Return the account of a request that is going to be sent."""
         rate = self._rates.get(table)
         if rate is None:
-            rate = self._rates.setdefault(table, Rate(self._now))
-        return Trial(self, operation, rate)
+            rate = self._rates.setdefault(table, TableRateLimiter(self._now))
+        return RequestAttempts(self, operation, rate)
 
 
-class Trial:
+class RequestAttempts:
     """One request: how often it was sent, and whether it is sent again."""
 
     __slots__ = ("_cost", "_operation", "_policy", "_rate", "_sent")
 
-    def __init__(self, policy: Policy, operation: str, rate: Rate) -> None:
+    def __init__(self, policy: RetryPolicy, operation: str, rate: TableRateLimiter) -> None:
         self._policy = policy
         self._operation = operation
         self._rate = rate
@@ -201,7 +201,7 @@ class Trial:
             return None
         if isinstance(failure, ConnectionLost) and failure.stale:
             return 0.0
-        self._cost = Quota.TIMEOUT if isinstance(failure, TimedOut) else Quota.RETRY
+        self._cost = RetryQuota.TIMEOUT if isinstance(failure, TimedOut) else RetryQuota.RETRY
         if not self._policy.quota.spend(self._cost):
             return None
         return self._policy.chance() * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._sent - 1))

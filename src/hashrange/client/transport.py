@@ -12,18 +12,18 @@ import orjson
 
 from hashrange.core.wire import Wire
 
-Read: TypeAlias = Callable[[bytes], Wire]  # how the JSON of an answer is read
-read_all: Read = orjson.loads
+DecodeResponse: TypeAlias = Callable[[bytes], Wire]  # how the JSON of an answer is read
+decode_all: DecodeResponse = orjson.loads
 
 
 class Transport(Protocol):
     """Runs DynamoDB's operations somewhere; it may be used from any thread and any event loop."""
 
-    def call(self, operation: str, request: Wire, read: Read = read_all, /) -> Wire:
+    def call(self, operation: str, request: Wire, read: DecodeResponse = decode_all, /) -> Wire:
         """Return the answer, read so; raise the ServiceError that DynamoDB answers, or TransportError for no answer."""
         ...
 
-    async def call_async(self, operation: str, request: Wire, read: Read = read_all, /) -> Wire:
+    async def call_async(self, operation: str, request: Wire, read: DecodeResponse = decode_all, /) -> Wire:
         """Do the same as `call` without blocking the event loop."""
         ...
 

@@ -73,7 +73,9 @@ class Taken(Conflict):
 
 
 class TransportError(HashrangeError):
-    """No answer could be had from the endpoint."""
+    """The endpoint gave no valid response; `client.errors` has a subclass for each cause."""
+
+    retryable: ClassVar[bool] = False  # another attempt may succeed
 
 
 class PlanError(HashrangeError):

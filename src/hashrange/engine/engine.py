@@ -70,7 +70,7 @@ def as_given(request: Wire) -> Wire:
 class Engine:
     """An open database."""
 
-    faults: Faults | None = None  # what goes wrong on purpose; only `engine.faults.engine` has any
+    faults: Faults | None = None  # what goes wrong on purpose; only `engine.faults.faulty_engine` has any
 
     def __init__(
         self,
@@ -334,7 +334,7 @@ def open_engine(
     try:
         if faults is None:
             return Engine(store, operations, clock=clock, settings=settings)
-        from hashrange.engine.faults.engine import FaultyEngine
+        from hashrange.engine.faults.faulty_engine import FaultyEngine
 
         return FaultyEngine(store, operations, faults, clock=clock, settings=settings)
     except BaseException as failure:

@@ -26,9 +26,9 @@ from hashrange.hosting.web import Web
 from hashrange.hosting.worker import Worker
 from hashrange.operations import OPERATIONS
 from hashrange.provision import create_tables
-from hashrange.server.run import find_loop, fit_connections, on_signals
+from hashrange.server.runner import find_loop_factory, limit_connections, on_signals
 from hashrange.server.server import Server
-from hashrange.server.settings import Settings
+from hashrange.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Part(Protocol):
         """Finish what was begun, and end."""
         ...
 
-    def hurry(self) -> None:
+    def stop_now(self) -> None:
         """Cut short what `stop` waits for."""
         ...
 
@@ -95,14 +95,14 @@ class Ending:
     def ask(self) -> None:
         """Take note of a signal."""
         if self.asked.is_set():
-            for hurry in self.hurries:
-                hurry()
+            for stop_now in self.hurries:
+                stop_now()
         self.asked.set()
 
 
 def run(choices: Choices, announce: Callable[[Report], None]) -> None:
     """Host until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
-    with asyncio.Runner(loop_factory=find_loop()) as runner:
+    with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
         runner.run(_live(choices, announce))
 
 
@@ -131,7 +131,7 @@ async def _lay_ground(choices: Choices, stack: AsyncExitStack) -> Ground:
         return _reach(choices.endpoint, stack)
     engine = open_engine(choices.data, OPERATIONS, fsync=choices.fsync)
     stack.callback(engine.close)
-    settings = fit_connections(Settings(host=choices.host, port=choices.port))
+    settings = limit_connections(ServerSettings(host=choices.host, port=choices.port))
     server = Server(engine, settings)
     with explaining(choices.host, choices.port, "--port"):
         await server.start()
@@ -181,7 +181,7 @@ async def _stay(ending: Ending, ground: Ground, web: Web, workers: Sequence[Work
     assert web.ended is not None
     web.ended.add_done_callback(lambda _: ending.asked.set())  # without its pages it cannot go on
     await ending.asked.wait()
-    ending.hurries.extend(part.hurry for part in parts)
+    ending.hurries.extend(part.stop_now for part in parts)
     log.info("stopping: a second signal cuts it short")
     outcomes = await asyncio.gather(*(part.stop() for part in parts), return_exceptions=True)
     for failure in outcomes:

@@ -11,7 +11,7 @@ import threading
 from time import monotonic
 
 from hashrange.client.database import Database
-from hashrange.client.transport import Read, read_all
+from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.server.server import Server
@@ -28,12 +28,12 @@ class SharedDatabase(Database):
         self._thread = threading.get_ident()
         self._until = 0.0
 
-    def call(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Run an operation, after what the server has begun."""
         self._free_engine()
         return super().call(operation, request, read)
 
-    async def call_async(self, operation: str, request: Wire | None = None, read: Read = read_all) -> Wire:
+    async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Do the same in an event loop, and let others have their turn when many calls follow each other."""
         if monotonic() > self._until:
             await asyncio.sleep(0)

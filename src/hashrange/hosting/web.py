@@ -49,7 +49,7 @@ class Web:
         if self.ended is not None:
             await self.ended
 
-    def hurry(self) -> None:
+    def stop_now(self) -> None:
         """Stop waiting for clients."""
         self._server.force_exit = True
 

@@ -55,7 +55,7 @@ class Worker:
             log.warning("work does not stop", extra={"fields": {"system": self.name, "waited": patience}})
         self.state = "stopped"
 
-    def hurry(self) -> None:
+    def stop_now(self) -> None:
         """Interrupt the step that is being finished too."""
         if self._task is not None:
             self._task.cancel()

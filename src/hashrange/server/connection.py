@@ -1,6 +1,6 @@
 """One client's connection: bytes to requests and answers to bytes, with limits on size and time.
 
-What a request means is `dispatcher`'s, parsing is httptools' unless `stencil` recognises the request. A slow, broken or
+What a request means is `dispatcher`'s; httptools parses, unless `head_cache` recognises the request. A slow, broken or
 hostile client hurts only itself.
 """
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.server.dispatcher import report_failure
-from hashrange.server.request import Request, make_request
-from hashrange.server.response import Reply
-from hashrange.server.stencil import Stencils
+from hashrange.server.head_cache import HeadCache
+from hashrange.server.http_request import HttpRequest, make_request
+from hashrange.server.http_response import PlainResponse
 
 if TYPE_CHECKING:
     from hashrange.server.server import Server
@@ -25,7 +25,7 @@ HIGH_WATER = 1024 * 1024  # answers that a client may leave unread before its ne
 HEADER_OVERHEAD = len(": \r\n")
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """Reads requests in order, hands them to the dispatcher, and writes the answers in the same order."""
 
     __slots__ = (
@@ -75,10 +75,10 @@ class Connection(asyncio.Protocol):
         self._counted = 0  # bytes of its body that the server knows of
         self._partial = False
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
-        self._stencils = Stencils()
+        self._stencils = HeadCache()
         # What waits to go out
         self._out: list[bytes] = []
-        self._backlog: deque[Request | Reply] = deque()
+        self._backlog: deque[HttpRequest | PlainResponse] = deque()
         self.held = 0  # answers that wait for a commit
         self._unsent = 0  # their bytes
         self._working = False
@@ -237,7 +237,7 @@ class Connection(asyncio.Protocol):
         self._since = self._server.now
         self._body.clear()
         self._uncount()
-        self._backlog.append(Reply(status, f"{text}\n".encode()))
+        self._backlog.append(PlainResponse(status, f"{text}\n".encode()))
         self._work_off()
 
     def check_time(self, now: float) -> None:
@@ -293,7 +293,7 @@ class Connection(asyncio.Protocol):
         except HttpParserError as error:
             self.refuse(400, f"Bad request: {error}")
 
-    def _take(self, request: Request) -> None:
+    def _take(self, request: HttpRequest) -> None:
         self._completed += 1
         if self._backlog or self._paused or self._unsent > HIGH_WATER:
             self._backlog.append(request)
@@ -338,7 +338,7 @@ class Connection(asyncio.Protocol):
         self.flush()
         while self._backlog and not (self._paused or self._unsent > HIGH_WATER):
             item = self._backlog.popleft()
-            if isinstance(item, Request):
+            if isinstance(item, HttpRequest):
                 self._server.dispatcher.handle(self, item)
             else:
                 self._server.dispatcher.refuse(self, item)

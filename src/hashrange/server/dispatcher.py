@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hashrange.core.errors import InternalServerError, ServiceError, StorageError
+from hashrange.server.http_request import HttpRequest
+from hashrange.server.http_response import PlainResponse, Responder, ResponseForm, write_headers
 from hashrange.server.metrics import Meter, Metrics
-from hashrange.server.protocol import Protocol
-from hashrange.server.request import Request
-from hashrange.server.response import Form, Reply, Responder, write_headers
+from hashrange.server.protocol import DynamoDBProtocol
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.server.connection import Connection
+    from hashrange.server.connection import ServerConnection
 
 log = logging.getLogger(__name__)
 
 PLAIN_TEXT = b"text/plain; charset=utf-8"
 
 
-class Exchange(Struct, gc=False):
+class PendingResponse(Struct, gc=False):
     """An answer on its way out, and who is to get it."""
 
-    connection: Connection
-    form: Form
+    connection: ServerConnection
+    form: ResponseForm
     status: int
     body: bytes
     meter: Meter
@@ -43,7 +43,14 @@ class Dispatcher:
     """Takes requests; answers reads at once while nothing is uncommitted, and everything else after the commit."""
 
     def __init__(
-        self, engine: Engine, protocol: Protocol, responder: Responder, metrics: Metrics, *, slow: float, spin: float
+        self,
+        engine: Engine,
+        protocol: DynamoDBProtocol,
+        responder: Responder,
+        metrics: Metrics,
+        *,
+        slow: float,
+        spin: float,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._engine = engine
@@ -53,14 +60,14 @@ class Dispatcher:
         self._slow = slow
         self._noteworthy = -1.0 if log.isEnabledFor(logging.DEBUG) else slow
         self._spin = spin
-        self._held: list[Exchange] = []
-        self._outgoing: list[Connection] = []  # with answers to write when the tick is over
+        self._held: list[PendingResponse] = []
+        self._outgoing: list[ServerConnection] = []  # with answers to write when the tick is over
         self._armed = False  # a turn is scheduled
         self._last = 0.0  # when the last answers went out
         self._brought = 0  # requests since the last turn
         self.open = False  # between engine.begin() and engine.end()
 
-    def handle(self, connection: Connection, request: Request) -> None:
+    def handle(self, connection: ServerConnection, request: HttpRequest) -> None:
         """Answer a request: now, or when the group it falls into has been committed."""
         started = perf_counter()
         self._brought += 1
@@ -71,10 +78,10 @@ class Dispatcher:
         status, meter, firm = 200, self._metrics.other, True
         try:
             asked = self._protocol.read(request)
-            if isinstance(asked, Reply):
+            if isinstance(asked, PlainResponse):
                 status, body, content_type, lines = asked
                 others = write_headers(content_type, b"origin" in head.names, head.connection)
-                form = Form(None, others + lines, form.encoding, head.method == b"HEAD")
+                form = ResponseForm(None, others + lines, form.encoding, head.method == b"HEAD")
             else:
                 operation, wire, meter = asked
                 firm = False
@@ -88,21 +95,23 @@ class Dispatcher:
             status, body = 500, report_failure(meter.name, error).body()
         if connection.held or (self._engine.dirty and not firm):
             connection.hold(len(body))
-            self._held.append(Exchange(connection, form, status, body, meter, started, firm))
+            self._held.append(PendingResponse(connection, form, status, body, meter, started, firm))
         else:
             self._send(connection, form, status, body, meter, perf_counter() - started)
 
-    def refuse(self, connection: Connection, reply: Reply) -> None:
+    def refuse(self, connection: ServerConnection, reply: PlainResponse) -> None:
         """Send the last answer of a connection whose next request cannot be read."""
-        form = Form(None, write_headers(PLAIN_TEXT, False, b"close"))
+        form = ResponseForm(None, write_headers(PLAIN_TEXT, False, b"close"))
         if connection.held:
             connection.hold(len(reply.body))
-            last = Exchange(connection, form, reply.status, reply.body, self._metrics.other, perf_counter(), True)
+            last = PendingResponse(
+                connection, form, reply.status, reply.body, self._metrics.other, perf_counter(), True
+            )
             self._held.append(last)
         else:
             self._send(connection, form, reply.status, reply.body, self._metrics.other, 0.0)
 
-    def flush_soon(self, connection: Connection) -> None:
+    def flush_soon(self, connection: ServerConnection) -> None:
         """Write a connection's answers when the tick is over.
 
         Writes in a row wake the clients' machine once; a write after every request woke it each time, and cost a third
@@ -154,14 +163,16 @@ class Dispatcher:
         if held:
             self._release(held)
 
-    def _release(self, held: list[Exchange]) -> None:
+    def _release(self, held: list[PendingResponse]) -> None:
         now = perf_counter()
         for each in held:
             self._send(each.connection, each.form, each.status, each.body, each.meter, now - each.started)
         for connection in {each.connection: None for each in held}:
             connection.release()
 
-    def _send(self, connection: Connection, form: Form, status: int, body: bytes, meter: Meter, seconds: float) -> None:
+    def _send(
+        self, connection: ServerConnection, form: ResponseForm, status: int, body: bytes, meter: Meter, seconds: float
+    ) -> None:
         data = self._responder.render(form, status, body)
         connection.queue(data)
         self._metrics.sent_bytes += len(data)

@@ -13,16 +13,16 @@ from hashrange.core.errors import SerializationException, UnknownOperationExcept
 from hashrange.core.wire import Wire
 from hashrange.engine.operation import Operation
 from hashrange.server import metrics
-from hashrange.server.auth import Authenticate
-from hashrange.server.encoding import RequestTooLarge, inflate
+from hashrange.server.authentication import Authenticate
+from hashrange.server.compression import RequestTooLarge, inflate
+from hashrange.server.http_request import HttpRequest
+from hashrange.server.http_response import PlainResponse
 from hashrange.server.metrics import Meter, Metrics
-from hashrange.server.request import Request
-from hashrange.server.response import Reply
 
 TARGET = "DynamoDB_20120810"
 STREAMS_TARGET = "DynamoDBStreams_20120810"
 STREAMS_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
-NOT_FOUND = Reply(404, b"<UnknownOperationException/>\n")
+NOT_FOUND = PlainResponse(404, b"<UnknownOperationException/>\n")
 PREFLIGHT_ECHOES = (
     (b"access-control-request-headers", b"Access-Control-Allow-Headers: %b\r\n"),
     (b"access-control-request-method", b"Access-Control-Allow-Methods: %b\r\n"),
@@ -32,7 +32,7 @@ PREFLIGHT_ECHOES = (
 Call = tuple[Operation, Wire, Meter]
 
 
-class Protocol:
+class DynamoDBProtocol:
     """Reads requests: each is a call of an operation, a reply that needs none, or an error."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Protocol:
         }
         self._found: dict[bytes, tuple[Operation, Meter]] = {}  # an operation is imported when it is first named
 
-    def read(self, request: Request) -> Call | Reply:
+    def read(self, request: HttpRequest) -> Call | PlainResponse:
         """Return what the request asks for; raise the error that DynamoDB answers with."""
         head, body = request.head, request.body
         if len(body) > self._max_body:
@@ -85,22 +85,22 @@ class Protocol:
         self._found[target] = found = self._operations[name], self._metrics.meters[name]
         return found
 
-    def _read_other(self, request: Request) -> Reply:
+    def _read_other(self, request: HttpRequest) -> PlainResponse:
         path, _ = request.split_url()
         if request.head.method == b"GET" and path == b"/":
-            return Reply(200, self._health)
+            return PlainResponse(200, self._health)
         if request.head.method == b"GET" and path == b"/metrics":
-            return Reply(200, self._metrics.render(), metrics.CONTENT_TYPE)
+            return PlainResponse(200, self._metrics.render(), metrics.CONTENT_TYPE)
         if request.head.method == b"OPTIONS" and b"origin" in request.head.names:
             return allow_origin(request)
         return NOT_FOUND
 
 
-def allow_origin(request: Request) -> Reply:
+def allow_origin(request: HttpRequest) -> PlainResponse:
     """Answer a browser that asks whether it may send its request."""
     headers = b"Access-Control-Max-Age: 172800\r\n"
     asked = request.headers
     for name, line in PREFLIGHT_ECHOES:
         if name in asked:
             headers += line % asked[name]
-    return Reply(200, b"", headers=headers)
+    return PlainResponse(200, b"", headers=headers)

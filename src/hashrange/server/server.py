@@ -10,13 +10,13 @@ import os
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from hashrange.server.auth import Authenticate, check_form
-from hashrange.server.connection import Connection
+from hashrange.server.authentication import Authenticate, check_signature_format
+from hashrange.server.connection import ServerConnection
 from hashrange.server.dispatcher import Dispatcher, report_failure
+from hashrange.server.http_response import Responder
 from hashrange.server.metrics import Metrics
-from hashrange.server.protocol import Protocol
-from hashrange.server.response import Responder
-from hashrange.server.settings import Settings
+from hashrange.server.protocol import DynamoDBProtocol
+from hashrange.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -39,8 +39,8 @@ class Server:
     def __init__(
         self,
         engine: Engine,
-        settings: Settings,
-        authenticate: Authenticate = check_form,
+        settings: ServerSettings,
+        authenticate: Authenticate = check_signature_format,
     ) -> None:
         self.settings = settings
         self.metrics = Metrics(engine.operations)
@@ -51,10 +51,10 @@ class Server:
         self._deadline = 0.0
         self._engine = engine
         self._responder = Responder(engine.clock)
-        self._protocol = Protocol(
+        self._protocol = DynamoDBProtocol(
             engine.operations, self.metrics, authenticate, region=engine.settings.region, max_body=settings.max_body
         )
-        self._connections: set[Connection] = set()
+        self._connections: set[ServerConnection] = set()
         self._listener: asyncio.Server | None = None
         self._timers: dict[str, asyncio.Handle] = {}
         self._cold = iter(engine.operations)
@@ -73,7 +73,7 @@ class Server:
         )
         self.now = loop.time()
         self._listener = await loop.create_server(
-            lambda: Connection(self), settings.host, settings.port, backlog=BACKLOG
+            lambda: ServerConnection(self), settings.host, settings.port, backlog=BACKLOG
         )
         self._engine.endpoint = self.url.removeprefix("http://")
         self._sweep()
@@ -118,7 +118,7 @@ class Server:
         for timer in self._timers.values():
             timer.cancel()
 
-    def hurry(self) -> None:
+    def stop_now(self) -> None:
         """Stop waiting for clients."""
         self._deadline = 0.0
 
@@ -133,7 +133,7 @@ class Server:
 
     # What the connections call
 
-    def admit(self, connection: Connection) -> None:
+    def admit(self, connection: ServerConnection) -> None:
         """Take a new connection in, or tell it that there is no room."""
         self._connections.add(connection)
         self.metrics.open_connections = present = len(self._connections)
@@ -144,7 +144,7 @@ class Server:
         if present > self.settings.max_connections + TURNED_AWAY:
             connection.abort()
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ServerConnection) -> None:
         """Take note that a connection is gone."""
         self._connections.discard(connection)
         self.metrics.open_connections = len(self._connections)

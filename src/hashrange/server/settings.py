@@ -9,7 +9,7 @@ MIB = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """The choices of one server; the defaults are DynamoDB's where it has any. Times are in seconds."""
 
     host: str = "127.0.0.1"

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from hashrange.client.transport import Read, read_all
+from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.wire import Wire
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class Call(Struct, frozen=True):
     operation: str
     request: Wire
     pattern: str = ""
-    read: Read = read_all
+    read: DecodeResponse = decode_all
 
 
 class Pause(Struct, frozen=True):

@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hashrange.client import credentials, extra
-from hashrange.client.credentials import LOCAL_KEYS, find_account, find_url
-from hashrange.client.fault import CredentialsMissing, EndpointUnknown
+from hashrange.client import credentials, optional_import
+from hashrange.client.credentials import LOCAL_KEYS, find_account, find_endpoint_url
+from hashrange.client.errors import CredentialsMissing, EndpointUnknown
 from hashrange.client.remote import connect
-from hashrange.client.sign import Keys
-from tests.unit.client.rude import FINE, GREETING, misbehave
+from hashrange.client.signer import Credentials
+from tests.unit.client.misbehaving_server import FINE, GREETING, misbehave
 
 LOCAL = "http://127.0.0.1:8000"
-MINE = Keys("mine", "secret", "token")
+MINE = Credentials("mine", "secret", "token")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_a_local_endpoint_needs_nothing():
 
 
 def test_a_local_endpoint_does_not_load_botocore(monkeypatch):
-    monkeypatch.setitem(sys.modules, "hashrange.client.aws", None)
+    monkeypatch.setitem(sys.modules, "hashrange.client.aws_config", None)
     assert find()[2] == LOCAL_KEYS
 
 
@@ -80,25 +80,25 @@ PROFILES = {
 @pytest.mark.parametrize("url", [LOCAL, None])
 def test_a_profile_has_keys_and_a_region(home, url):
     home(**PROFILES)
-    assert find(url, profile="work")[1:] == ("eu-north-1", Keys("w", "s", "t"))
+    assert find(url, profile="work")[1:] == ("eu-north-1", Credentials("w", "s", "t"))
 
 
 def test_a_profile_named_by_the_environment_counts(home, monkeypatch):
     home(**PROFILES)
     monkeypatch.setenv("AWS_PROFILE", "work")
-    assert find()[1:] == ("eu-north-1", Keys("w", "s", "t"))
+    assert find()[1:] == ("eu-north-1", Credentials("w", "s", "t"))
 
 
 def test_a_profile_that_is_asked_for_beats_keys_in_the_environment(home, monkeypatch):
     home(**PROFILES)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
-    assert find(profile="work")[2] == Keys("w", "s", "t")
+    assert find(profile="work")[2] == Credentials("w", "s", "t")
 
 
 def test_the_default_profile_is_found_in_its_file(home):
     home(**PROFILES)
-    assert find()[2] == Keys("d", "s")
+    assert find()[2] == Credentials("d", "s")
 
 
 def test_a_configuration_without_keys_leaves_the_local_ones(home):
@@ -117,7 +117,7 @@ def test_a_process_may_give_the_keys(home, tmp_path):
     script = tmp_path / "keys.py"
     script.write_text(f"print({json.dumps(answer)!r})", "utf-8")
     home(config=f"[profile tool]\ncredential_process = {sys.executable} {script}\n")
-    assert find(profile="tool")[2] == Keys("p", "s")
+    assert find(profile="tool")[2] == Credentials("p", "s")
 
 
 def test_keys_that_cannot_be_had_are_said(home):
@@ -178,14 +178,14 @@ def test_aws_without_keys_is_refused_when_it_is_called():
 
 def test_the_environment_names_the_endpoint(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://any:1")
-    assert find_url() == "http://any:1"
+    assert find_endpoint_url() == "http://any:1"
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://ours:2")
     with connect() as remote:
         assert (remote.endpoint, remote.region) == ("http://ours:2", "eu-west-2")
     with connect("http://given:3") as remote:
         assert remote.endpoint == "http://given:3"
     monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
-    assert find_url() is None
+    assert find_endpoint_url() is None
 
 
 def test_the_environment_names_the_endpoint_of_streams(monkeypatch):
@@ -201,7 +201,7 @@ def test_half_of_a_key_is_refused():
 
 
 def test_a_missing_botocore_is_said_with_the_remedy(monkeypatch):
-    monkeypatch.delitem(sys.modules, "hashrange.client.aws", raising=False)
+    monkeypatch.delitem(sys.modules, "hashrange.client.aws_config", raising=False)
     monkeypatch.setitem(sys.modules, "botocore", None)
     monkeypatch.setitem(sys.modules, "botocore.session", None)
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[aws\]'"):
@@ -209,12 +209,12 @@ def test_a_missing_botocore_is_said_with_the_remedy(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[aws\]'"):
         find(LOCAL, profile="work")
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[boto3\]'"):
-        extra.load("aws")
+        optional_import.import_optional("aws_config")
 
 
 def test_a_missing_botocore_does_not_matter_locally(home, monkeypatch):
     home(**PROFILES)
-    monkeypatch.delitem(sys.modules, "hashrange.client.aws", raising=False)
+    monkeypatch.delitem(sys.modules, "hashrange.client.aws_config", raising=False)
     monkeypatch.setitem(sys.modules, "botocore", None)
     monkeypatch.setitem(sys.modules, "botocore.session", None)
     assert find()[2] == LOCAL_KEYS

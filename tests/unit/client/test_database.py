@@ -365,7 +365,7 @@ def test_a_full_disk_is_told_at_once_and_passes(db):
 
 
 def test_without_boto3_the_error_says_how_to_install_it(db, monkeypatch):
-    monkeypatch.delitem(sys.modules, "hashrange.client.sdk", raising=False)
+    monkeypatch.delitem(sys.modules, "hashrange.client.boto3_clients", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     monkeypatch.setitem(sys.modules, "boto3.session", None)
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[boto3\]'"):

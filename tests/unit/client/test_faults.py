@@ -15,8 +15,8 @@ from hashrange.core.errors import (
     TransactionCanceledException,
 )
 from hashrange.engine.faults.faults import Faults
-from hashrange.server.run import serve_in_background
-from tests.unit.client.rude import Patient
+from hashrange.server.runner import serve_in_background
+from tests.unit.client.misbehaving_server import Patient
 from tests.unit.session.library import Book, Library
 
 TABLE = {

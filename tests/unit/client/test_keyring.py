@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hashrange.client import base64url
 from hashrange.client.keyring import PREFIX, context_of, is_sealed, make_cipher, parse
-from hashrange.client.localkeys import LocalKeys
+from hashrange.client.local_keys import LocalKeys
 from hashrange.core.errors import Tampered
 
 # Few letters, and those that a joiner might use, so that parts which run into each other are found.

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from hashrange.client.credentials import Account, Fixed
+from hashrange.client.credentials import Account, FixedCredentials
 from hashrange.client.database import open_database
-from hashrange.client.remote import Limits, Remote, connect
-from hashrange.client.retry import Policy
-from hashrange.client.sign import Keys
+from hashrange.client.remote import ClientLimits, Remote, connect
+from hashrange.client.retry import RetryPolicy
+from hashrange.client.signer import Credentials
 from hashrange.client.transport import Transport
 from hashrange.core.clock import ManualClock
 from hashrange.core.errors import (
@@ -19,9 +19,9 @@ from hashrange.core.errors import (
     TransactionCanceledException,
     UnrecognizedClientException,
 )
-from hashrange.server.run import serve_in_background
-from hashrange.server.settings import Settings
-from hashrange.server.signature import Verifier
+from hashrange.server.runner import serve_in_background
+from hashrange.server.settings import ServerSettings
+from hashrange.server.sigv4 import SignatureVerifier
 
 TABLE = {
     "TableName": "things",
@@ -49,8 +49,8 @@ def serve(clock):
         def start(secrets=None):
             database = running.enter_context(open_database(clock=clock))
             database.call("CreateTable", TABLE)
-            more = {"authenticate": Verifier(secrets, clock)} if secrets else {}
-            settings = Settings(port=0, spin=0.0)
+            more = {"authenticate": SignatureVerifier(secrets, clock)} if secrets else {}
+            settings = ServerSettings(port=0, spin=0.0)
             return running.enter_context(serve_in_background(database.engine, settings, **more)).url
 
         yield start
@@ -68,8 +68,8 @@ def remote(url):
 
 
 def make_remote(url, keys, clock):
-    account = Account(url=url, find_streams=lambda: url, region="eu-west-2", source=Fixed(keys))
-    return Remote(account, Limits(), Policy(3), clock=clock)
+    account = Account(url=url, find_streams=lambda: url, region="eu-west-2", source=FixedCredentials(keys))
+    return Remote(account, ClientLimits(), RetryPolicy(3), clock=clock)
 
 
 def test_what_was_put_is_got(remote):
@@ -138,22 +138,22 @@ def test_streams_are_read_at_the_same_endpoint(remote):
 
 @pytest.mark.parametrize("token", [None, "session"])
 def test_a_server_that_verifies_signatures_lets_the_right_key_in(serve, clock, token):
-    with make_remote(serve({"app": "a-long-secret"}), Keys("app", "a-long-secret", token), clock) as remote:
+    with make_remote(serve({"app": "a-long-secret"}), Credentials("app", "a-long-secret", token), clock) as remote:
         assert remote.call("ListTables") == {"TableNames": ["things"]}
 
 
 def test_a_server_that_verifies_signatures_keeps_others_out(serve, clock):
     url = serve({"app": "a-long-secret"})
-    with make_remote(url, Keys("app", "guessed"), clock) as remote, pytest.raises(InvalidSignatureException):
+    with make_remote(url, Credentials("app", "guessed"), clock) as remote, pytest.raises(InvalidSignatureException):
         remote.call("ListTables")
-    with make_remote(url, Keys("other", "x"), clock) as remote, pytest.raises(UnrecognizedClientException):
+    with make_remote(url, Credentials("other", "x"), clock) as remote, pytest.raises(UnrecognizedClientException):
         remote.call("ListTables")
 
 
 @pytest.mark.parametrize("wrong", [-7200, 7200])
 def test_a_wrong_clock_is_corrected_by_the_server(serve, clock, wrong):
     ours = ManualClock(clock.millis() / 1000 + wrong)
-    with make_remote(serve({"app": "secret"}), Keys("app", "secret"), ours) as remote:
+    with make_remote(serve({"app": "secret"}), Credentials("app", "secret"), ours) as remote:
         assert remote.call("ListTables") == {"TableNames": ["things"]}
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hashrange.client import fault
+from hashrange.client import errors
 from hashrange.client.http import connection, pool
 from hashrange.client.remote import connect
 from hashrange.core.errors import (
@@ -18,7 +18,19 @@ from hashrange.core.errors import (
     ProvisionedThroughputExceededException,
     TransportError,
 )
-from tests.unit.client.rude import FINE, GREETING, PACKED, Drip, HangUp, Patient, fail, flood, hang, misbehave, render
+from tests.unit.client.misbehaving_server import (
+    FINE,
+    GREETING,
+    PACKED,
+    Drip,
+    HangUp,
+    Patient,
+    fail,
+    flood,
+    hang,
+    misbehave,
+    render,
+)
 
 THROTTLE = fail("ProvisionedThroughputExceededException")
 
@@ -66,10 +78,10 @@ def test_the_same_holds_on_an_event_loop():
     [
         (fail("InternalServerError", 500), InternalServerError),
         (THROTTLE, ProvisionedThroughputExceededException),
-        (HangUp(), fault.ConnectionLost),
-        (HangUp(b"garbage"), fault.AnswerBroken),
-        (render(body=b"not json"), fault.AnswerBroken),
-        (render(504, b"gateway"), fault.AnswerForeign),
+        (HangUp(), errors.ConnectionLost),
+        (HangUp(b"garbage"), errors.ResponseCorrupt),
+        (render(body=b"not json"), errors.ResponseCorrupt),
+        (render(504, b"gateway"), errors.ResponseUnrecognised),
     ],
 )
 def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
@@ -84,9 +96,9 @@ def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
     ("answer", "error"),
     [
         (fail("ConditionalCheckFailedException", Item={"pk": {"S": "1"}}), ConditionalCheckFailedException),
-        (render(404, b"<html>not here</html>", x_amz_crc32=None), fault.AnswerForeign),
-        (render(301, location="https://elsewhere"), fault.AnswerForeign),
-        (render(413, b"The request is larger than that"), fault.AnswerForeign),
+        (render(404, b"<html>not here</html>", x_amz_crc32=None), errors.ResponseUnrecognised),
+        (render(301, location="https://elsewhere"), errors.ResponseUnrecognised),
+        (render(413, b"The request is larger than that"), errors.ResponseUnrecognised),
     ],
 )
 def test_a_refusal_is_not_tried_again(answer, error):
@@ -117,7 +129,7 @@ def test_delays_double_from_attempt_to_attempt():
 def test_an_answer_that_takes_too_long_is_given_up(act):
     with misbehave(act) as server, Patient(server.url, attempts=1, timeout=0.2) as client:
         started = time.monotonic()
-        with pytest.raises(fault.TimedOut, match=r"within 0\.2 s"):
+        with pytest.raises(errors.TimedOut, match=r"within 0\.2 s"):
             client.ask()
         assert time.monotonic() - started < 5
 
@@ -126,7 +138,7 @@ def test_an_answer_that_takes_too_long_is_given_up_on_an_event_loop():
     with (
         misbehave(Drip(FINE, 0.01)) as server,
         Patient(server.url, attempts=1, timeout=0.2) as client,
-        pytest.raises(fault.TimedOut),
+        pytest.raises(errors.TimedOut),
     ):
         asyncio.run(client.remote.call_async("ListTables", {}))
 
@@ -148,9 +160,9 @@ def test_an_announcement_before_the_answer_is_passed_over():
 
 
 def test_an_answer_without_end_is_cut_off(monkeypatch):
-    monkeypatch.setattr(connection.Connection.__init__, "__defaults__", (3 << 20,))
+    monkeypatch.setattr(connection.HttpConnection.__init__, "__defaults__", (3 << 20,))
     with misbehave(flood) as server, Patient(server.url) as client:
-        with pytest.raises(fault.AnswerTooLarge):
+        with pytest.raises(errors.ResponseTooLarge):
             client.ask()
         assert len(server.asked) == 1
 
@@ -202,7 +214,7 @@ def test_a_connection_that_waited_for_long_is_looked_at_first(monkeypatch):
 
 
 def wait_for_the_end_of(remote):
-    sock = remote._items.pool._idle[0]._channel.sock
+    sock = remote._items.pool._idle[0]._stream.sock
     sock.settimeout(10)
     assert sock.recv(1, socket.MSG_PEEK) == b""
 
@@ -235,13 +247,13 @@ def test_a_forked_process_opens_its_own_connections():
 def test_nobody_listening_is_said_after_the_last_attempt():
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
-    with Patient(url) as client, pytest.raises(fault.Unreachable, match=r"cannot be reached"):
+    with Patient(url) as client, pytest.raises(errors.Unreachable, match=r"cannot be reached"):
         client.ask()
     assert len(client.naps) == 2
 
 
 def test_an_unknown_host_is_said():
-    with Patient("http://nowhere.invalid", attempts=1) as client, pytest.raises(fault.Unreachable, match=r"nowhere"):
+    with Patient("http://nowhere.invalid", attempts=1) as client, pytest.raises(errors.Unreachable, match=r"nowhere"):
         client.ask()
 
 
@@ -322,6 +334,6 @@ def test_a_closed_client_says_so():
         client = connect(server.url)
         client.call("ListTables")
         client.close()
-        with pytest.raises(fault.TransportClosed):
+        with pytest.raises(errors.TransportClosed):
             client.call("ListTables")
         client.close()

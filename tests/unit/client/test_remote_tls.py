@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
-from hashrange.client import fault
-from hashrange.client.http.channel import make_context
-from hashrange.client.http.dial import find_proxy, read_endpoint
+from hashrange.client import errors
+from hashrange.client.http.connector import find_proxy, parse_endpoint
+from hashrange.client.http.network_stream import make_tls_context
 from hashrange.client.remote import connect
-from tests.unit.client.rude import FINE, GREETING, HangUp, Patient, misbehave, render
+from tests.unit.client.misbehaving_server import FINE, GREETING, HangUp, Patient, misbehave, render
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_bundle_of_the_environment_is_trusted(context, bundle, monkeypatch):
 
 def test_an_unknown_authority_is_refused_at_once(context):
     with misbehave(FINE, context=context) as server, Patient(server.url) as client:
-        with pytest.raises(fault.CertificateRefused):
+        with pytest.raises(errors.CertificateRefused):
             client.ask()
         assert server.asked == []
         assert client.naps == []
@@ -70,7 +70,7 @@ def test_an_unknown_authority_is_refused_at_once(context):
 def test_a_certificate_of_another_name_is_refused(authority, bundle):
     other = certify(authority, "elsewhere.example")
     with misbehave(FINE, context=other) as server, Patient(server.url, bundle=bundle) as client:
-        with pytest.raises(fault.CertificateRefused):
+        with pytest.raises(errors.CertificateRefused):
             client.ask()
         assert server.asked == []
 
@@ -101,12 +101,12 @@ def test_a_tls_connection_that_ends_is_tried_again(context, bundle, end):
 def test_a_server_without_tls_is_said(bundle):
     with misbehave(FINE) as server:
         url = server.url.replace("http:", "https:")
-        with Patient(url, attempts=1, bundle=bundle, connect_timeout=0.3) as client, pytest.raises(fault.Unreachable):
+        with Patient(url, attempts=1, bundle=bundle, connect_timeout=0.3) as client, pytest.raises(errors.Unreachable):
             client.ask()
 
 
 def test_the_default_context_checks_certificates_and_names():
-    context = make_context()
+    context = make_tls_context()
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
@@ -117,8 +117,8 @@ def test_a_bundle_that_cannot_be_used_is_named(tmp_path, text):
     path = tmp_path / "ca.pem"
     if text:
         path.write_text(text, "utf-8")
-    with pytest.raises(fault.CertificateRefused, match=r"ca\.pem"):
-        make_context(str(path))
+    with pytest.raises(errors.CertificateRefused, match=r"ca\.pem"):
+        make_tls_context(str(path))
 
 
 class Proxy:
@@ -219,7 +219,7 @@ def test_a_proxy_that_refuses_is_named(context, bundle, monkeypatch, answer):
         reason = f"the proxy 127.0.0.1:{proxy.port} answered"
         with (
             Patient(server.url, attempts=1, bundle=bundle) as client,
-            pytest.raises(fault.Unreachable, match=reason),
+            pytest.raises(errors.Unreachable, match=reason),
         ):
             client.ask()
         assert server.asked == []
@@ -228,15 +228,15 @@ def test_a_proxy_that_refuses_is_named(context, bundle, monkeypatch, answer):
 def test_hosts_that_need_no_proxy_have_none(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "localhost,.internal.example")
-    assert find_proxy(read_endpoint("https://dynamodb.eu-west-2.amazonaws.com")).authority == "proxy.example:3128"
-    assert find_proxy(read_endpoint("https://db.internal.example")) is None
-    assert find_proxy(read_endpoint("http://127.0.0.1:8000")) is None
+    assert find_proxy(parse_endpoint("https://dynamodb.eu-west-2.amazonaws.com")).authority == "proxy.example:3128"
+    assert find_proxy(parse_endpoint("https://db.internal.example")) is None
+    assert find_proxy(parse_endpoint("http://127.0.0.1:8000")) is None
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "http://", "http://x:99999", "http://x/?q=1", ""])
 def test_what_is_no_endpoint_is_refused(url):
-    with pytest.raises(fault.EndpointUnknown):
-        read_endpoint(url)
+    with pytest.raises(errors.EndpointUnknown):
+        parse_endpoint(url)
 
 
 @pytest.mark.parametrize(
@@ -250,4 +250,4 @@ def test_what_is_no_endpoint_is_refused(url):
     ],
 )
 def test_the_host_header_names_a_port_only_when_it_is_unusual(url, authority):
-    assert read_endpoint(url).authority == authority
+    assert parse_endpoint(url).authority == authority

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.client import fault
-from hashrange.client.reply import make_error
-from hashrange.client.retry import LONGEST_DELAY, Policy, Quota, Rate
+from hashrange.client import errors
+from hashrange.client.response_parser import make_error
+from hashrange.client.retry import LONGEST_DELAY, RetryPolicy, RetryQuota, TableRateLimiter
 from hashrange.core.errors import InternalServerError, LimitExceededException, ValidationException
 
 THROTTLED = make_error("ThrottlingException", {}, 400)
@@ -41,16 +41,16 @@ def begin(policy, operation="GetItem", table="things"):
         make_error("TransactionInProgressException", {}, 400),
         make_error("TransactionConflictException", {}, 400),
         make_error("Unheard", {}, 503),
-        fault.TimedOut("x"),
-        fault.ConnectionLost("x"),
-        fault.Unreachable("x"),
-        fault.AnswerBroken("x"),
-        fault.AnswerForeign("x", 502),
-        fault.AnswerForeign("x", 429),
+        errors.TimedOut("x"),
+        errors.ConnectionLost("x"),
+        errors.Unreachable("x"),
+        errors.ResponseCorrupt("x"),
+        errors.ResponseUnrecognised("x", 502),
+        errors.ResponseUnrecognised("x", 429),
     ],
 )
 def test_what_may_pass_is_tried_again(failure):
-    assert begin(Policy(2)).wait_after(failure) is not None
+    assert begin(RetryPolicy(2)).wait_after(failure) is not None
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_what_may_pass_is_tried_again(failure):
         ValidationException("x"),
         LimitExceededException("x"),
         make_error("Unheard", {}, 400),
-        fault.CertificateRefused("x"),
-        fault.AnswerTooLarge("x"),
-        fault.AnswerForeign("x", 404),
-        fault.CredentialsMissing("x"),
-        fault.TransportClosed("x"),
+        errors.CertificateRefused("x"),
+        errors.ResponseTooLarge("x"),
+        errors.ResponseUnrecognised("x", 404),
+        errors.CredentialsMissing("x"),
+        errors.TransportClosed("x"),
     ],
 )
 def test_what_will_not_pass_is_not(failure):
-    assert begin(Policy(2)).wait_after(failure) is None
+    assert begin(RetryPolicy(2)).wait_after(failure) is None
 
 
 def test_too_many_readers_of_a_stream_are_asked_to_wait():
-    assert begin(Policy(2), "GetRecords").wait_after(LimitExceededException("x")) is not None
+    assert begin(RetryPolicy(2), "GetRecords").wait_after(LimitExceededException("x")) is not None
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 60))
 def test_a_delay_is_anything_up_to_its_doubled_limit(chance, retries):
-    trial = begin(Policy(100, chance=lambda: chance))
+    trial = begin(RetryPolicy(100, chance=lambda: chance))
     for at in range(retries):
         delay = trial.wait_after(InternalServerError())
         assert delay == pytest.approx(chance * min(LONGEST_DELAY, 0.05 * 2**at))
@@ -84,36 +84,36 @@ def test_a_delay_is_anything_up_to_its_doubled_limit(chance, retries):
 
 
 def test_one_attempt_is_one_attempt():
-    assert begin(Policy(1)).wait_after(InternalServerError()) is None
+    assert begin(RetryPolicy(1)).wait_after(InternalServerError()) is None
     with pytest.raises(ValueError, match="at least 1"):
-        Policy(0)
+        RetryPolicy(0)
 
 
 def test_a_stale_connection_is_replaced_at_once_and_for_free():
-    policy = Policy(2)
-    assert begin(policy).wait_after(fault.ConnectionLost("x", stale=True)) == 0.0
-    assert policy.quota._left == Quota.FULL
+    policy = RetryPolicy(2)
+    assert begin(policy).wait_after(errors.ConnectionLost("x", stale=True)) == 0.0
+    assert policy.quota._left == RetryQuota.FULL
 
 
 def test_a_retry_that_went_well_gives_back_what_it_cost():
-    policy = Policy(3)
+    policy = RetryPolicy(3)
     trial = begin(policy)
-    trial.wait_after(fault.TimedOut("x"))
-    assert policy.quota._left == Quota.FULL - Quota.TIMEOUT
+    trial.wait_after(errors.TimedOut("x"))
+    assert policy.quota._left == RetryQuota.FULL - RetryQuota.TIMEOUT
     trial.succeed()
-    assert policy.quota._left == Quota.FULL
+    assert policy.quota._left == RetryQuota.FULL
 
 
 def test_successes_fill_the_quota_again():
-    policy = Policy(3)
+    policy = RetryPolicy(3)
     begin(policy).wait_after(InternalServerError())
-    for _ in range(Quota.RETRY + 3):
+    for _ in range(RetryQuota.RETRY + 3):
         begin(policy).succeed()
-    assert policy.quota._left == Quota.FULL
+    assert policy.quota._left == RetryQuota.FULL
 
 
 def test_a_table_that_never_throttles_is_never_waited_for(time):
-    rate = Rate(time)
+    rate = TableRateLimiter(time)
     for _ in range(1000):
         assert rate.reserve() == 0
         rate.succeed()
@@ -132,7 +132,7 @@ def call_steadily(rate, time, count, each):
 
 
 def test_a_throttled_table_gets_fewer_requests_than_it_had(time):
-    rate = Rate(time)
+    rate = TableRateLimiter(time)
     call_steadily(rate, time, 400, 0.01)  # 100 a second
     rate.throttle()
     started = time.now
@@ -142,7 +142,7 @@ def test_a_throttled_table_gets_fewer_requests_than_it_had(time):
 
 
 def test_a_throttled_table_gets_all_its_requests_again_after_a_while(time):
-    rate = Rate(time)
+    rate = TableRateLimiter(time)
     call_steadily(rate, time, 400, 0.01)
     rate.throttle()
     call_steadily(rate, time, 4000, 0.01)
@@ -150,15 +150,15 @@ def test_a_throttled_table_gets_all_its_requests_again_after_a_while(time):
 
 
 def test_throttling_again_and_again_never_stops_everything(time):
-    rate = Rate(time)
+    rate = TableRateLimiter(time)
     for _ in range(50):
         time.now += rate.reserve()
         rate.throttle()
-    assert rate.reserve() <= 1 / Rate.LEAST + 1
+    assert rate.reserve() <= 1 / TableRateLimiter.LEAST + 1
 
 
 def test_only_the_throttled_table_waits(time):
-    policy = Policy(5, chance=lambda: 0.0, now=time)
+    policy = RetryPolicy(5, chance=lambda: 0.0, now=time)
     for _ in range(5):
         begin(policy, table="hot").wait_after(THROTTLED)
     assert policy.begin("GetItem", "hot").wait_before() > 0

@@ -8,21 +8,21 @@ import pytest
 from hashrange.engine.engine import open_engine
 from hashrange.hosting.shared import SharedDatabase
 from hashrange.operations import OPERATIONS
-from hashrange.server.run import find_loop
+from hashrange.server.runner import find_loop_factory
 from hashrange.server.server import Server
-from hashrange.server.settings import Settings
+from hashrange.server.settings import ServerSettings
 from tests.unit.server.wire import TABLE, put
 
 KEY = {"TableName": "things", "Key": {"pk": {"S": "a"}}}
 
 
-@pytest.fixture(params=[None, find_loop()], ids=["asyncio", "uvloop"])
+@pytest.fixture(params=[None, find_loop_factory()], ids=["asyncio", "uvloop"])
 def run(request):
     """`run(test)` runs `test(server, database)` on such a loop."""
 
     async def live(test):
         engine = open_engine(None, OPERATIONS)
-        server = Server(engine, Settings(port=0))
+        server = Server(engine, ServerSettings(port=0))
         await server.start()
         database = SharedDatabase(engine, server)
         database.call("CreateTable", TABLE)

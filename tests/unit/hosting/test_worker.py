@@ -154,7 +154,7 @@ def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkey
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         if hurried:
-            worker.hurry()
+            worker.stop_now()
         await stopping
 
     asyncio.run(live())

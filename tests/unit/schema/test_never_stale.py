@@ -27,7 +27,7 @@ from hashrange import (
     View,
     initially,
 )
-from hashrange.client.localkeys import LocalKeys
+from hashrange.client.local_keys import LocalKeys
 from hashrange.schema.declare import introspection
 from hashrange.schema.items import dump, load
 from hashrange.schema.write.write_plan import WritePlan

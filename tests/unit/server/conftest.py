@@ -7,8 +7,8 @@ import pytest
 from hashrange.core.clock import ManualClock
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
-from hashrange.server.run import serve_in_background
-from hashrange.server.settings import Settings
+from hashrange.server.runner import serve_in_background
+from hashrange.server.settings import ServerSettings
 from tests.unit.server.wire import TABLE, Client
 
 
@@ -32,7 +32,7 @@ def serve(engine):
     with ExitStack() as running:
 
         def start(authenticate=None, **settings):
-            chosen = Settings(port=0, **{"spin": 0.0, **settings})
+            chosen = ServerSettings(port=0, **{"spin": 0.0, **settings})
             more = {"authenticate": authenticate} if authenticate else {}
             return running.enter_context(serve_in_background(engine, chosen, **more))
 

@@ -9,7 +9,7 @@ from hashrange.engine.faults.faults import Faults
 from hashrange.operations import OPERATIONS
 from hashrange.server.delay import DelayingDispatcher
 from hashrange.server.dispatcher import Dispatcher
-from hashrange.server.run import serve_in_background
+from hashrange.server.runner import serve_in_background
 from tests.unit.server.wire import TABLE, build, get, put
 
 LONG = 0.3

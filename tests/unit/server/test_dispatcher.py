@@ -9,8 +9,8 @@ from hashrange.core.errors import StorageError
 from hashrange.engine.engine import open_engine
 from hashrange.engine.operation import Operation
 from hashrange.operations import OPERATIONS
-from hashrange.server.run import serve_in_background
-from hashrange.server.settings import Settings
+from hashrange.server.runner import serve_in_background
+from hashrange.server.settings import ServerSettings
 from tests.unit.server.wire import build, get, put
 
 LIST = build("ListTables", {})
@@ -87,7 +87,7 @@ def serve_broken():
     def start(run, *, writes=False):
         broken = Operation("ListTables", run, writes=writes, enveloped=False)
         engine = open_engine(None, {**OPERATIONS, "ListTables": broken})
-        running = serve_in_background(engine, Settings(port=0))
+        running = serve_in_background(engine, ServerSettings(port=0))
         opened.append((engine, running))
         return running.__enter__()
 

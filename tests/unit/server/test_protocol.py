@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from hashrange.server.auth import check_form_if_signed
+from hashrange.server.authentication import check_signature_format_if_signed
 from tests.unit.server.wire import build, get, put
 
 NOT_FOUND = b"<UnknownOperationException/>\n"
@@ -209,7 +209,7 @@ def test_errors_of_operations_have_their_status_and_type(client):
 
 
 def test_unsigned_requests_are_served_where_that_is_allowed(serve, connect):
-    client = connect(serve(authenticate=check_form_if_signed))
+    client = connect(serve(authenticate=check_signature_format_if_signed))
     assert client.ask(build("ListTables", {}, authorization=None)).status == 200
 
 

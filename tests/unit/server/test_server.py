@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from hashrange.server.run import allow_files, serve_in_background
-from hashrange.server.settings import Settings
+from hashrange.server.runner import raise_file_limit, serve_in_background
+from hashrange.server.settings import ServerSettings
 from tests.unit.server.wire import Client, build, get, put, wait_until_refused
 
 LIST = build("ListTables", {})
@@ -14,7 +14,7 @@ LIST = build("ListTables", {})
 
 def test_a_port_that_is_taken_is_an_error_in_the_callers_thread(engine, server):
     port = int(server.url.rpartition(":")[2])
-    with pytest.raises(OSError, match="address already in use"), serve_in_background(engine, Settings(port=port)):
+    with pytest.raises(OSError, match="address already in use"), serve_in_background(engine, ServerSettings(port=port)):
         pass
 
 
@@ -63,7 +63,7 @@ class Stopping:
     """A server that is told to stop while the test goes on."""
 
     def __init__(self, engine, **settings):
-        self.running = serve_in_background(engine, Settings(port=0, **settings))
+        self.running = serve_in_background(engine, ServerSettings(port=0, **settings))
         self.server = self.running.__enter__()
         self.port = int(self.server.url.rpartition(":")[2])
         self.thread = threading.Thread(target=self.running.__exit__, args=(None, None, None))
@@ -135,9 +135,9 @@ def test_the_limit_of_open_files_is_raised_as_far_as_allowed():
     wanted = 512
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        assert allow_files(wanted) == wanted
+        assert raise_file_limit(wanted) == wanted
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, before[1])
-        assert allow_files(10) == 10
+        assert raise_file_limit(10) == 10
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -9,10 +9,18 @@ from threading import Lock
 from typing import Self, TypedDict, Unpack
 
 from hashrange.core.wire import Wire
-from hashrange.engine.faults import answer
-from hashrange.engine.faults.effect import EFFECTS, Conflict, Delay, Effect, Fail, Throttle, Unprocessed
-from hashrange.engine.faults.fault import ANY, Fault
-from hashrange.engine.faults.reading import EXAMPLE, Statement, read_statements
+from hashrange.engine.faults import injected_error
+from hashrange.engine.faults.fault_effect import (
+    EFFECTS,
+    ConflictEffect,
+    DelayEffect,
+    Effect,
+    FailEffect,
+    ThrottleEffect,
+    UnprocessedEffect,
+)
+from hashrange.engine.faults.fault_parser import EXAMPLE, FaultStatement, parse_statements
+from hashrange.engine.faults.injected_fault import ANY, InjectedFault
 
 SEED = "seed"
 VERBS = (*EFFECTS, SEED)
@@ -37,35 +45,37 @@ class Faults:
     def __init__(self, *, seed: int = 0) -> None:
         self._seed = seed
         self._made = 0
-        self._faults: list[Fault] = []
+        self._faults: list[InjectedFault] = []
         self._lock = Lock()
 
-    def throttle(self, operation: str = ANY, *, error: str = answer.PROVISIONED, **when: Unpack[When]) -> Fault:
+    def throttle(
+        self, operation: str = ANY, *, error: str = injected_error.PROVISIONED, **when: Unpack[When]
+    ) -> InjectedFault:
         """Let calls be told to come again later; nothing is done."""
-        return self._add(Throttle(error), operation, when)
+        return self._add(ThrottleEffect(error), operation, when)
 
     def fail(
-        self, operation: str = ANY, *, error: str = answer.INTERNAL, after: bool = False, **when: Unpack[When]
-    ) -> Fault:
+        self, operation: str = ANY, *, error: str = injected_error.INTERNAL, after: bool = False, **when: Unpack[When]
+    ) -> InjectedFault:
         """Let calls fail: before anything is done or, with `after`, when all is done and only the answer gets lost."""
-        return self._add(Fail(error, after), operation, when)
+        return self._add(FailEffect(error, after), operation, when)
 
-    def conflict(self, operation: str = ANY, *, at: int = 0, **when: Unpack[When]) -> Fault:
+    def conflict(self, operation: str = ANY, *, at: int = 0, **when: Unpack[When]) -> InjectedFault:
         """Let transactions meet another one on their item number `at`, and single writes on theirs."""
-        return self._add(Conflict(at), operation, when)
+        return self._add(ConflictEffect(at), operation, when)
 
-    def unprocessed(self, operation: str = ANY, *, last: int = 1, **when: Unpack[When]) -> Fault:
+    def unprocessed(self, operation: str = ANY, *, last: int = 1, **when: Unpack[When]) -> InjectedFault:
         """Let batches come back with their last members undone."""
-        return self._add(Unprocessed(last), operation, when)
+        return self._add(UnprocessedEffect(last), operation, when)
 
-    def delay(self, operation: str = ANY, *, seconds: float, **when: Unpack[When]) -> Fault:
+    def delay(self, operation: str = ANY, *, seconds: float, **when: Unpack[When]) -> InjectedFault:
         """Let calls take that much longer."""
-        return self._add(Delay(seconds), operation, when)
+        return self._add(DelayEffect(seconds), operation, when)
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Return the faults that a text names, as `throttle PutItem table=orders times=3; seed 7`."""
-        statements = list(read_statements(text))
+        statements = list(parse_statements(text))
         seeds = [_read_seed(statement) for statement in statements if statement.verb == SEED]
         faults = cls(seed=seeds[-1] if seeds else 0)
         for statement in statements:
@@ -73,7 +83,7 @@ class Faults:
                 faults._add_statement(statement)
         return faults
 
-    def _add_statement(self, statement: Statement) -> None:
+    def _add_statement(self, statement: FaultStatement) -> None:
         kind = EFFECTS.get(statement.verb)
         if kind is None:
             raise ValueError(f"{statement.text!r} is none of {', '.join(VERBS)}; write it like {EXAMPLE!r}")
@@ -88,9 +98,9 @@ class Faults:
         except ValueError as problem:
             raise ValueError(f"{statement.text!r}: {problem}") from None
 
-    def _add(self, effect: Effect | Delay, operation: str, when: When) -> Fault:
+    def _add(self, effect: Effect | DelayEffect, operation: str, when: When) -> InjectedFault:
         luck = Random(f"{self._seed}/{self._made}")  # noqa: S311 each its own, so that no fault depends on another
-        fault = Fault(effect=effect, operation=operation, luck=luck, **when)
+        fault = InjectedFault(effect=effect, operation=operation, luck=luck, **when)
         self._made += 1
         self._faults.append(fault)
         return fault
@@ -99,7 +109,7 @@ class Faults:
         """Let nothing go wrong any more."""
         self._faults.clear()
 
-    def __iter__(self) -> Iterator[Fault]:
+    def __iter__(self) -> Iterator[InjectedFault]:
         return iter(list(self._faults))
 
     def __str__(self) -> str:
@@ -107,12 +117,12 @@ class Faults:
 
     # -- what the engine asks ------------------------------------------------------------------------------------------
 
-    def choose(self, operation: str, request: Wire) -> tuple[Fault, Effect] | None:
+    def choose(self, operation: str, request: Wire) -> tuple[InjectedFault, Effect] | None:
         """Return what strikes a call, if anything does."""
         with self._lock:
             for fault in self:
                 effect = fault.effect
-                if not isinstance(effect, Delay) and fault.concerns(operation, request) and fault.is_due():
+                if not isinstance(effect, DelayEffect) and fault.concerns(operation, request) and fault.is_due():
                     return fault, effect
         return None
 
@@ -121,12 +131,12 @@ class Faults:
         seconds = 0.0
         with self._lock:
             for fault in self:
-                if isinstance(fault.effect, Delay) and fault.concerns(operation, request) and fault.is_due():
+                if isinstance(fault.effect, DelayEffect) and fault.concerns(operation, request) and fault.is_due():
                     seconds += fault.effect.seconds
         return seconds
 
 
-def _read_seed(statement: Statement) -> int:
+def _read_seed(statement: FaultStatement) -> int:
     try:
         return int(statement.operation)
     except ValueError:

@@ -2,16 +2,16 @@
 
 `accept` is on the way of every request and says yes or no; when it says no, `convert` returns the request as the
 service reads it, or raises exactly what the service answers. Both are made from `model.json`, an extract of the
-service's public model, and from what is known of the service beyond it (`departure`, `wording`).
+service's public model, and from what is known of the service beyond it (`model_overrides`, `constraint_message`).
 """
 
 from __future__ import annotations
 
 from hashrange.core.wire import Wire
-from hashrange.engine.shape.acceptance import Check, compile_request
-from hashrange.engine.shape.conversion import convert_request, refuse_nulls
+from hashrange.engine.shape.constraint_message import check_constraints
+from hashrange.engine.shape.fast_check import Check, compile_request
 from hashrange.engine.shape.model import OPERATION_NAMES, find_input
-from hashrange.engine.shape.wording import check_constraints
+from hashrange.engine.shape.type_conversion import convert_request, refuse_nulls
 
 __all__ = ["OPERATION_NAMES", "accept", "convert"]
 

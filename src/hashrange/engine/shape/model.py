@@ -1,6 +1,6 @@
 """The request shapes of every operation, read from `model.json` and built when an operation is first asked for.
 
-Holds what a request may look like; `acceptance`, `conversion` and `constraint` hold it against requests.
+Holds what a request may look like; `fast_check`, `type_conversion` and `constraint` hold it against requests.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from hashrange.engine.shape import departure
+from hashrange.engine.shape import model_overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class StructureShape:
     """An object of known members, in the order in which their faults are reported."""
 
     name: str
@@ -26,7 +26,7 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ListShape:
     """A list of one kind of element."""
 
     of: Shape
@@ -35,17 +35,17 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mapping:
+class MapShape:
     """An object of any members, whose values are of one kind."""
 
     of: Shape
-    key: Text | None = None
+    key: StringShape | None = None
     least: int | None = None
     most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class StringShape:
     """A text; `or_arn` lets an ARN stand where a name is asked for."""
 
     least: int | None = None
@@ -56,7 +56,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberShape:
     """A JSON number, by the Java type that takes it."""
 
     java: str
@@ -64,33 +64,35 @@ class Number:
     most: int | None = None
 
 
-class Flag:
+class BooleanShape:
     """A boolean."""
 
 
-class Binary:
+class BinaryShape:
     """Bytes, in base64."""
 
 
-class Value:
+class AttributeValueShape:
     """An attribute value: `{"S": "x"}`; `ATTRIBUTE_VALUE` is what is inside."""
 
 
-Shape = Structure | Listing | Mapping | Text | Number | Flag | Binary | Value
+Shape = (
+    StructureShape | ListShape | MapShape | StringShape | NumberShape | BooleanShape | BinaryShape | AttributeValueShape
+)
 
-ATTRIBUTE_VALUE = Structure(
+ATTRIBUTE_VALUE = StructureShape(
     name="AttributeValue",
     members={
-        "S": Text(),
-        "N": Text(),
-        "B": Binary(),
-        "SS": Listing(of=Text()),
-        "NS": Listing(of=Text()),
-        "BS": Listing(of=Binary()),
-        "M": Mapping(of=Value()),
-        "L": Listing(of=Value()),
-        "NULL": Flag(),
-        "BOOL": Flag(),
+        "S": StringShape(),
+        "N": StringShape(),
+        "B": BinaryShape(),
+        "SS": ListShape(of=StringShape()),
+        "NS": ListShape(of=StringShape()),
+        "BS": ListShape(of=BinaryShape()),
+        "M": MapShape(of=AttributeValueShape()),
+        "L": ListShape(of=AttributeValueShape()),
+        "NULL": BooleanShape(),
+        "BOOL": BooleanShape(),
     },
     required=frozenset(),
 )
@@ -106,56 +108,56 @@ OPERATION_NAMES = tuple(_INPUTS)
 
 
 @cache
-def find_input(operation: str) -> Structure:
+def find_input(operation: str) -> StructureShape:
     """Return the shape of an operation's request."""
     return _build_structure(_INPUTS[operation])
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return a pattern of the model as Python's."""
-    return re.compile(departure.PATTERNS.get(pattern, pattern))
+    return re.compile(model_overrides.PATTERNS.get(pattern, pattern))
 
 
 @cache
-def _build_structure(name: str) -> Structure:
+def _build_structure(name: str) -> StructureShape:
     facts = _SHAPES[name]
     members: dict[str, str] = facts.get("members", {})
-    order = dict.fromkeys((*departure.MEMBER_ORDERS.get(name, ()), *members))
-    required = departure.REQUIRED.get(name, frozenset(facts.get("required", ())))
+    order = dict.fromkeys((*model_overrides.MEMBER_ORDERS.get(name, ()), *members))
+    required = model_overrides.REQUIRED.get(name, frozenset(facts.get("required", ())))
     built = {member: _build_member(name, member, members[member]) for member in order}
-    return Structure(name=name, members=built, required=required)
+    return StructureShape(name=name, members=built, required=required)
 
 
 def _build_member(structure: str, member: str, name: str) -> Shape:
-    if (member, name) == (departure.TABLE_MEMBER, departure.TABLE_SHAPE):
-        return _build_table_name(least=1 if structure in departure.DATA_STRUCTURES else 3)
-    return _build(name, **departure.LIMITS.get((structure, member), {}))
+    if (member, name) == (model_overrides.TABLE_MEMBER, model_overrides.TABLE_SHAPE):
+        return _build_table_name(least=1 if structure in model_overrides.DATA_STRUCTURES else 3)
+    return _build(name, **model_overrides.LIMITS.get((structure, member), {}))
 
 
 def _build(name: str, **departing: int | None) -> Shape:
     facts = {**_SHAPES[name], **departing}
     kind = facts["type"]
     limits: dict[str, Any] = (
-        {} if name in departure.UNLIMITED else {"least": facts.get("min"), "most": facts.get("max")}
+        {} if name in model_overrides.UNLIMITED else {"least": facts.get("min"), "most": facts.get("max")}
     )
     if kind == "structure":
         return _build_structure(name)
     if kind == "list":
-        return Listing(of=_build(facts["of"]), **limits)
+        return ListShape(of=_build(facts["of"]), **limits)
     if kind == "map":
-        return Mapping(of=_build(facts["of"]), key=_build_key(facts["key"]), **limits)
+        return MapShape(of=_build(facts["of"]), key=_build_key(facts["key"]), **limits)
     if kind == "string":
-        enum = departure.ENUM_ORDERS.get(name, tuple(facts.get("enum", ())))
-        return Text(pattern=facts.get("pattern"), enum=enum, **limits)
+        enum = model_overrides.ENUM_ORDERS.get(name, tuple(facts.get("enum", ())))
+        return StringShape(pattern=facts.get("pattern"), enum=enum, **limits)
     if kind in JAVA_NUMBERS:
-        return Number(java=JAVA_NUMBERS[kind], **limits)
-    return Flag() if kind == "boolean" else Value()
+        return NumberShape(java=JAVA_NUMBERS[kind], **limits)
+    return BooleanShape() if kind == "boolean" else AttributeValueShape()
 
 
-def _build_key(name: str) -> Text | None:
+def _build_key(name: str) -> StringShape | None:
     """Return what the keys of a map must be; they are only checked where they name tables."""
-    return _build_table_name(least=1) if name == departure.TABLE_SHAPE else None
+    return _build_table_name(least=1) if name == model_overrides.TABLE_SHAPE else None
 
 
-def _build_table_name(least: int) -> Text:
-    return Text(least=least, most=departure.LONGEST_TABLE_NAME, pattern=departure.NAME, or_arn=True)
+def _build_table_name(least: int) -> StringShape:
+    return StringShape(least=least, most=model_overrides.LONGEST_TABLE_NAME, pattern=model_overrides.NAME, or_arn=True)

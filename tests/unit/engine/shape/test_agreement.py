@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from hashrange.core.errors import SerializationException, ValidationException
 from hashrange.engine import shape
 from hashrange.engine.shape.constraint import broken_rules
-from hashrange.engine.shape.model import Flag, Listing, Mapping, Number, Structure, Text, Value, find_input
+from hashrange.engine.shape.model import (
+    AttributeValueShape,
+    BooleanShape,
+    ListShape,
+    MapShape,
+    NumberShape,
+    StringShape,
+    StructureShape,
+    find_input,
+)
 
 VALUES = st.sampled_from(
     [{"S": ""}, {"N": "1"}, {"L": [{"BOOL": True}]}, {"M": {"a": {"NULL": True}}}, {"BS": ["YQ=="]}]
@@ -48,13 +57,13 @@ def structures(kind):
 
 
 MAKERS = {
-    Structure: structures,
-    Listing: lists,
-    Mapping: maps,
-    Text: lambda kind: st.sampled_from(find_texts(kind)),
-    Number: lambda kind: st.integers(kind.least or 0, kind.most or 2**40),
-    Flag: lambda _: st.booleans(),
-    Value: lambda _: VALUES,
+    StructureShape: structures,
+    ListShape: lists,
+    MapShape: maps,
+    StringShape: lambda kind: st.sampled_from(find_texts(kind)),
+    NumberShape: lambda kind: st.integers(kind.least or 0, kind.most or 2**40),
+    BooleanShape: lambda _: st.booleans(),
+    AttributeValueShape: lambda _: VALUES,
 }
 
 
@@ -75,11 +84,11 @@ def named_requests():
 
 def places(kind, found):
     """Yield every container outside attribute values, and the keys or positions in it."""
-    if isinstance(kind, Structure) and type(found) is dict:
+    if isinstance(kind, StructureShape) and type(found) is dict:
         for name, content in found.items():
             yield found, name
             yield from places(kind.members[name], content)
-    elif isinstance(kind, Listing | Mapping) and type(found) in {list, dict}:
+    elif isinstance(kind, ListShape | MapShape) and type(found) in {list, dict}:
         for key, content in enumerate(found) if type(found) is list else found.items():
             yield found, key
             yield from places(kind.of, content)
@@ -137,15 +146,15 @@ def convert_or_none(operation, request):
 
 def blank_values(kind, found):
     """Return what was found with every attribute value in order: they and what is inside them are the engine's."""
-    if isinstance(kind, Value) and type(found) is dict:
+    if isinstance(kind, AttributeValueShape) and type(found) is dict:
         return {"S": ""}
-    if isinstance(kind, Structure) and type(found) is dict:
+    if isinstance(kind, StructureShape) and type(found) is dict:
         return {name: blank_values(kind.members.get(name), content) for name, content in found.items()}
-    if isinstance(kind, Mapping) and isinstance(kind.of, Value) and type(found) is dict:
+    if isinstance(kind, MapShape) and isinstance(kind.of, AttributeValueShape) and type(found) is dict:
         return {key: {"S": ""} for key in found}
-    if isinstance(kind, Mapping) and type(found) is dict:
+    if isinstance(kind, MapShape) and type(found) is dict:
         return {key: blank_values(kind.of, content) for key, content in found.items()}
-    if isinstance(kind, Listing) and type(found) is list:
+    if isinstance(kind, ListShape) and type(found) is list:
         return [blank_values(kind.of, content) for content in found]
     return found
 
@@ -161,12 +170,12 @@ def test_every_member_left_out_in_turn_is_missed_only_if_it_is_required(operatio
 
 def build_full(kind):
     """Return the least request that has every member."""
-    if isinstance(kind, Structure):
+    if isinstance(kind, StructureShape):
         return {name: build_full(member) for name, member in kind.members.items()}
-    if isinstance(kind, Listing):
+    if isinstance(kind, ListShape):
         return [build_full(kind.of)] * max(1, kind.least or 0)
-    if isinstance(kind, Mapping):
+    if isinstance(kind, MapShape):
         return {"abc": build_full(kind.of)}
-    if isinstance(kind, Text):
+    if isinstance(kind, StringShape):
         return next(filter(None, find_texts(kind)))
-    return kind.least or 0 if isinstance(kind, Number) else True if isinstance(kind, Flag) else {"S": "x"}
+    return kind.least or 0 if isinstance(kind, NumberShape) else True if isinstance(kind, BooleanShape) else {"S": "x"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashrange.engine import shape
-from hashrange.engine.shape import departure
-from hashrange.engine.shape.model import ATTRIBUTE_VALUE, Shape, Structure, compile_pattern, find_input
+from hashrange.engine.shape import model_overrides
+from hashrange.engine.shape.model import ATTRIBUTE_VALUE, Shape, StructureShape, compile_pattern, find_input
 
 ROOT = Path(__file__).parents[4]
 EXTRACT = ROOT / "src" / "hashrange" / "engine" / "model.json"
@@ -50,15 +50,15 @@ def test_every_operation_can_be_checked(operation):
 
 def test_every_departure_names_something_in_the_model():
     shapes = MODEL["shapes"]
-    for name, order in departure.MEMBER_ORDERS.items():
+    for name, order in model_overrides.MEMBER_ORDERS.items():
         assert set(order) <= set(shapes[name]["members"]), name
-    for name, members in departure.REQUIRED.items():
+    for name, members in model_overrides.REQUIRED.items():
         assert members <= set(shapes[name]["members"]), name
-    for name, order in departure.ENUM_ORDERS.items():
+    for name, order in model_overrides.ENUM_ORDERS.items():
         assert sorted(order) == sorted(shapes[name]["enum"]), name
-    assert all(member in shapes[name]["members"] for name, member in departure.LIMITS)
-    assert shapes.keys() >= departure.UNLIMITED | departure.DATA_STRUCTURES
-    assert departure.PATTERNS.keys() <= {facts.get("pattern") for facts in shapes.values()}
+    assert all(member in shapes[name]["members"] for name, member in model_overrides.LIMITS)
+    assert shapes.keys() >= model_overrides.UNLIMITED | model_overrides.DATA_STRUCTURES
+    assert model_overrides.PATTERNS.keys() <= {facts.get("pattern") for facts in shapes.values()}
 
 
 def test_every_pattern_of_the_model_is_one_of_python_too():
@@ -79,5 +79,5 @@ def test_an_unknown_operation_is_not_the_business_of_the_shapes():
 
 def test_a_structure_is_built_once():
     first: Shape = find_input("CreateTable").members["ProvisionedThroughput"]
-    assert isinstance(first, Structure)
+    assert isinstance(first, StructureShape)
     assert find_input("UpdateTable").members["ProvisionedThroughput"] is first

@@ -30,9 +30,9 @@ def worker(
     ] = "info",
 ) -> None:
     """Run checks and send alerts."""
-    from hashrange.server import log
+    from hashrange.server.log_format import configure_logging
 
-    log.configure(log_level)
+    configure_logging(log_level)
     where = Where(data, endpoint)
     with ending_in_words(where):
         asyncio.run(_work(where))

@@ -1,0 +1,69 @@
+"""Makes real botocore clients and boto3 resources that run on a database in this process.
+
+Nothing is signed, and neither the network nor the user's AWS configuration is used: `client.botocore_adapter` replaces
+the HTTP connection.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import boto3.session
+import botocore.session
+from botocore import UNSIGNED
+from botocore.config import Config
+
+from hashrange.client.botocore_adapter import send_to_engine
+
+if TYPE_CHECKING:
+    from hashrange.client.database import Database
+    from hashrange.engine.engine import Engine
+
+_CONFIG = Config(signature_version=UNSIGNED)
+# AWS_PROFILE or a broken ~/.aws/config must not matter.
+_NO_USER_CONFIGURATION = {
+    "profile": (None, None, None, None),
+    "config_file": (None, None, os.devnull, None),
+    "credentials_file": (None, None, os.devnull, None),
+}
+_making = Lock()  # botocore's sessions are not thread-safe
+
+
+def make_client(service: str, database: Database, config: Config | None) -> Any:
+    """Return a botocore client of that service which runs on the database."""
+    with _making:
+        client = _session().client(service, region_name=database.region, config=_settle(config))
+    _attach(client, database.engine)
+    return client
+
+
+def make_resource(database: Database, config: Config | None) -> Any:
+    """Return boto3's DynamoDB resource, running on the database."""
+    with _making:
+        resource = _session().resource("dynamodb", region_name=database.region, config=_settle(config))
+    _attach(resource.meta.client, database.engine)
+    return resource
+
+
+class InProcessSession(botocore.session.Session):  # type: ignore[misc]  # botocore has no types
+    """A session whose clients have a database of their own; `client.patch` leaves them alone."""
+
+
+@cache
+def _session() -> boto3.session.Session:
+    """Return the one session behind all clients: it keeps the service models, which take 100 ms to load."""
+    return boto3.session.Session(botocore_session=InProcessSession(session_vars=_NO_USER_CONFIGURATION))
+
+
+def _settle(config: Config | None) -> Config:
+    return _CONFIG.merge(config) if config else _CONFIG
+
+
+def _attach(client: Any, engine: Engine) -> None:
+    def answer_from_engine(request: Any, **_event: Any) -> Any:
+        return send_to_engine(engine, request)
+
+    client.meta.events.register_first("before-send", answer_from_engine)

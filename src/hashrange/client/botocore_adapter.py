@@ -1,0 +1,67 @@
+"""Answers a request that botocore has prepared, from an engine instead of the network.
+
+It stands where botocore would open a connection; everything before (parameters, events) and after (parsing,
+exceptions, paginators, waiters) stays botocore's own.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from botocore.awsrequest import AWSResponse
+
+from hashrange.core.errors import InternalServerError, SerializationException, ServiceError
+from hashrange.core.wire import Wire
+from hashrange.engine.engine import Engine
+from hashrange.engine.faults.injected_error import InjectedServerError
+
+TARGETS = ("DynamoDB_20120810.", "DynamoDBStreams_20120810.")
+
+
+def find_target(request: Any) -> str:
+    """Return the `X-Amz-Target` of a prepared request, or nothing for services that have none."""
+    target: str | bytes = request.headers.get("X-Amz-Target", "")
+    return target.decode() if isinstance(target, bytes) else target
+
+
+def send_to_engine(engine: Engine, request: Any) -> AWSResponse:
+    """Run the prepared request on the engine, and return the response as it would come off the wire."""
+    operation = find_target(request).rpartition(".")[2]
+    status, body = run_operation(engine, operation, request.body)
+    headers = {"x-amzn-RequestId": secrets.token_hex(26).upper(), "Content-Type": "application/x-amz-json-1.0"}
+    return AWSResponse(request.url, status, headers, _Body(body))
+
+
+def run_operation(engine: Engine, operation: str, body: bytes | str) -> tuple[int, bytes]:
+    """Return the HTTP status and body that the operation answers to a request's body; raise faults of our own."""
+    try:
+        return 200, engine.call(operation, _parse(body))
+    except InjectedServerError as wanted:
+        return wanted.status, wanted.body()
+    except InternalServerError:  # on the wire botocore would try again ten times, with growing pauses: no use here
+        raise
+    except ServiceError as refusal:
+        return refusal.status, refusal.body()
+
+
+def _parse(body: bytes | str) -> Wire:
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise SerializationException from None
+    if not isinstance(request, dict):
+        raise SerializationException
+    return request
+
+
+class _Body:
+    """The part of urllib3's response that botocore reads."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._content

@@ -1,0 +1,101 @@
+"""The keyring whose keys are in a file of the user's own, or in memory for tests; the file is `client.key_file`'s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+
+from hashrange.client.key_file import KeySet, add_key, draw_key, make_key_file, read_key_file
+from hashrange.client.keyring import LOCAL, Sealed, make_cipher, open_with, parse, seal_with
+from hashrange.core.errors import UnknownKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """The keys at one moment, as ciphers: they seal and open, but do not show themselves."""
+
+    current: str = ""
+    ciphers: dict[str, AESGCM] = field(default_factory=dict, repr=False)
+
+    def take(self, keys: KeySet) -> _Ring:
+        return _Ring(keys.current, self.ciphers | {name: make_cipher(key) for name, key in keys.keys.items()})
+
+
+class LocalKeys:
+    """Keys in a file: `LocalKeys("keys.json")`. The first seal makes the file; opening never does.
+
+    It may be used from any thread. Processes that share the file see each other's new keys.
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._path = Path(path) if path is not None else None
+        self._ring = _Ring()
+        self._changing = Lock()
+        self._reload()
+
+    @classmethod
+    def generate(cls) -> Self:
+        """Return a keyring with one key, in memory only: what it sealed is lost with it."""
+        keys = cls(None)
+        keys.rotate()
+        return keys
+
+    @property
+    def current(self) -> str:
+        """The id of the key that seals; empty while there is none."""
+        return self._ring.current
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all keys, oldest first."""
+        return list(self._ring.ciphers)
+
+    def seal(self, plain: bytes, context: bytes) -> str:
+        """Seal with the current key; the first time, make the key file."""
+        ring = self._ring if self._ring.current else self._begin()
+        return seal_with(ring.ciphers[ring.current], LOCAL, ring.current.encode(), plain, context)
+
+    def unseal(self, sealed: str, context: bytes) -> bytes:
+        """Open with the key it was sealed with, or raise UnknownKey or Tampered."""
+        parts = parse(sealed)
+        return open_with(self._find(parts), parts, context)
+
+    def rotate(self) -> str:
+        """Add a new key, seal with it from now on, and return its id; the older ones still open."""
+        with self._changing:
+            self._ring = self._ring.take(add_key(self._path) if self._path else draw_key())
+            return self._ring.current
+
+    def _begin(self) -> _Ring:
+        with self._changing:
+            if not self._ring.current:
+                self._ring = self._ring.take(make_key_file(self._path) if self._path else draw_key())
+            return self._ring
+
+    def _reload(self) -> None:
+        keys = read_key_file(self._path) if self._path else None
+        if keys:
+            with self._changing:
+                self._ring = self._ring.take(keys)
+
+    def _find(self, sealed: Sealed) -> AESGCM:
+        if sealed.kind != LOCAL:
+            raise UnknownKey("The value was sealed by another kind of keyring, not with a local key.")
+        name = sealed.name.decode("ascii", "backslashreplace")
+        if name not in self._ring.ciphers:
+            self._reload()  # another process may have added it
+        if name not in self._ring.ciphers:
+            known = ", ".join(self.ids) or "there is none"
+            raise UnknownKey(f"The value was sealed with key {name}, which is not in {self._place()} ({known}).")
+        return self._ring.ciphers[name]
+
+    def _place(self) -> str:
+        return str(self._path) if self._path else "memory"
+
+    def __repr__(self) -> str:
+        return f"LocalKeys({self._place()!r}, current={self.current!r}, ids={self.ids})"

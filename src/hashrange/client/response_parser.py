@@ -1,0 +1,103 @@
+"""What an HTTP answer says: the operation's answer, or the ServiceError that has its name."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from hashrange.client.errors import ResponseCorrupt, ResponseTooLarge, ResponseUnrecognised
+from hashrange.client.http.connection import LARGEST_RESPONSE, HttpResponse
+from hashrange.client.transport import DecodeResponse, decode_all
+from hashrange.core.errors import ServiceError
+from hashrange.core.wire import Wire
+
+ANY_WRAPPER = 32 + zlib.MAX_WBITS  # gzip or zlib, by their own marks
+QUOTED = 200  # characters of a foreign answer that an error shows
+
+
+class UnlistedError(ServiceError):
+    """An error of the service that has no class here; `name`, `message` and `members` are as it came."""
+
+
+def _find_classes(cls: type[ServiceError]) -> Iterator[tuple[str, type[ServiceError]]]:
+    for child in cls.__subclasses__():
+        yield from _find_classes(child)
+        if child.__module__ == ServiceError.__module__ and child.__name__ == child.name:
+            yield child.name, child
+
+
+CLASSES = dict(_find_classes(ServiceError))
+
+
+def parse_response(response: HttpResponse, read: DecodeResponse = decode_all) -> Wire:
+    """Return the operation's answer, read so; raise the ServiceError it answered, or what is wrong with it."""
+    status, headers, body = response
+    _check_sum(headers, body)
+    if encoding := headers.get(b"content-encoding"):
+        body = _inflate(body, encoding)
+    if status == 200:
+        return _parse(body, read) if body else {}
+    raise _read_error(status, headers, body)
+
+
+def _check_sum(headers: dict[bytes, bytes], body: bytes) -> None:
+    announced = headers.get(b"x-amz-crc32")
+    if announced is not None and str(zlib.crc32(body)).encode() != announced.strip():
+        raise ResponseCorrupt("the answer does not have the checksum that it announces")
+
+
+def _inflate(body: bytes, encoding: bytes) -> bytes:
+    if encoding.lower() == b"identity":
+        return body
+    if encoding.lower() not in {b"gzip", b"deflate"}:
+        raise ResponseCorrupt(f"the answer has an unknown encoding: {encoding.decode('latin-1')}")
+    unpacker = zlib.decompressobj(ANY_WRAPPER)
+    try:
+        plain = unpacker.decompress(body, LARGEST_RESPONSE)
+    except zlib.error as fault:
+        raise ResponseCorrupt(f"the answer cannot be unpacked: {fault}") from fault
+    if unpacker.unconsumed_tail:
+        raise ResponseTooLarge(f"the answer has more than {LARGEST_RESPONSE} bytes when it is unpacked")
+    if not unpacker.eof:
+        raise ResponseCorrupt("the packed answer is not complete")
+    return plain
+
+
+def _parse(body: bytes, read: DecodeResponse) -> Wire:
+    try:
+        answer = read(body)
+    except ValueError as fault:
+        raise ResponseCorrupt(f"the answer is not JSON: {fault}") from fault
+    if not isinstance(answer, dict):
+        raise ResponseCorrupt("the answer is not a JSON object")
+    return answer
+
+
+def _read_error(status: int, headers: dict[bytes, bytes], body: bytes) -> ServiceError | ResponseUnrecognised:
+    try:
+        answer = _parse(body, decode_all)
+    except ResponseCorrupt:
+        answer = {}
+    kind = answer.pop("__type", None)
+    if not isinstance(kind, str):
+        shown = body[:QUOTED].decode("utf-8", "replace")
+        return ResponseUnrecognised(f"the endpoint answered {status}, and not as DynamoDB does: {shown}", status)
+    error = make_error(kind.rpartition("#")[2], answer, status)
+    if identity := headers.get(b"x-amzn-requestid"):
+        error.add_note(f"request id {identity.decode('latin-1')}")
+    return error
+
+
+def make_error(name: str, members: dict[str, Any], status: int) -> ServiceError:
+    """Return the error of that name; what its class would put into `message` and `members` is taken as it came."""
+    found = CLASSES.get(name, UnlistedError)
+    message = members.pop("message", None) or members.pop("Message", None)
+    members.pop("Message", None)
+    error = found.__new__(found)
+    ServiceError.__init__(error, message)
+    error.args = (message or name,)
+    error.members = members
+    if found is UnlistedError:  # the class has these for all of its errors, an unlisted one has its own
+        vars(error).update(name=name, status=status, retryable=status >= 500)
+    return error

@@ -1,0 +1,78 @@
+"""A fault: an effect, and which calls it strikes: of which operation, on which table, how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from random import Random
+
+from hashrange.core.wire import Wire
+from hashrange.engine.faults.fault_effect import DelayEffect, Effect
+from hashrange.engine.faults.request_members import list_tables
+from hashrange.engine.shape import OPERATION_NAMES
+
+ANY = "*"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class InjectedFault:
+    """Something that goes wrong on purpose, and how often it did: `struck` of the `seen` calls that it could strike."""
+
+    effect: Effect | DelayEffect
+    operation: str = ANY
+    table: str | None = None
+    times: int | None = None
+    every: int = 1
+    chance: float = 1.0
+    luck: Random = field(repr=False)
+    seen: int = 0
+    struck: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_operation()
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times is how often a fault strikes, at least 1: not {self.times}")
+        if self.every < 1:
+            raise ValueError(f"every is which calls a fault strikes, 10 for each tenth, at least 1: not {self.every}")
+        if not 0 < self.chance <= 1:
+            raise ValueError(f"chance is more than 0 and at most 1: not {self.chance}")
+
+    def _check_operation(self) -> None:
+        verb, targets = self.effect.verb, self.effect.targets or OPERATION_NAMES
+        if self.operation != ANY and self.operation not in OPERATION_NAMES:
+            meant = get_close_matches(self.operation, OPERATION_NAMES, 1)
+            raise ValueError(f"there is no operation {self.operation}" + (f"; is it {meant[0]}?" if meant else ""))
+        if self.operation != ANY and self.operation not in targets:
+            raise ValueError(f"{verb} happens to {', '.join(sorted(targets))}: not to {self.operation}")
+
+    def concerns(self, operation: str, request: Wire) -> bool:
+        """Tell whether a call is one of those that it could strike."""
+        return (
+            self.operation in (ANY, operation)
+            and (not self.effect.targets or operation in self.effect.targets)
+            and (self.table is None or self.table in list_tables(request))
+            and self.effect.fits(request)
+        )
+
+    def is_due(self) -> bool:
+        """Count a call that it could strike, and tell whether it does."""
+        self.seen += 1
+        is_over = self.times is not None and self.struck >= self.times
+        if is_over or self.seen % self.every or (self.chance < 1 and self.luck.random() >= self.chance):
+            return False
+        self.struck += 1
+        return True
+
+    def __str__(self) -> str:
+        effect = [(each.name, each.default, getattr(self.effect, each.name)) for each in fields(self.effect)]
+        when = [(each.name, each.default, getattr(self, each.name)) for each in fields(self) if each.name in WHEN]
+        chosen = [f"{name}={show(value)}" for name, default, value in effect + when if value != default]
+        return " ".join([self.effect.verb, self.operation, *chosen])
+
+
+WHEN = ("table", "times", "every", "chance")
+
+
+def show(value: object) -> str:
+    """Return an option's value as it is written in a text."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,55 @@
+"""How a refused member is shown in its refusal: a quoted text, null, or what Java's toString prints of a structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hashrange.core.values import decode_binary
+from hashrange.engine.shape.model import (
+    ATTRIBUTE_VALUE,
+    AttributeValueShape,
+    BinaryShape,
+    ListShape,
+    MapShape,
+    Shape,
+    StructureShape,
+)
+
+DEEPEST = 64
+
+
+def quote_value(shape: Shape, found: Any) -> str:
+    """Return a refused value as the refusal shows it."""
+    return "null" if found is None else f"'{print_java(shape, found)}'"
+
+
+def lower_first(name: str) -> str:
+    """Return a member's name as Java spells it."""
+    return name[:1].lower() + name[1:]
+
+
+def print_java(shape: Shape, found: Any, depth: int = 0) -> str:
+    """Return what Java's toString prints of a value; beyond a depth that is never stored, dots."""
+    if found is None:
+        return "null"
+    if depth > DEEPEST:
+        return "..."
+    if isinstance(shape, AttributeValueShape):
+        return _print_structure(ATTRIBUTE_VALUE, found, depth + 1)
+    if isinstance(shape, StructureShape):
+        return _print_structure(shape, found, depth)
+    if isinstance(shape, ListShape):
+        return f"[{', '.join(print_java(shape.of, element, depth) for element in found)}]"
+    if isinstance(shape, MapShape):
+        return f"{{{', '.join(f'{key}={print_java(shape.of, content, depth)}' for key, content in found.items())}}}"
+    if isinstance(shape, BinaryShape):
+        size = len(decode_binary(found))
+        return f"java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]"
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _print_structure(shape: StructureShape, found: Any, depth: int) -> str:
+    members = (
+        f"{lower_first(name)}={print_java(member, found.get(name), depth)}" for name, member in shape.members.items()
+    )
+    return f"{shape.name}({', '.join(members)})"

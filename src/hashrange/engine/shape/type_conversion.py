@@ -1,0 +1,205 @@
+"""Type conversion: what the service's JSON reader makes of a request, or its exact SerializationException.
+
+Nulls and unknown members are dropped, texts become booleans, numbers are floored. The request is read depth first in
+its own order, so that the first misfit is the one reported. Limits and enums are left to `constraint`, and what an
+attribute value may hold to `core.values`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import orjson
+
+from hashrange.core.errors import DYNAMO, SerializationException
+from hashrange.core.values import WrongWireType, decode_binary
+from hashrange.core.wire import Wire
+from hashrange.engine.shape.model import (
+    ATTRIBUTE_VALUE,
+    FRACTIONAL,
+    AttributeValueShape,
+    BinaryShape,
+    BooleanShape,
+    ListShape,
+    MapShape,
+    NumberShape,
+    Shape,
+    StringShape,
+    StructureShape,
+)
+
+# Deeper values stay as they are: the engine refuses them unseen, and the walk must not exhaust the stack.
+DEEPEST = 64
+
+FIELD = "Unexpected field type"
+ELEMENT = "Unexpected value type in payload"
+STRUCTURE = "Start of structure or map found where not expected"
+NOT_BASE64 = "Invalid last non-pad Base64 character dectected"
+# What Java says of a scalar found for a list or map that is itself an element.
+GENERIC = (
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
+    "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
+    "of loader 'bootstrap')"
+)
+LARGEST = 2**63 - 1
+YES = frozenset({"true", "1", "yes"})
+NO = frozenset({"false", "0", "no"})
+
+
+def convert_request(shape: StructureShape, request: Any) -> Wire:
+    """Return the request as the service reads it, or raise its SerializationException."""
+    return _convert_structure(shape, request, element=True, depth=0)
+
+
+def refuse_nulls(shape: StructureShape, request: Wire) -> None:
+    """Raise what the strict reader of SearchVectors says of a null; columns count as in compact JSON."""
+    read: Wire = {}
+    for member, found in request.items():
+        read[member] = found
+        if found is None and member in shape.members:
+            wanted, column = _STRICT_NAMES[type(shape.members[member])], len(orjson.dumps(read)) - 1
+            raise SerializationException(f"invalid type: null, expected {wanted} at line 1 column {column}")
+
+
+def _convert(shape: Shape, found: Any, *, element: bool, depth: int) -> Any:
+    """Convert one value: a member of a structure, or an element of a list or map inside `depth` attribute values."""
+    if found is None:  # an element; as a member it was dropped
+        return _convert_null(shape)
+    if scalar := _SCALARS.get(type(shape)):
+        return scalar(found)
+    if isinstance(shape, NumberShape):
+        return _convert_number(shape.java, found)
+    if isinstance(shape, ListShape):
+        return _convert_list(shape, found, element=element, depth=depth)
+    if isinstance(shape, MapShape):
+        return _convert_map(shape, found, element=element, depth=depth)
+    if isinstance(shape, StructureShape):
+        return _convert_structure(shape, found, element=element, depth=depth)
+    return _convert_structure(ATTRIBUTE_VALUE, found, element=element, depth=depth + 1)
+
+
+def _convert_structure(shape: StructureShape, found: Any, *, element: bool, depth: int) -> Wire:
+    if not isinstance(found, dict):
+        _refuse_collection(found, f"class {DYNAMO}.{shape.name}", ELEMENT if element else FIELD)
+    if depth > DEEPEST:
+        return found
+    return {
+        member: _convert(shape.members[member], content, element=False, depth=depth)
+        for member, content in found.items()
+        if content is not None and member in shape.members
+    }
+
+
+def _convert_map(shape: MapShape, found: Any, *, element: bool, depth: int) -> Wire:
+    if not isinstance(found, dict):
+        _refuse_collection(found, _name_java(shape), GENERIC if element else FIELD)
+    valued = isinstance(shape.of, AttributeValueShape)
+    return {
+        key: _convert(shape.of, content, element=True, depth=depth)
+        for key, content in found.items()
+        if content is not None or valued
+    }
+
+
+def _convert_list(shape: ListShape, found: Any, *, element: bool, depth: int) -> list[Any]:
+    if isinstance(found, dict):
+        raise SerializationException(STRUCTURE)
+    if not isinstance(found, list):
+        raise SerializationException(GENERIC if element else FIELD)
+    nullable = isinstance(shape.of, StructureShape | ListShape | MapShape)
+    return [
+        None if content is None and nullable else _convert(shape.of, content, element=True, depth=depth)
+        for content in found
+    ]
+
+
+def _convert_null(shape: Shape) -> Wire:
+    """Return an attribute value of no type, which the engine refuses; null is no scalar."""
+    if isinstance(shape, AttributeValueShape):
+        return {}
+    raise SerializationException(ELEMENT)
+
+
+def _convert_text(found: Any) -> str:
+    if not isinstance(found, str):
+        _refuse_scalar(found, "java.lang.String", f"{_name_token(found)} cannot be converted to String")
+    return str(found)
+
+
+def _convert_number(java: str, found: Any) -> int | float:
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        package = "java.util" if java == "Date" else "java.lang"
+        _refuse_scalar(found, f"{package}.{java}", f"{_name_token(found)} cannot be converted to {java}")
+    if isinstance(found, int) or java in FRACTIONAL:
+        return found
+    return math.floor(max(-LARGEST, min(LARGEST, found)))
+
+
+def _convert_flag(found: Any) -> bool:
+    if isinstance(found, bool):
+        return found
+    if not isinstance(found, str):
+        _refuse_scalar(found, "java.lang.Boolean", f"{_name_token(found)} cannot be converted to Boolean")
+    word = found.lower()
+    if word not in YES | NO:
+        raise SerializationException("Unexpected token received from parser")
+    return word in YES
+
+
+def _convert_binary(found: Any) -> str:
+    if not isinstance(found, str):
+        _refuse_scalar(found, "java.nio.ByteBuffer", "only base-64-encoded strings are convertible to bytes")
+    if len(found) % 4:
+        raise SerializationException(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(found)}")
+    try:
+        decode_binary(found)
+    except WrongWireType:
+        raise SerializationException(NOT_BASE64) from None
+    return str(found)
+
+
+def _refuse_scalar(found: Any, java: str, otherwise: str) -> NoReturn:
+    """Raise for what stands where a scalar should: an object, a list, or another scalar."""
+    if isinstance(found, dict):
+        raise SerializationException(STRUCTURE)
+    _refuse_collection(found, f"class {java}", otherwise)
+
+
+def _refuse_collection(found: Any, java: str, otherwise: str) -> NoReturn:
+    """Raise for what stands where an object should: a list, or a scalar."""
+    raise SerializationException(f"Unrecognized collection type {java}" if isinstance(found, list) else otherwise)
+
+
+def _name_token(found: Any) -> str:
+    """Return the JSON reader's name for a scalar."""
+    if isinstance(found, bool):
+        return "TRUE_VALUE" if found else "FALSE_VALUE"
+    if isinstance(found, str):
+        return "STRING_VALUE"
+    return "DECIMAL_VALUE" if isinstance(found, float) else "NUMBER_VALUE"
+
+
+def _name_java(shape: Shape) -> str:
+    """Return the Java type that the service reads an element into."""
+    if isinstance(shape, ListShape):
+        return f"java.util.List<{_name_java(shape.of)}>"
+    if isinstance(shape, MapShape):
+        return f"java.util.Map<java.lang.String, {_name_java(shape.of)}>"
+    if isinstance(shape, StringShape):
+        return "java.lang.String"
+    return f"{DYNAMO}.{shape.name if isinstance(shape, StructureShape) else ATTRIBUTE_VALUE.name}"
+
+
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    StringShape: _convert_text,
+    BooleanShape: _convert_flag,
+    BinaryShape: _convert_binary,
+}
+_STRICT_NAMES: dict[type, str] = {
+    StringShape: "a string",
+    NumberShape: "i32",
+    ListShape: "a sequence",
+    MapShape: "a map",
+}

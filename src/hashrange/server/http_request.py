@@ -1,0 +1,61 @@
+"""One HTTP request, complete; `connection` makes it, `protocol` reads it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hashrange.server.http_response import ResponseForm, find_response_form
+
+Headers = dict[bytes, bytes]  # by lower-case name; of a repeated one the last
+
+SIGNATURE_LENGTH = 64
+
+
+class RequestHead(Struct, frozen=True, eq=False, gc=False):
+    """What the server looks at in every head; requests whose heads are alike share one."""
+
+    method: bytes
+    url: bytes
+    names: frozenset[bytes]  # of its headers, in lower case
+    target: bytes
+    authorization: bytes  # without the signature at its end
+    keep_alive: bool
+    connection: bytes | None  # what the answer says of it
+    form: ResponseForm  # of the answer
+
+
+class HttpRequest(Struct, gc=False):
+    """A request as it came; a Struct because it is made in a third of the time of a NamedTuple."""
+
+    head: RequestHead
+    body: bytes
+    source: Headers | bytes  # the headers, or bytes that begin with the head: hardly anybody looks at them all
+
+    @property
+    def headers(self) -> Headers:
+        """The headers, as this very request has them."""
+        if isinstance(self.source, bytes):
+            self.source = split_headers(self.source)
+        return self.source
+
+    def split_url(self) -> tuple[bytes, bytes]:
+        """Return the path and the query string."""
+        path, _, query = self.head.url.partition(b"?")
+        return path, query
+
+
+def make_request(method: bytes, url: bytes, headers: Headers, body: bytes, *, keep_alive: bool) -> HttpRequest:
+    """Return a request that the parser has read."""
+    find = headers.get
+    connection = b"close" if not keep_alive else b"keep-alive" if b"connection" in headers else None
+    form = find_response_form(find(b"content-type"), b"origin" in headers, find(b"accept-encoding"), connection)
+    authorization = find(b"authorization", b"")[:-SIGNATURE_LENGTH]
+    target = find(b"x-amz-target", b"")
+    head = RequestHead(method, url, frozenset(headers), target, authorization, keep_alive, connection, form)
+    return HttpRequest(head, body, headers)
+
+
+def split_headers(source: bytes) -> Headers:
+    """Return the headers in the bytes of a request that is known to be well-formed."""
+    lines = source.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+    return {name.lower(): value.strip(b" \t") for name, _, value in (line.partition(b":") for line in lines)}

@@ -1,0 +1,145 @@
+"""Running a server: until a signal in a process of its own, or on a thread beside other work."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hashrange.server.authentication import Authenticate, check_signature_format
+from hashrange.server.server import TURNED_AWAY, Server
+from hashrange.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+
+log = logging.getLogger(__name__)
+
+SETTLED = 2.0  # seconds after which start-up is over
+OTHER_FILES = TURNED_AWAY + 64  # that the process may have open beside its connections
+
+
+def serve(
+    engine: Engine,
+    settings: ServerSettings,
+    authenticate: Authenticate = check_signature_format,
+    *,
+    announce: Callable[[Server], None] = lambda server: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
+    _run(_serve(Server(engine, limit_connections(settings), authenticate), announce))
+
+
+async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
+    asked = asyncio.Event()
+
+    def stop() -> None:
+        if asked.is_set():
+            server.stop_now()
+        asked.set()
+
+    on_signals(stop)
+    await server.start()
+    announce(server)
+    settling = asyncio.get_running_loop().call_later(SETTLED, _settle)
+    await asked.wait()
+    settling.cancel()
+    await server.stop()
+    log.info("stopped")
+
+
+def _settle() -> None:
+    """What start-up made stays for good: let no later collection look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@contextmanager
+def serve_in_background(
+    engine: Engine, settings: ServerSettings | None = None, authenticate: Authenticate = check_signature_format
+) -> Iterator[Server]:
+    """Serve on a thread, by default on any free port, as long as the block lasts; the engine stays the caller's."""
+    server = Server(engine, settings or ServerSettings(port=0), authenticate)
+    started = threading.Event()
+    failures: list[BaseException] = []
+    ends: list[Callable[[], object]] = []
+
+    async def live() -> None:
+        loop, asked = asyncio.get_running_loop(), asyncio.Event()
+        await server.start()
+        ends.append(lambda: loop.call_soon_threadsafe(asked.set))
+        started.set()
+        await asked.wait()
+        await server.stop()
+
+    def work() -> None:
+        try:
+            _run(live())
+        except BaseException as failure:  # noqa: BLE001 it is raised again in the caller's thread
+            failures.append(failure)
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=work, name="hashrange-server", daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        if not failures:
+            yield server
+    finally:
+        if ends:
+            ends[0]()
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
+        runner.run(work)
+
+
+def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return how to make the fastest event loop there is."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def on_signals(stop: Callable[[], None]) -> None:
+    """Call this at each SIGTERM and SIGINT, on the running event loop."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+
+
+def limit_connections(settings: ServerSettings) -> ServerSettings:
+    """Return the settings with no more connections than the process may have files open."""
+    files = raise_file_limit(settings.max_connections + OTHER_FILES)
+    return replace(settings, max_connections=max(1, min(settings.max_connections, files - OTHER_FILES)))
+
+
+def raise_file_limit(wanted: int) -> int:
+    """Raise the limit of open files to that many, as far as we may; return how many there may be, up to `wanted`."""
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit

@@ -1,0 +1,99 @@
+"""Compression of requests and responses."""
+
+import gzip
+import zlib
+
+import pytest
+
+from hashrange.core.errors import InternalServerError
+from hashrange.server.compression import RequestTooLarge, choose_encoding, compress, inflate
+
+LIMIT = 1000
+
+
+def test_a_gzipped_body_is_inflated():
+    assert inflate(gzip.compress(b'{"a": 1}'), b"gzip", LIMIT) == b'{"a": 1}'
+
+
+def test_the_name_of_the_encoding_may_have_any_case():
+    assert inflate(gzip.compress(b"x"), b" GZip ", LIMIT) == b"x"
+
+
+def test_a_body_of_several_gzip_members_is_one_body():
+    assert inflate(gzip.compress(b"one ") + gzip.compress(b"two"), b"gzip", LIMIT) == b"one two"
+
+
+def test_bytes_after_the_last_member_are_overlooked_as_dynamodb_does():
+    assert inflate(gzip.compress(b"one") + b"junk", b"gzip", LIMIT) == b"one"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"plain text", gzip.compress(b"x")[:-1], gzip.compress(b"x") + gzip.compress(b"y")[:12]],
+    ids=["empty", "not gzip", "cut", "second member cut"],
+)
+def test_what_is_not_gzip_is_an_internal_error(body):
+    with pytest.raises(InternalServerError):
+        inflate(body, b"gzip", LIMIT)
+
+
+@pytest.mark.parametrize("encoding", [b"deflate", b"br", b"garbage", b""])
+def test_other_encodings_are_an_internal_error(encoding):
+    with pytest.raises(InternalServerError):
+        inflate(gzip.compress(b"x"), encoding, LIMIT)
+
+
+def test_a_body_may_have_exactly_the_limit_when_inflated():
+    assert len(inflate(gzip.compress(b"x" * LIMIT), b"gzip", LIMIT)) == LIMIT
+
+
+def test_a_body_over_the_limit_is_refused():
+    with pytest.raises(RequestTooLarge):
+        inflate(gzip.compress(b"x" * (LIMIT + 1)), b"gzip", LIMIT)
+
+
+def test_the_members_of_a_body_share_the_limit():
+    with pytest.raises(RequestTooLarge):
+        inflate(gzip.compress(b"x" * LIMIT) + gzip.compress(b"x"), b"gzip", LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "chosen"),
+    [
+        (b"identity", None),
+        (b"br", None),
+        (b"x-gzip", None),
+        (b"gzip", b"gzip"),
+        (b"deflate", b"deflate"),
+        (b"gzip, deflate", b"gzip"),
+        (b"br, identity, deflate, gzip", b"deflate"),
+        (b"GZIP, identity", b"gzip"),
+        (b"dog, gzip ,, cat", b"gzip"),
+        (b"gzip;q=0.8, deflate;q=0.9", b"deflate"),
+        (b"br, gzip;q=0, deflate; q = 0.5 , identity;q=0", b"deflate"),
+        (b"*", b"gzip"),
+        (b"*, deflate", b"deflate"),
+        (b"*, deflate;q=0.5", b"gzip"),
+        (b"*, gzip;q=0.5", b"deflate"),
+        (b"*;q=0", None),
+        (b"*;q=0.5,identity", b"gzip"),
+        (b"gzip ;q=0", None),
+        (b"gzip;q=0.5,identity;q=0.8", b"gzip"),
+        (b"gzip br", None),
+        (b"deflate;q=0.5, gzip;q=31", b"gzip"),
+        (b"gzip;q=31,deflate;q=51", b"gzip"),
+        (b"deflate;q=0.5, gzip;q=1;q=0.2", b"gzip"),
+        (b"deflate;q=0.5,gzip;q=0.x", b"gzip"),
+        (b"deflate;q=-0.5,gzip;q=0.2", b"gzip"),
+        (b"gzip;nq=1;q=0 ", None),
+        (b"gzip;q=0, gzip;q=1, gzip;q=0", b"gzip"),
+    ],
+)
+def test_the_encoding_with_the_highest_weight_is_chosen_then_the_first(accepted, chosen):
+    assert choose_encoding(accepted) == chosen
+
+
+def test_a_response_can_be_read_again():
+    body = b'{"a": "' + b"x" * 5000 + b'"}'
+    assert gzip.decompress(compress(body, b"gzip")) == body
+    assert zlib.decompress(compress(body, b"deflate")) == body
