@@ -1,0 +1,89 @@
+"""One name means one thing: within an application, classes and modules have different names, save those explained."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "src" / "hashrange"
+SYSTEMS = ROOT / "systems" / "src" / "hashrange_systems"
+
+CONVENTIONAL = {"__init__", "__main__", "cli", "errors", "schema", "settings"}  # what a Python reader looks for by name
+EXPLAINED_MODULES = {
+    "lexer": "of two languages, expressions and PartiQL",
+    "nodes": "of two languages, expressions and PartiQL",
+    "table": "schema declares a table, engine stores it",
+    "connection": "client and server have one end each",
+}
+EXPLAINED_CLASSES = {
+    "Table": "schema declares a table, engine stores it",
+}
+UNDER_REPAIR = {
+    *("answer", "encoding", "engine", "fault", "reading", "request", "run", "signature", "system"),
+    *("account", "address", "app", "ebay", "maintenance", "message", "pages", "past"),
+    *("Change", "Conflict", "Connection", "Draft", "Fault", "Page", "Part", "Settings", "Signature", "Source", "Step"),
+    *("Write", "Answer", "Fate", "Incident", "Outbox", "Outgoing", "Phases", "Policy", "Rollup", "RunShown", "Sent"),
+    *("Shop", "State", "Url", "Visitor"),
+}
+
+
+def find_applications() -> dict[str, list[Path]]:
+    """The library, and each system with what the systems share: readers and searches stay within one of them."""
+    shared = sorted((SYSTEMS / "shared").rglob("*.py"))
+    systems = [folder for folder in sorted(SYSTEMS.iterdir()) if (folder / "__init__.py").exists()]
+    found = {folder.name: sorted(folder.rglob("*.py")) + shared for folder in systems if folder.name != "shared"}
+    return {"hashrange": sorted(LIBRARY.rglob("*.py")), **found}
+
+
+APPLICATIONS = find_applications()
+
+
+def find_classes(path: Path) -> list[str]:
+    tree = ast.parse(path.read_bytes())
+    return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+
+def find_repeated(named: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: paths for name, paths in named.items() if len(paths) > 1}
+
+
+def group_modules(paths: list[Path]) -> dict[str, list[str]]:
+    named = defaultdict(list)
+    for path in paths:
+        named[path.stem].append(str(path.relative_to(ROOT)))
+    return find_repeated(named)
+
+
+def group_classes(paths: list[Path]) -> dict[str, list[str]]:
+    named = defaultdict(list)
+    for path in paths:
+        for name in find_classes(path):
+            named[name].append(str(path.relative_to(ROOT)))
+    return find_repeated(named)
+
+
+def test_the_applications_are_where_these_rules_look():
+    assert {"hashrange", "checks", "aura"} <= set(APPLICATIONS)
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_no_two_modules_have_one_name(application):
+    repeated = group_modules(APPLICATIONS[application])
+    allowed = CONVENTIONAL | set(EXPLAINED_MODULES) | UNDER_REPAIR
+    assert {name: paths for name, paths in repeated.items() if name not in allowed} == {}
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_no_two_classes_have_one_name(application):
+    repeated = group_classes(APPLICATIONS[application])
+    allowed = set(EXPLAINED_CLASSES) | UNDER_REPAIR
+    assert {name: paths for name, paths in repeated.items() if name not in allowed} == {}
+
+
+def test_every_explained_name_is_still_repeated():
+    modules = {name for paths in APPLICATIONS.values() for name in group_modules(paths)}
+    classes = {name for paths in APPLICATIONS.values() for name in group_classes(paths)}
+    assert set(EXPLAINED_MODULES) - modules == set()
+    assert set(EXPLAINED_CLASSES) - classes == set()
