@@ -8,7 +8,7 @@ import time
 import orjson
 import pytest
 
-from hashrange.engine.bulk import load_items
+from hashrange.engine.bulk_load import load_items
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
 from tests.conformance.table import define, define_index

@@ -13,7 +13,7 @@ from hashrange.cli.command import fail
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from hashrange.engine.bulk import Phase
+    from hashrange.engine.bulk_load import Phase
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
@@ -54,11 +54,11 @@ def load(
 ) -> None:
     """Load items from files into a table."""
     from hashrange.core.errors import HashrangeError
-    from hashrange.engine.engine import Settings, open_engine
+    from hashrange.engine.engine import EngineSettings, open_engine
     from hashrange.operations import OPERATIONS
 
     try:
-        engine = open_engine(data, OPERATIONS, settings=Settings(region=region))
+        engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))
         try:
             if create is not None:
                 _create(engine, create, table)
@@ -73,7 +73,7 @@ def load(
 def _create(engine: Engine, definition: Path, table: str) -> None:
     import orjson
 
-    from hashrange.engine.lines import BadLine
+    from hashrange.engine.import_files import BadLine
 
     try:
         request = orjson.loads(definition.read_bytes())
@@ -86,12 +86,12 @@ def _create(engine: Engine, definition: Path, table: str) -> None:
 
 def _load(engine: Engine, table: Table, files: list[Path], workers: int, *, quiet: bool) -> int:
     from hashrange.core.errors import HashrangeError
-    from hashrange.engine.bulk import load_files
-    from hashrange.engine.lines import Files
+    from hashrange.engine.bulk_load import load_files
+    from hashrange.engine.import_files import ImportFiles
 
     with ProgressDisplay(quiet=quiet) as display:
         try:
-            return load_files(engine, table, Files(files), display.update, workers)
+            return load_files(engine, table, ImportFiles(files), display.update, workers)
         except HashrangeError as error:
             left = engine.catalog.locate(table.name).item_count
             kept = f"{display.stored:,} items were stored; loading again is safe"

@@ -141,10 +141,10 @@ def run(options: ServeOptions, settings: ServerSettings) -> None:
 def open_served_engine(options: ServeOptions) -> Engine:
     """Open the engine to serve; exit when its directory cannot be opened."""
     from hashrange.core.errors import StorageError
-    from hashrange.engine.engine import Settings, open_engine
+    from hashrange.engine.engine import EngineSettings, open_engine
     from hashrange.operations import OPERATIONS
 
-    settings = Settings(region=options.region)
+    settings = EngineSettings(region=options.region)
     try:
         return open_engine(options.data, OPERATIONS, fsync=options.fsync, settings=settings, faults=options.faults)
     except StorageError as error:

@@ -19,7 +19,7 @@ from hashrange.client.request_encoder import encode_request
 from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
-from hashrange.engine.engine import Engine, Settings, open_engine
+from hashrange.engine.engine import Engine, EngineSettings, open_engine
 from hashrange.operations import OPERATIONS
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ def open_database(
 ) -> Database:
     """Open the database in that directory, making it if need be; `None` or ":memory:" keeps everything in memory."""
     data = None if path is None or path == ":memory:" else Path(path)
-    engine = open_engine(data, OPERATIONS, fsync=fsync, clock=clock, settings=Settings(region=region), faults=faults)
-    engine.jobs.attend()
+    engine = open_engine(
+        data, OPERATIONS, fsync=fsync, clock=clock, settings=EngineSettings(region=region), faults=faults
+    )
+    engine.jobs.start_thread()
     if faults is None:
         return Database(engine)
     from hashrange.client.faulty import FaultyDatabase
@@ -105,7 +107,7 @@ class Database:
 
     def settle(self) -> None:
         """Finish the background work that is due, such as expiry; with a clock of your own nobody else does it."""
-        self.engine.settle()
+        self.engine.finish_jobs()
 
     def close(self) -> None:
         """Finish what was acknowledged and let go of the directory."""

@@ -25,7 +25,7 @@ from hashrange.core.values import (
 from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.table import Table, check_index_lengths
-from hashrange.engine.write import Change, Image, Row
+from hashrange.engine.write import Image, Row, WriteResult
 from hashrange.expr.parameters import UPDATE, ExpressionParameters
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
@@ -63,7 +63,7 @@ class Draft(Struct, gc=False):
     resolve: Callable[[Engine], Action]
 
 
-def run(engine: Engine, action: Action) -> Change:
+def run(engine: Engine, action: Action) -> WriteResult:
     """Load, check, make and store: one item's whole write."""
     row = write.load(engine, action.table, action.key)
     action.check(row)

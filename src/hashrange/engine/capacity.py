@@ -9,7 +9,7 @@ from hashrange.core.wire import Wire
 
 if TYPE_CHECKING:
     from hashrange.engine.table import Index, Table
-    from hashrange.engine.write import Change
+    from hashrange.engine.write import WriteResult
 
 
 READ_UNIT = 4096
@@ -29,7 +29,7 @@ def write_units(size: int) -> float:
     return float(max(1, -(-size // WRITE_UNIT)))
 
 
-class Cost:
+class ConsumedCapacity:
     """What one table's part of a request consumed, by table and index."""
 
     def __init__(self, name: str, side: str | None = None) -> None:
@@ -46,11 +46,11 @@ class Cost:
         """Add units to an index's arm."""
         self.indexes[index] = self.indexes.get(index, 0.0) + units
 
-    def add_write(self, change: Change, factor: int = 1) -> None:
+    def add_write(self, change: WriteResult, factor: int = 1) -> None:
         """Add what a write costs; `factor` doubles the table's arm in transactions."""
         old, new = change.old, change.new
         self.table += factor * write_units(max(old.size if old else 0, new.size if new else 0))
-        first = 1 if change.table.expires_by else 0
+        first = 1 if change.table.ttl_attribute else 0
         for at, index in enumerate(change.table.indexes, first):
             units = _index_units(change, index, at)
             if units:
@@ -72,7 +72,7 @@ class Cost:
         return {"CapacityUnits": units} | ({f"{self.side}CapacityUnits": units} if self.side else {})
 
 
-def _index_units(change: Change, index: Index, at: int) -> float:
+def _index_units(change: WriteResult, index: Index, at: int) -> float:
     """Return what a write costs on one index: nothing, one entry written, or a delete and an insert."""
     before = change.old.columns[at] if change.old else None
     after = change.new.columns[at] if change.new else None
@@ -85,7 +85,7 @@ def _index_units(change: Change, index: Index, at: int) -> float:
     return max(out, into) if before == after else out + into
 
 
-def collection_metrics(table: Table, change: Change) -> Wire | None:
+def collection_metrics(table: Table, change: WriteResult) -> Wire | None:
     """Return the ItemCollectionMetrics of a write; only tables with local indexes have collections."""
     if not table.has_local_indexes:
         return None
@@ -95,6 +95,6 @@ def collection_metrics(table: Table, change: Change) -> Wire | None:
     return {"ItemCollectionKey": {table.hash_name: item[table.hash_name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
 
 
-def total_costs(costs: Iterable[Cost], mode: str) -> list[Wire]:
+def report_capacity(costs: Iterable[ConsumedCapacity], mode: str) -> list[Wire]:
     """Return the ConsumedCapacity list of an operation on several tables."""
     return [cost.report(mode) for cost in costs]

@@ -1,6 +1,6 @@
 """Which tables exist, and the physical side of changing that: rows, index slots, change logs.
 
-Whether a change may be made is decided before (`engine.control`). Every method runs inside the caller's transaction.
+Whether a change may be made is decided before (`engine.control_plane`). Every method runs inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashrange.core.errors import AccessDeniedException, ResourceNotFoundExcepti
 from hashrange.core.keys import FIRST_ROWID
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
-from hashrange.engine.recovery import vault
+from hashrange.engine.recovery import backup_store
 from hashrange.engine.stream.streams import has_log
 from hashrange.engine.table import Index, Table
 
@@ -30,7 +30,7 @@ class Catalog:
         self._engine = engine
         self.tables: dict[str, Table] = {}
         self.retired: dict[int, Table] = {}  # deleted, but with a stream that may still be read
-        self.departing: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
+        self.deleting: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
         self._dirty: set[Table] = set()
         self.reload()
 
@@ -38,7 +38,7 @@ class Catalog:
         """Read everything anew from the database, as after a rollback."""
         execute = self._engine.store.execute
         self.tables, self.retired = {}, {}
-        self.departing.clear()
+        self.deleting.clear()
         self._dirty.clear()
         for n, name, definition in execute("SELECT n, name, definition FROM catalog").fetchall():
             table = Table(n, orjson.loads(definition))
@@ -46,7 +46,7 @@ class Catalog:
                 self.retired[n] = table
             else:
                 self.tables[name] = table
-                self.find_displaced(table)
+                self.find_rowid_collisions(table)
         for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
             self._restore_counts(n, items, size, orjson.loads(indexes))
         if self._engine.store.in_memory:  # where counters are not written with each commit
@@ -77,15 +77,15 @@ class Catalog:
                 table.counts_written = counts
         self._dirty.clear()
 
-    def find_displaced(self, table: Table) -> None:
+    def find_rowid_collisions(self, table: Table) -> None:
         """Look whether a table has rows that are not in the place of their key."""
         found = self._engine.store.execute(f"SELECT 1 FROM t{table.n} WHERE id < {FIRST_ROWID} LIMIT 1").fetchone()
-        table.displaced = found is not None
+        table.has_collisions = found is not None
 
     def recount(self, table: Table) -> None:
         """Count a table's rows and index entries anew."""
         execute, rows = self._engine.store.execute, f"FROM t{table.n}"
-        columns = ["id", *(f"g{index.slot}" for index in table.indexes)]
+        columns = ["id", *(f"g{index.column}" for index in table.indexes)]
         size = "coalesce(sum(size) FILTER (WHERE {0} IS NOT NULL), 0)"
         sums = ", ".join(f"count({column}), {size.format(column)}" for column in columns)
         counted = iter(execute(f"SELECT {sums} {rows}").fetchone())
@@ -93,7 +93,7 @@ class Catalog:
         for index in table.indexes:
             index.item_count, index.size_bytes = next(counted), next(counted)
             if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
-                bodies = execute(f"SELECT item {rows} WHERE g{index.slot} IS NOT NULL")
+                bodies = execute(f"SELECT item {rows} WHERE g{index.column} IS NOT NULL")
                 index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
         self._dirty.add(table)
 
@@ -140,7 +140,7 @@ class Catalog:
         slot = -1
         for slot, index in enumerate(_all_indexes(definition)):
             index["slot"] = slot
-        definition["slots"] = slot + 1 + sql.SPARE_SLOTS
+        definition["slots"] = slot + 1 + sql.SPARE_COLUMNS
         n = self.next_number()
         for statement in sql.create_rows(n, definition["slots"]):
             execute(statement)
@@ -179,7 +179,7 @@ class Catalog:
         self._engine.jobs.drop(table.n)
         left = [f"t{table.n}"]
         if table.definition.get("pitr") is not None:
-            vault.keep_deleted(self._engine, table)
+            backup_store.keep_deleted_table(self._engine, table)
             left = []
         if table.stream is not None:
             self.close_stream(table)
@@ -201,7 +201,7 @@ class Catalog:
 
     def add_index(self, table: Table, definition: Wire) -> Index:
         """Give a new global index a slot and start putting the existing items into it."""
-        definition["slot"] = self._free_slot(table)
+        definition["slot"] = self._free_column(table)
         definition["backfill"] = True
         table.definition.setdefault("GlobalSecondaryIndexes", []).append(definition)
         self.save(table)
@@ -209,20 +209,20 @@ class Catalog:
         self._engine.jobs.start("backfill", table.n, {"index": definition["IndexName"], "last": 0})
         return table.indexes_by_name[definition["IndexName"]]
 
-    def _free_slot(self, table: Table) -> int:
-        used = {index.slot for index in table.indexes} | set(table.definition.get("clearing", ()))
+    def _free_column(self, table: Table) -> int:
+        used = {index.column for index in table.indexes} | set(table.definition.get("clearing", ()))
         slots: int = table.definition["slots"]
         free = next((slot for slot in range(slots) if slot not in used), None)
         if free is not None:
             return free
-        for statement in sql.add_slot(table.n, slots):
+        for statement in sql.add_column(table.n, slots):
             self._engine.store.execute(statement)
         table.definition["slots"] = slots + 1
         return slots
 
     def remove_index(self, table: Table, name: str) -> None:
         """Take a global index away; its slot is cleared in slices before it can be used again."""
-        slot = table.indexes_by_name[name].slot
+        slot = table.indexes_by_name[name].column
         if table.indexes_by_name[name].backfilling:
             self._engine.jobs.drop(table.n, "backfill")
         kept = [entry for entry in table.definition["GlobalSecondaryIndexes"] if entry["IndexName"] != name]

@@ -32,9 +32,9 @@ from hashrange.engine import shape
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
-from hashrange.engine.recovery import restore, vault
-from hashrange.engine.recovery.capture import Captures
-from hashrange.engine.store import SqliteFailure, Store
+from hashrange.engine.recovery import backup_store, restore
+from hashrange.engine.recovery.table_copy import BackgroundCopies
+from hashrange.engine.store import SqliteError, Store
 from hashrange.engine.stream import streams
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ DEFAULT_REGION = "eu-west-2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class EngineSettings:
     """What an engine is told when it is opened."""
 
     region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
@@ -55,7 +55,7 @@ class Settings:
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
 
-class Group(Struct):
+class CommitGroup(Struct):
     """Requests that share a commit."""
 
     done: threading.Event | None = None
@@ -78,31 +78,31 @@ class Engine:
         operations: Mapping[str, Operation],
         *,
         clock: Clock | None = None,
-        settings: Settings | None = None,
+        settings: EngineSettings | None = None,
     ) -> None:
         self.store = store
         self.operations = operations
         self.clock: Clock = clock or SystemClock()
-        self.settings = settle_region(store, settings or Settings())
+        self.settings = resolve_region(store, settings or EngineSettings())
         self.endpoint: str | None = None  # host and port, once it is served
         self.written = 0  # rows written since opening; tells whether a failed operation left something behind
-        self.dirty = False  # there is an open transaction
+        self.in_transaction = False  # there is an open transaction
         self._lock = threading.Lock()
         self._waiting: deque[None] = deque()
-        self._group = Group()
+        self._group = CommitGroup()
         self._last_time = 0
         self._sequence = 0
         self.closed = False
         self.jobs = Jobs(self)
         self.catalog = Catalog(self)
-        self.captures = Captures(self)
+        self.copies = BackgroundCopies(self)
         self._sequence = streams.last_number(self)
         self._last_time = self._sequence >> streams.SEQUENCE_BITS
         self.jobs.resume()
-        self.alone(self._resume)
+        self.run_in_group(self._resume)
 
     def _resume(self) -> None:
-        vault.resume(self)
+        backup_store.resume(self)
         restore.resume(self)
 
     def now(self) -> int:
@@ -131,17 +131,17 @@ class Engine:
         if self._group.failure is not None:
             raise InternalServerError(str(self._group.failure))
         try:
-            if operation.writes and not self.dirty:
-                self.transact()
+            if operation.writes and not self.in_transaction:
+                self.begin_transaction()
             return self._run(operation, request, reread)
-        except SqliteFailure as failure:
+        except SqliteError as failure:
             raise self._void(self.store.translate(failure)) from failure
 
-    def attempt(self, work: Callable[[], T]) -> T:
+    def run_or_roll_back(self, work: Callable[[], T]) -> T:
         """Run some background work inside the group; whatever it fails with, undo the whole group."""
         try:
             return work()
-        except SqliteFailure as failure:
+        except SqliteError as failure:
             raise self._void(self.store.translate(failure)) from failure
         except StorageError as failure:
             raise self._void(failure) from failure
@@ -149,11 +149,11 @@ class Engine:
             self._void(StorageError("Work beside the requests broke off; nothing was written."))
             raise
 
-    def transact(self) -> None:
+    def begin_transaction(self) -> None:
         """Make sure that there is an open write transaction."""
-        if not self.dirty:
+        if not self.in_transaction:
             self.store.begin()
-            self.dirty = True
+            self.in_transaction = True
 
     def _run(self, operation: Operation, request: Wire, reread: Reread) -> bytes:
         if not operation.borrows:
@@ -171,7 +171,7 @@ class Engine:
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
                 raise refusal.enveloped() from None
             raise
-        except SqliteFailure:
+        except SqliteError:
             raise  # `perform` undoes the group and says what happened
         except BaseException:
             self._check_untouched(written)
@@ -185,9 +185,9 @@ class Engine:
         """Undo the whole group: none of its answers may be sent."""
         self._group.failure = failure
         self.store.rollback()
-        self.dirty = False
-        if self.captures.finished:
-            self.captures.conclude(kept=False)
+        self.in_transaction = False
+        if self.copies.finished:
+            self.copies.conclude(kept=False)
         self.catalog.reload()
         self.jobs.resume()
         return InternalServerError(str(failure))
@@ -195,7 +195,9 @@ class Engine:
     def end(self) -> None:
         """Commit the group and release the engine; raises StorageError when nothing of it was kept."""
         group = self._group
-        if not self.dirty and group.done is None and group.failure is None:  # nothing was written, and nobody waits
+        if (
+            not self.in_transaction and group.done is None and group.failure is None
+        ):  # nothing was written, and nobody waits
             self._lock.release()
             return
         try:
@@ -209,10 +211,10 @@ class Engine:
         """Commit the group and begin the next one; return why nothing of it was kept, if so."""
         group = self._group
         try:
-            if self.dirty and group.failure is None:
+            if self.in_transaction and group.failure is None:
                 self._commit()
         finally:
-            self._group = Group()
+            self._group = CommitGroup()
             if group.done is not None:
                 group.done.set()
         return group.failure
@@ -222,14 +224,14 @@ class Engine:
             if not self.store.in_memory:
                 self.catalog.write_counts()
             self.store.commit()
-            self.dirty = False
-        except SqliteFailure as failure:
+            self.in_transaction = False
+        except SqliteError as failure:
             self._void(self.store.translate(failure))
         except BaseException:  # an interrupt: nobody in the group may take it for committed
             self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
             raise
-        if self.captures.finished:
-            self.captures.conclude(kept=True)
+        if self.copies.finished:
+            self.copies.conclude(kept=True)
 
     def call(self, name: str, request: Wire, reread: Reread = as_given) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""
@@ -237,9 +239,9 @@ class Engine:
             operation = self.operations[name]
         except KeyError:
             raise UnknownOperationException from None
-        return self.alone(self.perform, operation, request, reread)
+        return self.run_in_group(self.perform, operation, request, reread)
 
-    def alone(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    def run_in_group(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Run some work in a group of its own or, when others wait, in a group with them."""
         group = late = None
         try:
@@ -260,15 +262,15 @@ class Engine:
             raise InternalServerError(str(group.failure))
         return answer
 
-    def _leave(self, group: Group) -> threading.Event | None:
+    def _leave(self, group: CommitGroup) -> threading.Event | None:
         """Commit if nobody else is about to write; otherwise let the last of them do it, and return what tells so."""
-        if self.dirty and self._waiting:
+        if self.in_transaction and self._waiting:
             group.done = group.done or threading.Event()
             return group.done
-        if self.dirty or group.done is not None:
+        if self.in_transaction or group.done is not None:
             self._finish()  # the group carries a failure to everyone in it
         else:
-            self._group = Group()
+            self._group = CommitGroup()
         return None
 
     def _give_way(self) -> None:
@@ -283,10 +285,10 @@ class Engine:
         """Do one bounded slice of background work; return the seconds until there is more to do."""
         return self.jobs.step()
 
-    def settle(self) -> None:
+    def finish_jobs(self) -> None:
         """Finish all background work that is due now."""
-        self.captures.wait()
-        self.jobs.hasten()
+        self.copies.wait()
+        self.jobs.start_round_now()
         while self.maintain() == 0:
             pass
 
@@ -298,18 +300,18 @@ class Engine:
             self.end()
         if was_closed:
             return
-        self.captures.stop()
+        self.copies.stop()
         with self._lock:
             self.jobs.stop()
             self.store.close()
 
 
-def settle_region(store: Store, settings: Settings) -> Settings:
+def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:
     """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
     kept = store.run("SELECT value FROM meta WHERE key = 'region'").get
     if kept is None:
         kept = settings.region or DEFAULT_REGION
-        with contextlib.suppress(SqliteFailure):  # a full disk must not keep anyone from reading
+        with contextlib.suppress(SqliteError):  # a full disk must not keep anyone from reading
             store.run("INSERT INTO meta (key, value) VALUES ('region', ?)", (kept,))
     if settings.region not in ("", kept):
         message = (
@@ -326,7 +328,7 @@ def open_engine(
     *,
     fsync: bool = False,
     clock: Clock | None = None,
-    settings: Settings | None = None,
+    settings: EngineSettings | None = None,
     faults: Faults | None = None,
 ) -> Engine:
     """Open the database in a directory, or one in memory."""
@@ -339,7 +341,7 @@ def open_engine(
         return FaultyEngine(store, operations, faults, clock=clock, settings=settings)
     except BaseException as failure:
         store.close()
-        if isinstance(failure, SqliteFailure):
+        if isinstance(failure, SqliteError):
             raise store.translate(failure) from failure
         if isinstance(failure, orjson.JSONDecodeError):
             message = f"A definition in {store.directory} is damaged ({failure}); restore the directory from a copy."

@@ -17,8 +17,8 @@ import orjson
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
 from hashrange.core.wire import Wire
-from hashrange.engine import expiry
-from hashrange.engine.recovery import vault
+from hashrange.engine import ttl
+from hashrange.engine.recovery import backup_store
 from hashrange.engine.stream import streams
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class Job:
 Slice = Callable[["Engine", Job], bool]
 KINDS: dict[str, Slice] = {}
 # Where the kinds that are not at the end of this file are declared; imported when there is such a job.
-HOMES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk"}
+HOMES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
 
 
-def slice_of(kind: str) -> Callable[[Slice], Slice]:
+def job_kind(kind: str) -> Callable[[Slice], Slice]:
     """Declare the function below as the one that does a slice of such jobs; it tells whether the job is done."""
 
     def declare(function: Slice) -> Slice:
@@ -71,7 +71,7 @@ class Jobs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._pending: dict[int, Job] = {}
-        self._upkeep: Upkeep | None = None
+        self._upkeep: JobThread | None = None
         self._next_round = 0
 
     def resume(self) -> None:
@@ -123,27 +123,27 @@ class Jobs:
 
     def step(self) -> float:
         """Do one slice of what is due; return the seconds until there is more."""
-        return self._engine.alone(lambda: self._engine.attempt(self._step))
+        return self._engine.run_in_group(lambda: self._engine.run_or_roll_back(self._step))
 
     def _step(self) -> float:
         if self._engine.closed:
             return ROUND_SECONDS
         job = next(iter(self._pending.values()), None)
         if job is not None:
-            self._engine.transact()
+            self._engine.begin_transaction()
             self._advance(job)
             return 0.0
         now = self._engine.clock.millis()
         if now < self._next_round and self._next_round - now <= ROUND_SECONDS * 1000:
             return (self._next_round - now) / 1000
-        more = expiry.sweep(self._engine) or streams.trim(self._engine)
-        vault.expire(self._engine)
+        more = ttl.sweep(self._engine) or streams.trim(self._engine)
+        backup_store.expire(self._engine)
         if more:
             return 0.0
         self._next_round = now + int(ROUND_SECONDS * 1000)
         return ROUND_SECONDS
 
-    def hasten(self) -> None:
+    def start_round_now(self) -> None:
         """Let the next round begin now."""
         self._next_round = 0
 
@@ -155,10 +155,10 @@ class Jobs:
 
     # -- the thread that works on them where no server does ---------------------------------------------------------
 
-    def attend(self) -> None:
+    def start_thread(self) -> None:
         """Let a thread of ours do the work (for engines inside a program; a server does it between requests)."""
         if self._upkeep is None and isinstance(self._engine.clock, SystemClock):
-            self._upkeep = Upkeep(self._engine)
+            self._upkeep = JobThread(self._engine)
             self.wake()
 
     def wake(self) -> None:
@@ -173,10 +173,10 @@ class Jobs:
 
 
 def _needs_rounds(table: Table) -> bool:
-    return table.expires_by is not None or streams.has_log(table)
+    return table.ttl_attribute is not None or streams.has_log(table)
 
 
-class Upkeep:
+class JobThread:
     """A thread that calls `maintain`; started by the first need for it."""
 
     def __init__(self, engine: Engine) -> None:
@@ -214,7 +214,7 @@ class Upkeep:
 # -- the kinds of jobs -----------------------------------------------------------------------------------------------
 
 
-@slice_of("purge")
+@job_kind("purge")
 def _purge(engine: Engine, job: Job) -> bool:
     """Remove what is left of a deleted table: its rows, its log."""
     execute, names = engine.store.execute, job.state["names"]
@@ -225,14 +225,14 @@ def _purge(engine: Engine, job: Job) -> bool:
     return not names
 
 
-@slice_of("unlink")
+@job_kind("unlink")
 def _unlink(engine: Engine, job: Job) -> bool:
     """Remove a file of rows, after the commit that no longer needs it."""
     engine.store.remove_copy(job.state["file"])
     return True
 
 
-@slice_of("clear")
+@job_kind("clear")
 def _clear(engine: Engine, job: Job) -> bool:
     """Empty the slot of a removed index, so that another can have it."""
     slot, n = job.state["slot"], job.n
@@ -247,19 +247,19 @@ def _clear(engine: Engine, job: Job) -> bool:
     return True
 
 
-@slice_of("backfill")
+@job_kind("backfill")
 def _backfill(engine: Engine, job: Job) -> bool:
     """Put items from before an index into it, skipping those whose values cannot be its key."""
     table = table_numbered(engine, job.n)
     index = table.indexes_by_name.get(job.state["index"]) if table else None
     if table is None or index is None:
         return True
-    rows = _rows_after(engine, job, f", g{index.slot}")
+    rows = _rows_after(engine, job, f", g{index.column}")
     for identity, size, body, present in rows:
         item = orjson.loads(body)
         key = index.codec.encode(item)
         if key is not None and present is None:
-            engine.store.execute(f"UPDATE t{job.n} SET g{index.slot} = ? WHERE id = ?", (key, identity))
+            engine.store.execute(f"UPDATE t{job.n} SET g{index.column} = ? WHERE id = ?", (key, identity))
             index.item_count += 1
             index.size_bytes += index.measure(item, size)
     engine.catalog.touch(table)
@@ -270,7 +270,7 @@ def _backfill(engine: Engine, job: Job) -> bool:
     return True
 
 
-@slice_of("expiry")
+@job_kind("expiry")
 def _fill_expiry(engine: Engine, job: Job) -> bool:
     """Note when the existing items of a table expire."""
     table = table_numbered(engine, job.n)
@@ -278,7 +278,7 @@ def _fill_expiry(engine: Engine, job: Job) -> bool:
         return True
     rows = _rows_after(engine, job, ", x")
     for identity, _size, body, present in rows:
-        expires = table.expiry_of(orjson.loads(body)) if table.expires_by else None
+        expires = table.expiry_of(orjson.loads(body)) if table.ttl_attribute else None
         if expires != present:
             engine.store.execute(f"UPDATE t{job.n} SET x = ? WHERE id = ?", (expires, identity))
     return len(rows) < ROWS_PER_SLICE

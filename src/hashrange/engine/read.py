@@ -36,7 +36,7 @@ Rows = Iterable[tuple[int, bytes]]
 
 
 @dataclass(slots=True)
-class Source:
+class RowSource:
     """Where a page is read from, and what is done to each row on the way."""
 
     table: Table
@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class Page:
+class RowPage:
     """What a page holds, and what reading it took."""
 
     bodies: list[bytes]
@@ -69,12 +69,12 @@ class Page:
 def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
     """Return the size and the stored bytes of the item of a key."""
     found: tuple[int, bytes] | None = engine.store.run(table.sql.fetch, (key, rowid_of(key))).get
-    if found is None and table.displaced:
-        found = engine.store.run(table.sql.fetch_displaced, (key,)).get
+    if found is None and table.has_collisions:
+        found = engine.store.run(table.sql.fetch_by_key, (key,)).get
     return found
 
 
-def read_page(engine: Engine, source: Source) -> Page:
+def read_page(engine: Engine, source: RowSource) -> RowPage:
     """Read rows until the limit, a megabyte, or the end of the range."""
     rows = _open(engine, source)
     if source.test is None and source.project is None and (source.index is None or source.index.keeps_all):
@@ -82,18 +82,18 @@ def read_page(engine: Engine, source: Source) -> Page:
     return _sift(rows, source)
 
 
-def _open(engine: Engine, source: Source) -> Rows:
+def _open(engine: Engine, source: RowSource) -> Rows:
     sql, index, limit = source.table.sql, source.index, min(source.limit, MOST_ROWS)
     if index is None:
         text = sql.page[source.forward]
         rows = engine.store.execute(text, (source.low, source.high, limit))
     else:
-        text = sql.slot_pages[index.slot, source.forward, source.start is not None]
+        text = sql.index_pages[index.column, source.forward, source.start is not None]
         rows = engine.store.execute(text, (source.low, source.high, *(source.start or ()), limit))
     return rows.fetchall() if 0 < source.limit <= SMALL_PAGE else rows  # type: ignore[no-any-return]
 
 
-def _splice(rows: Rows, source: Source) -> Page:
+def _splice(rows: Rows, source: RowSource) -> RowPage:
     """Collect stored bytes as they are."""
     bodies: list[bytes] = []
     size = 0
@@ -105,19 +105,19 @@ def _splice(rows: Rows, source: Source) -> Page:
             cut = True
             break
     last = orjson.loads(bodies[-1]) if bodies and (cut or len(bodies) == source.limit) else None
-    return Page(bodies, len(bodies), len(bodies), size, [], last)
+    return RowPage(bodies, len(bodies), len(bodies), size, [], last)
 
 
-def _sift(rows: Rows, source: Source) -> Page:
+def _sift(rows: Rows, source: RowSource) -> RowPage:
     """Keep what passes the test, and shape it."""
     if source.project is None and (source.index is None or source.index.keeps_all):
         return _filter(rows, source)
     return _reshape(rows, source)
 
 
-def _filter(rows: Rows, source: Source) -> Page:
+def _filter(rows: Rows, source: RowSource) -> RowPage:
     """Look only at the attributes that the test names, and keep stored bytes as they are."""
-    page = Page([], 0, 0, 0, [], None)
+    page = RowPage([], 0, 0, 0, [], None)
     test = source.test
     assert test is not None
     glimpse = choose_decoder(test.attributes)
@@ -166,9 +166,9 @@ def glimpse_at(names: frozenset[str]) -> Callable[[bytes], Item]:
     return glimpse_at_two
 
 
-def _reshape(rows: Rows, source: Source) -> Page:
+def _reshape(rows: Rows, source: RowSource) -> RowPage:
     """Decode each row, test it, and cut it to what the index or the projection shows."""
-    page = Page([], 0, 0, 0, [], None)
+    page = RowPage([], 0, 0, 0, [], None)
     test, project, index = source.test, source.project, source.index
     narrow = index is not None and not index.keeps_all
     stored_form = project is None and (not narrow or source.fetches)

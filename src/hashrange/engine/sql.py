@@ -20,7 +20,7 @@ from functools import cached_property
 from hashrange.core.keys import FIRST_ROWID
 
 TOP = b"\xff" * 8  # above every key: a key starts with a checksum and a length below 0xFFFF
-SPARE_SLOTS = 4
+SPARE_COLUMNS = 4
 
 
 def create_rows(n: int, slots: int) -> Iterator[str]:
@@ -38,18 +38,18 @@ def create_indexes(n: int, slots: int) -> Iterator[str]:
     yield f"CREATE UNIQUE INDEX IF NOT EXISTS t{n}k ON t{n} (k)"
     yield f"CREATE INDEX IF NOT EXISTS t{n}x ON t{n} (x) WHERE x IS NOT NULL"
     for slot in range(slots):
-        yield create_slot_index(n, slot)
+        yield create_column_index(n, slot)
 
 
-def create_slot_index(n: int, slot: int) -> str:
+def create_column_index(n: int, slot: int) -> str:
     """Return the statement that makes a slot searchable."""
     return f"CREATE INDEX IF NOT EXISTS t{n}g{slot} ON t{n} (g{slot}, k) WHERE g{slot} IS NOT NULL"
 
 
-def add_slot(n: int, slot: int) -> Iterator[str]:
+def add_column(n: int, slot: int) -> Iterator[str]:
     """Yield the statements that add a slot to a table which has run out of them."""
     yield f"ALTER TABLE t{n} ADD COLUMN g{slot} BLOB"
-    yield create_slot_index(n, slot)
+    yield create_column_index(n, slot)
 
 
 def create_log(n: int) -> str:
@@ -69,12 +69,12 @@ class Statements:
         self.columns = (*(("x",) if expires else ()), *(f"g{slot}" for slot in slots))
         listed = "".join(f", {column}" for column in self.columns)
         marks = ", ?" * len(self.columns)
-        self.select_displaced = f"SELECT id, size, item{listed} FROM t{n} WHERE k = ?"
-        self.select = f"{self.select_displaced} AND id = ?"
-        self.fetch_displaced = f"SELECT size, item FROM t{n} WHERE k = ?"
-        self.fetch = f"{self.fetch_displaced} AND id = ?"
+        self.select_by_key = f"SELECT id, size, item{listed} FROM t{n} WHERE k = ?"
+        self.select = f"{self.select_by_key} AND id = ?"
+        self.fetch_by_key = f"SELECT size, item FROM t{n} WHERE k = ?"
+        self.fetch = f"{self.fetch_by_key} AND id = ?"
         self.insert = f"INSERT INTO t{n} (k, size, item{listed}, id) VALUES (?, ?, ?{marks}, ?)"
-        self.insert_displaced = (
+        self.insert_collided = (
             f"INSERT INTO t{n} (k, size, item{listed}, id) SELECT ?, ?, ?{marks}, coalesce(max(id), 0) + 1 "
             f"FROM t{n} WHERE id < {FIRST_ROWID}"
         )
@@ -102,16 +102,16 @@ class Statements:
         return f"{text} DESC LIMIT ?", f"{text} LIMIT ?"
 
     @cached_property
-    def slot_pages(self) -> dict[tuple[int, bool, bool], str]:
+    def index_pages(self) -> dict[tuple[int, bool, bool], str]:
         """Return the pages of each slot by (slot, forward, whether a start position is given)."""
         return {
-            (slot, forward, started): self._slot_page(slot, forward, started)
+            (slot, forward, started): self._index_page(slot, forward, started)
             for slot in self.slots
             for forward in (True, False)
             for started in (True, False)
         }
 
-    def _slot_page(self, slot: int, forward: bool, started: bool) -> str:
+    def _index_page(self, slot: int, forward: bool, started: bool) -> str:
         g, order = f"g{slot}", "" if forward else " DESC"
         start = f" AND ({g}, k) {'>' if forward else '<'} (?, ?)" if started else ""
         return (

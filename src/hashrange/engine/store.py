@@ -55,7 +55,7 @@ CREATE TABLE backup (arn TEXT PRIMARY KEY, name TEXT NOT NULL, created INTEGER N
 CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL);
 """
 
-SqliteFailure = apsw.Error
+SqliteError = apsw.Error
 NotUnique = apsw.ConstraintError
 WriteRefused = apsw.ReadOnlyError
 
@@ -70,7 +70,7 @@ class Store:
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
         if directory is not None:
-            self._lock_file = own_directory(directory)
+            self._lock_file = lock_directory(directory)
         try:
             self.connection = self._open()
         except BaseException:
@@ -83,7 +83,7 @@ class Store:
     def _open(self) -> apsw.Connection:
         with translated(self.directory):
             connection = self._connect()
-            self._settle_format(connection)
+            self._check_format(connection)
             if self.directory is not None:
                 connection.execute("PRAGMA wal_autocheckpoint=0")
                 connection.set_wal_hook(self._note_commit)
@@ -100,7 +100,7 @@ class Store:
         connection.execute("PRAGMA temp_store=MEMORY")
         return connection
 
-    def _settle_format(self, connection: apsw.Connection) -> None:
+    def _check_format(self, connection: apsw.Connection) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()
         version = int(found[0]) if found else 0
         if version > FORMAT:
@@ -131,14 +131,14 @@ class Store:
             connection.execute("PRAGMA query_only=ON")
             return connection
 
-    def begin_copy(self, name: str) -> Copy:
+    def begin_copy(self, name: str) -> CopyFile:
         """Start a file of rows in `backups`, with a snapshot of what is committed now."""
         assert self.directory is not None
         folder = self.directory / BACKUPS
         with translated(self.directory):
             try:
                 folder.mkdir(exist_ok=True)
-                return Copy(folder / name, self.directory / MAIN_FILE)
+                return CopyFile(folder / name, self.directory / MAIN_FILE)
             except OSError as failure:
                 raise translate_os(failure, folder) from failure
 
@@ -166,7 +166,7 @@ class Store:
         """Return the names of such files."""
         return set() if self.directory is None else {path.name for path in (self.directory / BACKUPS).glob("*.db")}
 
-    def settle_partial_copies(self, told: set[str]) -> None:
+    def clean_up_partial_copies(self, told: set[str]) -> None:
         """After a kill: give files that a commit has told of their names, and remove the others that have none."""
         for path in [] if self.directory is None else (self.directory / BACKUPS).glob(f"*{PARTIAL}"):
             with contextlib.suppress(OSError):  # in nobody's way
@@ -233,7 +233,7 @@ class Store:
             self._lock_file = None
 
 
-class Copy:
+class CopyFile:
     """A file of rows being written: it has its name only when the commit that tells of it is over.
 
     Its own connection reads the database under a snapshot taken when it was begun. It may be used from any thread.
@@ -247,7 +247,7 @@ class Copy:
         try:
             self._prepare(source)
         except apsw.Error:
-            self.abandon()
+            self.discard()
             raise
 
     def _prepare(self, source: Path) -> None:
@@ -260,7 +260,7 @@ class Copy:
         execute("BEGIN")
         execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()
 
-    def sees(self, table: str) -> bool:
+    def has_table(self, table: str) -> bool:
         """Tell whether the snapshot has a table (one that is not committed yet it has not)."""
         found = self._connection.execute("SELECT 1 FROM live.sqlite_schema WHERE name = ?", (table,))
         return found.fetchone() is not None
@@ -289,7 +289,7 @@ class Copy:
         with contextlib.suppress(apsw.ConnectionClosedError):
             self._connection.interrupt()
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """Throw the file away."""
         self._connection.close()
         self._partial.unlink(missing_ok=True)
@@ -359,7 +359,7 @@ class Checkpointer:
         connection.close()
 
 
-def own_directory(directory: Path) -> int:
+def lock_directory(directory: Path) -> int:
     """Create the directory, take its lock and return the lock's file descriptor, or say who has it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Table and Index: a definition in the form the read and write paths use (key codecs, projections, SQL texts).
 
-Definitions are the catalog's; which requests may change them is `engine.control.definition`'s.
+Definitions are the catalog's; which requests may change them is decided by `engine.control_plane`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine.sql import Statements
 
 MISMATCH = "The provided key element does not match the schema"
-KINDS = {"S": "string", "B": "binary"}
+TYPE_NAMES = {"S": "string", "B": "binary"}
 HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of2048 bytes"
 RANGE_TOO_LONG = f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
@@ -27,14 +27,14 @@ class Index:
     """A secondary index: where its key stands (the slot) and what its entries hold."""
 
     __slots__ = (
-        "codec", "definition", "is_global", "item_count", "keeps_all", "name", "names", "projected", "size_bytes",
-        "slot", "table_keys",
+        "codec", "column", "definition", "is_global", "item_count", "keeps_all", "name", "names", "projected",
+        "size_bytes", "table_keys",
     )  # fmt: skip
 
     def __init__(self, definition: Wire, types: dict[str, str], table_codec: KeyCodec, *, is_global: bool) -> None:
         self.definition = definition
         self.name: str = definition["IndexName"]
-        self.slot: int = definition["slot"]
+        self.column: int = definition["slot"]
         self.is_global = is_global
         self.codec = make_codec(definition["KeySchema"], types)
         self.table_keys = tuple(attribute.name for attribute in table_codec.attributes)
@@ -71,8 +71,8 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "counts_written", "definition", "displaced", "encoders", "expires_by", "hash_name",
-        "indexes", "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
+        "codec", "counts_written", "definition", "encoders", "has_collisions", "hash_name", "indexes",
+        "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql", "ttl_attribute",
     )  # fmt: skip
 
     def __init__(self, n: int, definition: Wire) -> None:
@@ -80,7 +80,7 @@ class Table:
         self.item_count = 0
         self.size_bytes = 0
         self.counts_written: object = None  # the counters as they are in the database
-        self.displaced = False  # there may be rows that are not in the place of their key
+        self.has_collisions = False  # there may be rows that are not in the place of their key
         self.indexes: tuple[Index, ...] = ()
         self.load(definition)
 
@@ -98,9 +98,11 @@ class Table:
             index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
         self.encoders = [index.codec.encode for index in self.indexes]
         self.indexes_by_name = {index.name: index for index in self.indexes}
-        self.expires_by: str | None = (definition.get("ttl") or {}).get("attribute")
+        self.ttl_attribute: str | None = (definition.get("ttl") or {}).get("attribute")
         self.logged = self.stream is not None or definition.get("pitr") is not None
-        self.sql = Statements(self.n, tuple(index.slot for index in self.indexes), expires=self.expires_by is not None)
+        self.sql = Statements(
+            self.n, tuple(index.column for index in self.indexes), expires=self.ttl_attribute is not None
+        )
 
     def _make_indexes(self, definition: Wire, types: dict[str, str]) -> list[Index]:
         local = definition.get("LocalSecondaryIndexes") or ()
@@ -134,7 +136,7 @@ class Table:
         """Return the key of an item to be put, or raise what a put answers."""
         key = self.codec.encode(item)
         if key is None:
-            refuse_item_key(self.codec, item)
+            reject_item_key(self.codec, item)
             raise SchemaMismatch(MISMATCH)
         return key
 
@@ -151,7 +153,7 @@ class Table:
         """Return the key attributes of an item."""
         return {name: item[name] for name in self.key_names}
 
-    def slots_of(self, item: Item) -> list[bytes | None]:
+    def index_keys_of(self, item: Item) -> list[bytes | None]:
         """Return the key of an item in each index; None where it is not in it."""
         return [encode(item) for encode in self.encoders]
 
@@ -167,7 +169,7 @@ class Table:
 
     def expiry_of(self, item: Item) -> int | None:
         """Return when an item expires, in whole seconds; None when it never does."""
-        value = item.get(self.expires_by) if self.expires_by else None
+        value = item.get(self.ttl_attribute) if self.ttl_attribute else None
         whole = value.get("N", "").partition(".")[0] if value else ""
         return int(whole) if 0 < len(whole) <= 18 else None
 
@@ -181,7 +183,7 @@ def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:
     return KeyCodec(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 
-def refuse_item_key(codec: KeyCodec, item: Item) -> None:
+def reject_item_key(codec: KeyCodec, item: Item) -> None:
     """Raise what a put answers when the item's key attributes cannot be its key."""
     for attribute in codec.attributes:
         value = item.get(attribute.name)
@@ -207,18 +209,18 @@ def check_key_contents(codec: KeyCodec, item: Item) -> None:
     """Raise for key values of the right type that are empty or too long."""
     for attribute in codec.attributes:
         if not item[attribute.name][attribute.tag]:
-            raise ValidationException(empty_key_text(attribute))
+            raise ValidationException(message_for_empty_key(attribute))
     if sum(measure(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
         raise ValidationException(HASH_TOO_LONG)
     if sum(measure(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
         raise ValidationException(RANGE_TOO_LONG)
 
 
-def empty_key_text(attribute: KeyAttribute) -> str:
+def message_for_empty_key(attribute: KeyAttribute) -> str:
     """Return the text that refuses an empty key value."""
     return (
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
-        f"{KINDS[attribute.tag]} value. Key: {attribute.name}"
+        f"{TYPE_NAMES[attribute.tag]} value. Key: {attribute.name}"
     )
 
 
@@ -232,7 +234,7 @@ def check_index_value(index: Index, attribute: KeyAttribute, value: Value) -> No
     if not value[attribute.tag]:
         raise ValidationException(
             "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
-            f"The AttributeValue for a key attribute cannot contain an empty {KINDS[attribute.tag]} value. "
+            f"The AttributeValue for a key attribute cannot contain an empty {TYPE_NAMES[attribute.tag]} value. "
             f"IndexName: {index.name}, IndexKey: {attribute.name}"
         )
 

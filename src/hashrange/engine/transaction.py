@@ -23,9 +23,9 @@ from hashrange.core.errors import (
 from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.action import Action, Draft
-from hashrange.engine.capacity import Cost, collection_metrics, read_units, write_units
+from hashrange.engine.capacity import ConsumedCapacity, collection_metrics, read_units, write_units
 from hashrange.engine.table import SchemaMismatch
-from hashrange.engine.write import Change, Image, Row
+from hashrange.engine.write import Image, Row, WriteResult
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -40,7 +40,7 @@ MISMATCHED_TOKEN = (
 )
 
 
-class Step:
+class TransactionStep:
     """One member of a transaction on its way: its action, its row, and what it will store."""
 
     __slots__ = ("action", "image", "row")
@@ -51,7 +51,7 @@ class Step:
         self.image = image
 
 
-def run_transaction(engine: Engine, drafts: Sequence[Draft]) -> list[Change]:
+def run_transaction(engine: Engine, drafts: Sequence[Draft]) -> list[WriteResult]:
     """Execute all drafts or none; returns what each changed, in request order."""
     actions = resolve_all(engine, drafts)
     steps = check_all(engine, actions)
@@ -75,9 +75,9 @@ def resolve_all(engine: Engine, drafts: Sequence[Draft]) -> list[Action]:
     return actions
 
 
-def check_all(engine: Engine, actions: Sequence[Action]) -> list[Step]:
+def check_all(engine: Engine, actions: Sequence[Action]) -> list[TransactionStep]:
     """Check every condition and make every image; cancel with a reason per action otherwise."""
-    steps: list[Step] = []
+    steps: list[TransactionStep] = []
     reasons: dict[int, Wire] = {}
     for position, action in enumerate(actions):
         row = write.load(engine, action.table, action.key)
@@ -89,16 +89,16 @@ def check_all(engine: Engine, actions: Sequence[Action]) -> list[Step]:
         except (ConditionalCheckFailedException, DuplicateItemException) as refusal:
             reasons[position] = reason_for(refusal)
             continue
-        steps.append(Step(action, row, image))
+        steps.append(TransactionStep(action, row, image))
     if reasons:
         raise cancel(len(actions), reasons)
     return steps
 
 
-def _apply(engine: Engine, step: Step) -> Change:
+def _apply(engine: Engine, step: TransactionStep) -> WriteResult:
     action = step.action
     if action.outcome is None:  # a condition check leaves the item as it is
-        return Change(action.table, action.key, step.row, None)
+        return WriteResult(action.table, action.key, step.row, None)
     return write.apply(engine, action.table, action.key, step.row, step.image)
 
 
@@ -157,16 +157,16 @@ def keep_token(engine: Engine, operation: str, request: Wire, digest: bytes, tou
 # -- what it cost -----------------------------------------------------------------------------------------------------
 
 
-def image_size(change: Change) -> int:
+def image_size(change: WriteResult) -> int:
     """Return the larger of the two sizes that a change had to do with."""
     return max(change.old.size if change.old else 0, change.new.size if change.new else 0)
 
 
-def write_costs(names: Sequence[str], changes: Sequence[Change], checks: Sequence[bool]) -> list[Cost]:
+def write_costs(names: Sequence[str], changes: Sequence[WriteResult], checks: Sequence[bool]) -> list[ConsumedCapacity]:
     """Return what a transaction consumed, a cost per table; condition checks cost as much as a write."""
-    costs: dict[str, Cost] = {}
+    costs: dict[str, ConsumedCapacity] = {}
     for name, change, is_check in zip(names, changes, checks, strict=True):
-        cost = costs.setdefault(name, Cost(name, "Write"))
+        cost = costs.setdefault(name, ConsumedCapacity(name, "Write"))
         if is_check:
             cost.add_table(2 * write_units(change.old.size if change.old else 0))
         else:
@@ -174,15 +174,17 @@ def write_costs(names: Sequence[str], changes: Sequence[Change], checks: Sequenc
     return list(costs.values())
 
 
-def replay_costs(touched: Sequence[Sequence[Any]]) -> list[Cost]:
+def replay_costs(touched: Sequence[Sequence[Any]]) -> list[ConsumedCapacity]:
     """Return what a repeated transaction consumes: a read of everything it had written."""
-    costs: dict[str, Cost] = {}
+    costs: dict[str, ConsumedCapacity] = {}
     for name, size in touched:
-        costs.setdefault(name, Cost(name, "Read")).add_table(read_units(size, consistent=True, transactional=True))
+        costs.setdefault(name, ConsumedCapacity(name, "Read")).add_table(
+            read_units(size, consistent=True, transactional=True)
+        )
     return list(costs.values())
 
 
-def collect_metrics(names: Sequence[str], changes: Sequence[Change]) -> dict[str, list[Wire]]:
+def collect_metrics(names: Sequence[str], changes: Sequence[WriteResult]) -> dict[str, list[Wire]]:
     """Return the ItemCollectionMetrics of several writes, by table."""
     collected: dict[str, list[Wire]] = {}
     for name, change in zip(names, changes, strict=True):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ITEM_LIMIT = 409_600
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
-CALLER, SWEEPER = 0, 1
+CALLER, TTL_SERVICE = 0, 1
 
 
 class Row(Struct, gc=False):
@@ -54,7 +54,7 @@ class Image(Struct, gc=False):
     columns: tuple[object, ...]
 
 
-class Change(Struct, gc=False):
+class WriteResult(Struct, gc=False):
     """What a write did to one item; what capacity, answers and streams are made from."""
 
     table: Table
@@ -66,16 +66,16 @@ class Change(Struct, gc=False):
 def load(engine: Engine, table: Table, key: bytes) -> Row | None:
     """Return the stored row of a key."""
     found = engine.store.run(table.sql.select, (key, rowid_of(key))).get
-    if found is None and table.displaced:
-        found = engine.store.run(table.sql.select_displaced, (key,)).get
+    if found is None and table.has_collisions:
+        found = engine.store.run(table.sql.select_by_key, (key,)).get
     return None if found is None else Row(found[0], found[1], found[2], found[3:])
 
 
 def prepare(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
     """Return an item ready to be stored; unless `checked`, raise for index keys that no index can hold."""
-    columns: tuple[object, ...] = (table.expiry_of(item),) if table.expires_by else ()
+    columns: tuple[object, ...] = (table.expiry_of(item),) if table.ttl_attribute else ()
     if table.indexes:
-        slots = table.slots_of(item)
+        slots = table.index_keys_of(item)
         if not checked and None in slots:
             table.check_index_keys(item, slots)
         columns = (*columns, *slots)
@@ -96,9 +96,11 @@ def check_condition(test: Predicate, row: Row | None, *, return_item: bool) -> N
         raise ConditionalCheckFailedException
 
 
-def apply(engine: Engine, table: Table, key: bytes, old: Row | None, new: Image | None, actor: int = CALLER) -> Change:
+def apply(
+    engine: Engine, table: Table, key: bytes, old: Row | None, new: Image | None, actor: int = CALLER
+) -> WriteResult:
     """Store (or, with no image, remove) the item of a key; a write that changes nothing leaves no trace."""
-    change = Change(table, key, old, new)
+    change = WriteResult(table, key, old, new)
     if new is None:
         if old is not None:
             _remove(engine, table, key, old, actor)
@@ -115,8 +117,8 @@ def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) ->
     try:
         engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, rowid_of(key)))
     except NotUnique:  # another key has the place; that this one has no row yet is known
-        table.displaced = True
-        engine.store.run(table.sql.insert_displaced, (key, new.size, new.body, *new.columns))
+        table.has_collisions = True
+        engine.store.run(table.sql.insert_collided, (key, new.size, new.body, *new.columns))
     _count(engine, table, None, new)
     if table.logged:
         _log(engine, table, key, None, new.body, actor)
@@ -157,7 +159,7 @@ def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> 
     engine.catalog.touch(table)
     if not table.indexes:
         return
-    first = 1 if table.expires_by else 0
+    first = 1 if table.ttl_attribute else 0
     for at, index in enumerate(table.indexes, first):
         before = old.columns[at] if old else None
         after = new.columns[at] if new else None

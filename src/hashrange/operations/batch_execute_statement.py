@@ -16,7 +16,7 @@ from hashrange.core.errors import (
 )
 from hashrange.core.wire import Wire
 from hashrange.engine.action import Action, run
-from hashrange.engine.capacity import Cost, read_units, write_units
+from hashrange.engine.capacity import ConsumedCapacity, read_units, write_units
 from hashrange.engine.operation import operation
 from hashrange.engine.write import load
 from hashrange.partiql.literal import check_parameters
@@ -60,12 +60,12 @@ class Bill:
     """What the statements cost, by table; failed writes count only in a table's total, and only beside a success."""
 
     def __init__(self) -> None:
-        self.costs: dict[str, Cost] = {}
+        self.costs: dict[str, ConsumedCapacity] = {}
         self.failed: dict[str, float] = {}
 
-    def of(self, name: str) -> Cost:
+    def of(self, name: str) -> ConsumedCapacity:
         """Return the cost of what succeeded on a table."""
-        return self.costs.setdefault(name, Cost(name))
+        return self.costs.setdefault(name, ConsumedCapacity(name))
 
     def add_failure(self, name: str, units: float) -> None:
         """Add what a failed write on a table cost."""

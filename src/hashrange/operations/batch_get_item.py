@@ -9,7 +9,7 @@ import orjson
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import check_key
 from hashrange.core.wire import Wire
-from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.write import Row, load
 from hashrange.expr.parameters import BATCH_GET
@@ -40,7 +40,7 @@ class Part:
         self.keys: dict[bytes, Wire] = {}
         self.bodies: list[bytes] = []
         self.unprocessed: list[Wire] = []
-        self.cost = Cost(name)
+        self.cost = ConsumedCapacity(name)
 
     def place(self, engine: Engine) -> None:
         """Find the keys in the table."""
@@ -89,5 +89,5 @@ def _answer(request: Wire, parts: list[Part]) -> bytes:
     body = b'{"Responses":{' + tables + b'},"UnprocessedKeys":' + orjson.dumps(left)
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
-        body += b',"ConsumedCapacity":' + orjson.dumps(total_costs([part.cost for part in parts], mode))
+        body += b',"ConsumedCapacity":' + orjson.dumps(report_capacity([part.cost for part in parts], mode))
     return body + b"}"

@@ -10,11 +10,11 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import SEVERAL_TYPES, ErrorWording, Item, check_item
 from hashrange.core.wire import Wire
 from hashrange.engine import write
-from hashrange.engine.capacity import Cost, total_costs
+from hashrange.engine.capacity import ConsumedCapacity, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
 from hashrange.engine.transaction import collect_metrics
-from hashrange.engine.write import Change, Image
+from hashrange.engine.write import Image, WriteResult
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -69,19 +69,19 @@ def batch_write_item(engine: Engine, request: Wire) -> bytes:
     return _answer(request, members, changes)
 
 
-def _write(engine: Engine, member: Member) -> Change:
+def _write(engine: Engine, member: Member) -> WriteResult:
     row = write.load(engine, member.table, member.key)
     return write.apply(engine, member.table, member.key, row, member.image)
 
 
-def _answer(request: Wire, members: list[Member], changes: list[Change]) -> bytes:
+def _answer(request: Wire, members: list[Member], changes: list[WriteResult]) -> bytes:
     answer: Wire = {"UnprocessedItems": {}}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
-        costs: dict[str, Cost] = {}
+        costs: dict[str, ConsumedCapacity] = {}
         for member, change in zip(members, changes, strict=True):
-            costs.setdefault(member.name, Cost(member.name)).add_write(change)
-        answer["ConsumedCapacity"] = total_costs(costs.values(), mode)
+            costs.setdefault(member.name, ConsumedCapacity(member.name)).add_write(change)
+        answer["ConsumedCapacity"] = report_capacity(costs.values(), mode)
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = collect_metrics([member.name for member in members], changes)
         if metrics:

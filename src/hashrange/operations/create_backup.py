@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import vault
+from hashrange.engine.recovery import backup_store
 from hashrange.engine.recovery.backup import CREATING, describe_details
-from hashrange.engine.recovery.window import find_table
+from hashrange.engine.recovery.point_in_time import find_table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 @operation(writes=True)
 def create_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Back a table up and answer that the backup is CREATING."""
-    backup = vault.create_backup(engine, find_table(engine, request["TableName"]), request["BackupName"])
+    backup = backup_store.create_backup(engine, find_table(engine, request["TableName"]), request["BackupName"])
     return orjson.dumps({"BackupDetails": describe_details(backup, CREATING)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.control.globaltable import UNSUPPORTED
+from hashrange.engine.control_plane.global_tables import UNSUPPORTED
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

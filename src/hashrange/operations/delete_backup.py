@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import vault
+from hashrange.engine.recovery import backup_store
 from hashrange.engine.recovery.backup import DELETED, describe_fully
 
 if TYPE_CHECKING:
@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 def delete_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove a backup and answer with what it was."""
     arn = request["BackupArn"]
-    backup = vault.find_backup(engine, arn)
-    vault.delete_backup(engine, backup)
+    backup = backup_store.find_backup(engine, arn)
+    backup_store.delete_backup(engine, backup)
     return orjson.dumps({"BackupDescription": describe_fully(backup, DELETED, arn)})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
-from hashrange.engine.answer import answer_replacement
 from hashrange.engine.operation import operation
+from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import DELETE
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
     draft = action.draft_delete(request, DELETE)
     change = action.run(engine, draft.resolve(engine))
-    return answer_replacement(request, change)
+    return build_replace_response(request, change)

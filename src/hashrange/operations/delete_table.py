@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.admission import check_deletable, locate_changeable, note_departure
-from hashrange.engine.control.describe import describe_table
+from hashrange.engine.control_plane.table_description import describe_table
+from hashrange.engine.control_plane.table_status import check_deletable, locate_changeable, mark_deleting
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -23,5 +23,5 @@ def delete_table(engine: Engine, request: dict[str, Any]) -> bytes:
     check_deletable(table, now)
     description = describe_table(table, now) | {"TableStatus": "DELETING"}
     engine.catalog.drop(table)
-    note_departure(engine, description, now)
+    mark_deleting(engine, description, now)
     return orjson.dumps({"TableDescription": {m: value for m, value in description.items() if m not in UNTOLD}})

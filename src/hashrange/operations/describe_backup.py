@@ -8,7 +8,7 @@ import orjson
 
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery.backup import describe_fully
-from hashrange.engine.recovery.vault import find_backup
+from hashrange.engine.recovery.backup_store import find_backup
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery.window import describe_recovery, find_table
+from hashrange.engine.recovery.point_in_time import describe_recovery, find_table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.insights import check_index, describe
+from hashrange.engine.control_plane.contributor_insights import check_index, describe
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import GlobalTableNotFoundException
-from hashrange.engine.control.globaltable import absence_of
+from hashrange.engine.control_plane.global_tables import message_for_missing
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 @operation()
 def describe_global_table(_engine: Engine, request: dict[str, Any]) -> bytes:
     """Say that there is no such global table."""
-    raise GlobalTableNotFoundException(absence_of(request["GlobalTableName"]))
+    raise GlobalTableNotFoundException(message_for_missing(request["GlobalTableName"]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.throughput import QUOTA
+from hashrange.engine.control_plane.throughput import QUOTA
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

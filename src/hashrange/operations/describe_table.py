@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control import describe
-from hashrange.engine.control.admission import find_departing
+from hashrange.engine.control_plane import table_description
+from hashrange.engine.control_plane.table_status import find_deleting
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 def describe_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Describe a table as it stands now."""
     now = engine.now()
-    departing = find_departing(engine, engine.catalog.name_in(request["TableName"]), now)
-    description = departing or describe.describe_table(engine.catalog.locate(request["TableName"]), now)
+    departing = find_deleting(engine, engine.catalog.name_in(request["TableName"]), now)
+    description = departing or table_description.describe_table(engine.catalog.locate(request["TableName"]), now)
     return orjson.dumps({"Table": description})

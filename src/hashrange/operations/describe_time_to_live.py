@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 @operation()
 def describe_time_to_live(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the attribute, or that items do not expire."""
-    attribute = engine.catalog.locate(request["TableName"]).expires_by
+    attribute = engine.catalog.locate(request["TableName"]).ttl_attribute
     enabled = {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute}
     return orjson.dumps({"TimeToLiveDescription": enabled if attribute else {"TimeToLiveStatus": "DISABLED"}})

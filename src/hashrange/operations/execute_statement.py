@@ -9,7 +9,7 @@ import orjson
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
 from hashrange.engine import action
-from hashrange.engine.capacity import Cost
+from hashrange.engine.capacity import ConsumedCapacity
 from hashrange.engine.operation import operation
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.modify import returned_item
@@ -48,13 +48,13 @@ def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
         raise ValidationException(INVALID_TOKEN)
     ready = prepared.action()
     change = action.run(engine, ready)
-    cost = Cost(prepared.statement.table)
+    cost = ConsumedCapacity(prepared.statement.table)
     cost.add_write(change)
     returned = returned_item(prepared.statement.returning, ready, change)
     return _answer(prepared.request, [] if returned is None else [returned], cost, {})
 
 
-def _answer(request: Wire, bodies: list[bytes], cost: Cost, more: Wire) -> bytes:
+def _answer(request: Wire, bodies: list[bytes], cost: ConsumedCapacity, more: Wire) -> bytes:
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
         more["ConsumedCapacity"] = cost.report(mode)

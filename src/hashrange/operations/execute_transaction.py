@@ -11,7 +11,7 @@ from hashrange.core.values import Item, Value
 from hashrange.core.wire import Wire
 from hashrange.engine import transaction
 from hashrange.engine.action import Action, Draft
-from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.write import Row, load
@@ -123,9 +123,9 @@ def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> by
     encoded = _encode(tables, keys)
     rows = [load(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
     shown = b",".join(_show(member, row) for member, row in zip(members, rows, strict=True))
-    costs: dict[str, Cost] = {}
+    costs: dict[str, ConsumedCapacity] = {}
     for member, row in zip(members, rows, strict=True):
-        cost = costs.setdefault(member.statement.table, Cost(member.statement.table, "Read"))
+        cost = costs.setdefault(member.statement.table, ConsumedCapacity(member.statement.table, "Read"))
         cost.add_table(read_units(row.size if row else 0, consistent=True, transactional=True))
     return _answer(request, shown, list(costs.values()))
 
@@ -162,7 +162,7 @@ def _show(member: PreparedStatement, row: Row | None) -> bytes:
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 
 
-def _answer(request: Wire, responses: bytes, costs: list[Cost]) -> bytes:
+def _answer(request: Wire, responses: bytes, costs: list[ConsumedCapacity]) -> bytes:
     mode = request.get("ReturnConsumedCapacity", "NONE")
-    tail = b',"ConsumedCapacity":' + orjson.dumps(total_costs(costs, mode)) if mode != "NONE" else b""
+    tail = b',"ConsumedCapacity":' + orjson.dumps(report_capacity(costs, mode)) if mode != "NONE" else b""
     return b'{"Responses":[' + responses + b"]" + tail + b"}"

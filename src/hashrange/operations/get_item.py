@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.values import check_key
-from hashrange.engine.capacity import Cost, read_units
+from hashrange.engine.capacity import ConsumedCapacity, read_units
 from hashrange.engine.operation import operation
 from hashrange.engine.read import fetch
 from hashrange.expr.parameters import GET
@@ -30,7 +30,7 @@ def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode == "NONE":
         return b"{}" if body is None else b'{"Item":' + body + b"}"
-    cost = Cost(request["TableName"])
+    cost = ConsumedCapacity(request["TableName"])
     cost.add_table(read_units(size, consistent=bool(request.get("ConsistentRead"))))
     consumed = b'"ConsumedCapacity":' + orjson.dumps(cost.report(mode))
     return b"{" + consumed + b"}" if body is None else b'{"Item":' + body + b"," + consumed + b"}"

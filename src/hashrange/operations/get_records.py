@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.stream.iterator import read_iterator
 from hashrange.engine.stream.records import MOST_RECORDS, read_records
+from hashrange.engine.stream.shard_iterator import read_iterator
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

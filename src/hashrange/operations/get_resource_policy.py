@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import PolicyNotFoundException
-from hashrange.engine.control.policy import NOT_FOUND, find_holder, show_document
+from hashrange.engine.control_plane.resource_policy import NOT_FOUND, find_holder, format_document
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -20,4 +20,4 @@ def get_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     entry = find_holder(engine, request["ResourceArn"]).entry
     if entry is None or entry["document"] is None:
         raise PolicyNotFoundException(f"{NOT_FOUND}{request['ResourceArn']}")
-    return orjson.dumps({"Policy": show_document(entry["document"]), "RevisionId": entry["revision"]})
+    return orjson.dumps({"Policy": format_document(entry["document"]), "RevisionId": entry["revision"]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.stream.iterator import find_position
+from hashrange.engine.stream.shard_iterator import find_position
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

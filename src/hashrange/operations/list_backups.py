@@ -11,7 +11,7 @@ from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery.backup import Backup, summarize_backup
-from hashrange.engine.recovery.vault import list_after
+from hashrange.engine.recovery.backup_store import list_after
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.control.insights import list_settings
+from hashrange.engine.control_plane.contributor_insights import list_settings
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

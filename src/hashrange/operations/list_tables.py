@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.admission import list_departing
+from hashrange.engine.control_plane.table_status import list_deleting
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def list_tables(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return a page of names in byte order."""
     start, limit = request.get("ExclusiveStartTableName"), request.get("Limit", 100)
-    names = sorted({*engine.catalog.names(), *list_departing(engine, engine.now())})
+    names = sorted({*engine.catalog.names(), *list_deleting(engine, engine.now())})
     names = [name for name in names if start is None or name > start]
     answer: dict[str, Any] = {"TableNames": names[:limit]}
     if len(names) > limit:

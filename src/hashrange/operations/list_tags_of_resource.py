@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.tags import find_tagged, list_tags
+from hashrange.engine.control_plane.tags import find_tagged, list_tags
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

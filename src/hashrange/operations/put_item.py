@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
-from hashrange.engine.answer import answer_replacement
 from hashrange.engine.operation import operation
+from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import PUT
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
     draft = action.draft_put(request, PUT)
     change = action.run(engine, draft.resolve(engine))
-    return answer_replacement(request, change)
+    return build_replace_response(request, change)

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.policy import check_document, check_revision, find_holder, keep_policy, put_policy
+from hashrange.engine.control_plane.resource_policy import (
+    check_document,
+    check_revision,
+    find_holder,
+    keep_policy,
+    put_policy,
+)
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ENVELOPE, ValidationException
 from hashrange.engine.operation import operation
-from hashrange.engine.position import check_start_values, start_query
-from hashrange.engine.read import Source, key_range, read_page
-from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
+from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
+from hashrange.engine.read import RowSource, key_range, read_page
+from hashrange.engine.start_key import check_start_values, start_query
 from hashrange.expr.key_condition import check_key_condition
 from hashrange.expr.parameters import QUERY
 from hashrange.expr.request_expressions import check_mixing, read_expressions
@@ -33,13 +33,13 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     codec = index.codec if index else table.codec
     assert expressions.key_condition is not None  # without one, the expressions were refused
     hashes, clauses = check_key_condition(expressions.key_condition, codec.hash_types, codec.range_types)
-    source = Source(table, index, forward=request.get("ScanIndexForward", True))
+    source = RowSource(table, index, forward=request.get("ScanIndexForward", True))
     source.low, source.high = key_range(codec, hashes, clauses)
     if start is not None:
         start_query(source, start, key_range(codec, hashes, ())[0])
     check_filter(codec, expressions, request)
-    shape_source(source, request, expressions)
-    return answer_page(read_page(engine, source), source, request)
+    apply_select(source, request, expressions)
+    return build_page_response(read_page(engine, source), source, request)
 
 
 def check_filter(codec: KeyCodec, expressions: Expressions, request: dict[str, Any]) -> None:

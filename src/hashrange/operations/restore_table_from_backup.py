@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.control.describe import answer_time, describe_table
+from hashrange.engine.control_plane.table_description import answer_time, describe_table
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery import vault
+from hashrange.engine.recovery import backup_store
+from hashrange.engine.recovery.point_in_time import OTHER_REGION
 from hashrange.engine.recovery.restore import restore_backup
-from hashrange.engine.recovery.window import OTHER_REGION
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
     arn, now = request["BackupArn"], engine.now()
-    backup = vault.find_backup(engine, arn)
+    backup = backup_store.find_backup(engine, arn)
     if arn != backup.arn and "SSESpecificationOverride" not in request:
         raise ValidationException(OTHER_REGION)
     table = restore_backup(engine, backup, request)

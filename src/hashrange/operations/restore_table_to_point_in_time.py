@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.describe import answer_time, describe_table
+from hashrange.engine.control_plane.table_description import answer_time, describe_table
 from hashrange.engine.operation import operation
-from hashrange.engine.recovery.restore import restore_moment
-from hashrange.engine.recovery.window import check_time_members, choose_moment, find_source
+from hashrange.engine.recovery.point_in_time import check_time_members, choose_restore_time, find_source
+from hashrange.engine.recovery.restore import restore_to_time
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -20,6 +20,6 @@ def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> b
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
     check_time_members(request)
     source, now = find_source(engine, request), engine.now()
-    moment = choose_moment(source, request.get("RestoreDateTime"), now)
-    table = restore_moment(engine, source, moment, request)
+    moment = choose_restore_time(source, request.get("RestoreDateTime"), now)
+    table = restore_to_time(engine, source, moment, request)
     return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})

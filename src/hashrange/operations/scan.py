@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.engine.operation import operation
-from hashrange.engine.position import bound_segment, check_start_values, start_scan
-from hashrange.engine.read import Source, read_page
-from hashrange.engine.selection import answer_page, check_select, find_index, shape_source
+from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
+from hashrange.engine.read import RowSource, read_page
+from hashrange.engine.start_key import check_start_values, limit_to_segment, start_scan
 from hashrange.expr.parameters import SCAN
 from hashrange.expr.request_expressions import check_mixing, read_expressions
 
@@ -29,12 +29,12 @@ def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     expressions = read_expressions(request, SCAN)
     check_select(request)
     table = engine.catalog.find(request["TableName"])
-    source = Source(table, find_index(table, request))
-    bound_segment(source, segment, total)
+    source = RowSource(table, find_index(table, request))
+    limit_to_segment(source, segment, total)
     if start is not None:
         start_scan(source, start, segment, total)
-    shape_source(source, request, expressions)
-    return answer_page(read_page(engine, source), source, request)
+    apply_select(source, request, expressions)
+    return build_page_response(read_page(engine, source), source, request)
 
 
 def _read_segment(request: dict[str, Any]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.control.tags import check_count, check_tags, find_tagged
+from hashrange.engine.control_plane.tags import check_count, check_tags, find_tagged
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

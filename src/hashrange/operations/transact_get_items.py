@@ -9,7 +9,7 @@ import orjson
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, check_key
 from hashrange.core.wire import Wire
-from hashrange.engine.capacity import Cost, read_units, total_costs
+from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
@@ -36,7 +36,7 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
     body = b'{"Responses":[' + shown + b"]"
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
-        body += b',"ConsumedCapacity":' + orjson.dumps(total_costs(_costs(gets, rows), mode))
+        body += b',"ConsumedCapacity":' + orjson.dumps(report_capacity(_costs(gets, rows), mode))
     return body + b"}"
 
 
@@ -67,10 +67,10 @@ def _show(row: Row | None, projection: Projection | None) -> bytes:
     return b'{"Item":' + orjson.dumps(item) + b"}" if item else b"{}"
 
 
-def _costs(gets: list[Wire], rows: list[Row | None]) -> list[Cost]:
-    costs: dict[str, Cost] = {}
+def _costs(gets: list[Wire], rows: list[Row | None]) -> list[ConsumedCapacity]:
+    costs: dict[str, ConsumedCapacity] = {}
     for get, row in zip(gets, rows, strict=True):
         name = get["TableName"]
         units = read_units(row.size if row else 0, consistent=True, transactional=True)
-        costs.setdefault(name, Cost(name, "Read")).add_table(units)
+        costs.setdefault(name, ConsumedCapacity(name, "Read")).add_table(units)
     return list(costs.values())

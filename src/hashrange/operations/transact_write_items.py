@@ -11,7 +11,7 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
 from hashrange.engine import action, transaction
 from hashrange.engine.action import Draft
-from hashrange.engine.capacity import total_costs
+from hashrange.engine.capacity import report_capacity
 from hashrange.engine.operation import operation
 from hashrange.expr.parameters import (
     TRANSACT_CHECK,
@@ -63,7 +63,7 @@ def _answer(request: Wire, costs: list[Any], metrics: Wire) -> bytes:
     answer: Wire = {}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
-        answer["ConsumedCapacity"] = total_costs(costs, mode)
+        answer["ConsumedCapacity"] = report_capacity(costs, mode)
     if request.get("ReturnItemCollectionMetrics") == "SIZE" and metrics:
         answer["ItemCollectionMetrics"] = metrics
     return orjson.dumps(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hashrange.engine.control.tags import check_keys, find_tagged
+from hashrange.engine.control_plane.tags import check_keys, find_tagged
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.describe import answer_time
-from hashrange.engine.control.insights import change_setting, check_index, summarize
+from hashrange.engine.control_plane.contributor_insights import change_setting, check_index, summarize
+from hashrange.engine.control_plane.table_description import answer_time
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import GlobalTableNotFoundException, ValidationException
-from hashrange.engine.control.globaltable import UNSUPPORTED, absence_of
+from hashrange.engine.control_plane.global_tables import UNSUPPORTED, message_for_missing
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ def update_global_table(_engine: Engine, request: dict[str, Any]) -> bytes:
         raise ValidationException(NOTHING)
     if any("Create" in update for update in updates):
         raise ValidationException(UNSUPPORTED)
-    raise GlobalTableNotFoundException(absence_of(request["GlobalTableName"]))
+    raise GlobalTableNotFoundException(message_for_missing(request["GlobalTableName"]))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine import action
-from hashrange.engine.answer import answer_write
 from hashrange.engine.operation import operation
+from hashrange.engine.write_response import build_write_response
 from hashrange.expr.parameters import UPDATE
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.engine.write import Change
+    from hashrange.engine.write import WriteResult
     from hashrange.expr.update import ItemUpdate
 
 
@@ -24,10 +24,10 @@ def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     change = action.run(engine, draft.resolve(engine))
     returned = request.get("ReturnValues", "NONE")
     attributes = None if returned == "NONE" else _show(returned, change, draft.expressions.update)
-    return answer_write(request, change, attributes)
+    return build_write_response(request, change, attributes)
 
 
-def _show(returned: str, change: Change, update: ItemUpdate | None) -> bytes | None:
+def _show(returned: str, change: WriteResult, update: ItemUpdate | None) -> bytes | None:
     """Return the attributes that ReturnValues asks for; None when there are none."""
     side = change.old if returned.endswith("OLD") else change.new
     if side is None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control.admission import locate_changeable
-from hashrange.engine.control.alteration import check_request
-from hashrange.engine.control.describe import answer_time, describe_table
-from hashrange.engine.control.draft import Draft, prune
+from hashrange.engine.control_plane.table_description import answer_time, describe_table
+from hashrange.engine.control_plane.table_status import locate_changeable
+from hashrange.engine.control_plane.update_table import UpdateTableDraft, drop_unused
+from hashrange.engine.control_plane.update_table_request import check_request
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the change, and answer with the table in the midst of it."""
     check_request(request)
     table, now = locate_changeable(engine, request["TableName"]), engine.now()
-    draft = Draft(table, request, now, engine.settings)
+    draft = UpdateTableDraft(table, request, now, engine.settings)
     draft.make()
     table.definition = draft.definition
     engine.catalog.save(table)
@@ -32,7 +32,7 @@ def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
     description = describe_table(table, answer_time(now))
     if draft.deleted is not None:
         engine.catalog.remove_index(table, draft.deleted)
-        prune(table.definition)
+        drop_unused(table.definition)
         engine.catalog.save(table)
     return orjson.dumps({"TableDescription": description})
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def update_time_to_live(engine: Engine, request: dict[str, Any]) -> bytes:
     """Set or remove the attribute, and echo the request."""
     table, specification = engine.catalog.locate(request["TableName"]), request["TimeToLiveSpecification"]
-    current, attribute = table.expires_by, specification["AttributeName"]
+    current, attribute = table.ttl_attribute, specification["AttributeName"]
     if current is not None and current != attribute:
         raise ValidationException(
             f"TimeToLive is active on a different AttributeName: current AttributeName is {current}"

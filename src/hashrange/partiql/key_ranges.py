@@ -14,7 +14,7 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyCodec
 from hashrange.core.values import INVALID_PARAMETER, Item, Value
 from hashrange.engine.read import key_range
-from hashrange.engine.table import empty_key_text
+from hashrange.engine.table import message_for_empty_key
 from hashrange.expr.key_condition import KeyClause
 from hashrange.expr.nodes import (
     And,
@@ -196,7 +196,7 @@ def _check_operand(attribute: KeyAttribute, operand: Value, limit: int) -> None:
         raise ValidationException(WRONG_TYPE + attribute.name)
     content = operand[attribute.tag]
     if not content:
-        raise ValidationException(empty_key_text(attribute))
+        raise ValidationException(message_for_empty_key(attribute))
     if len(ENCODERS[attribute.tag](content)) > limit:
         text = "Size of hashkey has exceeded the maximum size limit of2048 bytes"
         if limit == RANGE_LIMIT:

@@ -19,7 +19,7 @@ from hashrange.partiql.key_ranges import split_equalities
 from hashrange.partiql.statement_plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 
 if TYPE_CHECKING:
-    from hashrange.engine.write import Change, Image, Row
+    from hashrange.engine.write import Image, Row
 
 INCOMPLETE = "Where clause does not contain a mandatory equality on all key attributes"
 SEVERAL = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
@@ -138,7 +138,7 @@ def _unless_absent(test: Predicate | None) -> Predicate | None:
     return Predicate(test.attributes, test.document_attributes, lambda item: not item or run(item))
 
 
-def returned_item(returning: str | None, action: Action, change: Change) -> bytes | None:
+def returned_item(returning: str | None, action: Action, change: WriteResult) -> bytes | None:
     """Return the item that a RETURNING clause asks for; None when there is none, or nothing of it."""
     side = change.new if returning in ("ALL NEW", "MODIFIED NEW") else change.old
     if returning is None or side is None:

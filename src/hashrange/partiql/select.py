@@ -14,10 +14,10 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
 from hashrange.engine.action import check_scalars
-from hashrange.engine.capacity import Cost, read_units
-from hashrange.engine.position import start_query, start_scan
-from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, Page, Source, read_page
-from hashrange.engine.selection import last_key, page_cost
+from hashrange.engine.capacity import ConsumedCapacity, read_units
+from hashrange.engine.page_response import last_key, page_capacity
+from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
+from hashrange.engine.start_key import start_query, start_scan
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import paths_of
 from hashrange.expr.path import document_attributes, make_getter
@@ -54,7 +54,7 @@ class SelectPosition:
 class SelectPage:
     """What a page holds, where the next one starts, and what it cost."""
 
-    cost: Cost
+    cost: ConsumedCapacity
     bodies: list[bytes] = field(default_factory=list)
     next: SelectPosition | None = None
 
@@ -102,12 +102,12 @@ class SelectReader:
             self.access.ranges(self.branches)
         return None if self.index else key
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[RowSource]:
         """Return what is to be read, in order."""
         if self.plan.order:
             self._check_order()
         if self.branches is None:
-            return [self._shape(Source(self.table, self.index), self._test())]
+            return [self._shape(RowSource(self.table, self.index), self._test())]
         ranges = self._in_order(self.access.ranges(self.branches))
         if self.index is not None:
             _check_filters(self.branches, self.access, self.index)
@@ -117,11 +117,11 @@ class SelectReader:
     def _test(self) -> Predicate | None:
         return None if self.plan.where is None else bind_condition(self.plan.where)
 
-    def _source(self, found: KeyRange, test: Predicate | None) -> Source:
-        source = Source(self.table, self.index, found.low, found.high, self._is_forward())
+    def _source(self, found: KeyRange, test: Predicate | None) -> RowSource:
+        source = RowSource(self.table, self.index, found.low, found.high, self._is_forward())
         return self._shape(source, None if found.exact else test)
 
-    def _shape(self, source: Source, test: Predicate | None) -> Source:
+    def _shape(self, source: RowSource, test: Predicate | None) -> RowSource:
         source.test = test
         columns = self.plan.columns
         if columns is not None:
@@ -160,7 +160,7 @@ class SelectReader:
     ) -> SelectPage:
         """Read on from a position until the limit, a megabyte, or the end."""
         sources = self.sources()
-        rows = SelectPage(Cost(name))
+        rows = SelectPage(ConsumedCapacity(name))
         size, left = 0, NO_LIMIT if limit is None else limit
         for at in range(position.read, len(sources)):
             source = sources[at]
@@ -169,7 +169,7 @@ class SelectReader:
                 continue
             page = read_page(engine, source)
             rows.bodies += page.bodies
-            _add_cost(rows.cost, page_cost(page, source, name, consistent=consistent))
+            _add_cost(rows.cost, page_capacity(page, source, name, consistent=consistent))
             size += page.size
             left = left if limit is None else left - page.scanned
             rows.next = _after(page, source, at, is_full=size >= PAGE_BYTES and at + 1 < len(sources))
@@ -179,7 +179,7 @@ class SelectReader:
             rows.cost.add_table(read_units(0, consistent=consistent))
         return rows
 
-    def _start(self, source: Source, key: Item | None) -> bool:
+    def _start(self, source: RowSource, key: Item | None) -> bool:
         """Let a source go on after a key; False when it has nothing after it."""
         if key is None:
             return True
@@ -192,7 +192,7 @@ class SelectReader:
         return True
 
 
-def _after(page: Page, source: Source, at: int, *, is_full: bool) -> SelectPosition | None:
+def _after(page: RowPage, source: RowSource, at: int, *, is_full: bool) -> SelectPosition | None:
     if page.last is not None:
         return SelectPosition(at, last_key(page, source))
     return SelectPosition(at + 1) if is_full else None
@@ -213,7 +213,7 @@ def _root(column: SelectColumn) -> str:
     return str(column.path.elements[0])
 
 
-def _add_cost(total: Cost, cost: Cost) -> None:
+def _add_cost(total: ConsumedCapacity, cost: ConsumedCapacity) -> None:
     total.add_table(cost.table)
     for index, units in cost.indexes.items():
         total.add_index(index, units)

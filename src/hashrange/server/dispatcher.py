@@ -93,7 +93,7 @@ class Dispatcher:
             status, body = error.status, error.body()
         except Exception as error:  # noqa: BLE001 the outermost handler: whatever happens, the client gets an answer
             status, body = 500, report_failure(meter.name, error).body()
-        if connection.held or (self._engine.dirty and not firm):
+        if connection.held or (self._engine.in_transaction and not firm):
             connection.hold(len(body))
             self._held.append(PendingResponse(connection, form, status, body, meter, started, firm))
         else:

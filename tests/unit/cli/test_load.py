@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hashrange.cli.app import app
-from hashrange.engine import bulk, lines
+from hashrange.engine import bulk_load, import_files
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
 from tests.conformance.table import define
@@ -130,8 +130,8 @@ def test_a_bad_line_is_named_and_a_table_with_items_stays_as_it_was(cli):
 
 
 def test_a_disk_that_is_full_while_storing_is_told_with_what_was_stored(cli, monkeypatch):
-    monkeypatch.setattr(bulk, "BATCH", 10)
-    put_all = bulk._put_all
+    monkeypatch.setattr(bulk_load, "BATCH", 10)
+    put_all = bulk_load._put_all
 
     def put_on_a_full_disk(engine, n, rows):
         put_all(engine, n, rows)
@@ -139,7 +139,7 @@ def test_a_disk_that_is_full_while_storing_is_told_with_what_was_stored(cli, mon
         engine.store.execute(f"PRAGMA max_page_count={pages + 1}")
 
     cli.load(cli.write(numbered(3)))
-    monkeypatch.setattr(bulk, "_put_all", put_on_a_full_disk)
+    monkeypatch.setattr(bulk_load, "_put_all", put_on_a_full_disk)
     path = cli.write([item(pk=f"new{number}", x="x" * 2_000) for number in range(30)])
     code, said = cli.load(path)
     assert code == FAILED
@@ -154,14 +154,14 @@ def test_a_disk_that_is_full_while_storing_is_told_with_what_was_stored(cli, mon
 @pytest.mark.parametrize("name", ["items.jsonl", "items.jsonl.gz"])
 @pytest.mark.parametrize("present", [0, 3])
 def test_several_processes_load_the_same(cli, monkeypatch, name, present):
-    monkeypatch.setattr(lines, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(import_files, "CHUNK_BYTES", 2_000)
     cli.load(cli.write(numbered(present)))
     assert cli.load(cli.write(numbered(500), name), "--workers", "2") == (0, "500 items loaded into tab")
     assert cli.count() == 500
 
 
 def test_a_bad_line_is_named_also_when_several_processes_read(cli, monkeypatch):
-    monkeypatch.setattr(lines, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(import_files, "CHUNK_BYTES", 2_000)
     path = cli.write([*numbered(300), {"no": {"S": "key"}}, *numbered(300)])
     code, said = cli.load(path, "--workers", "2")
     assert code == FAILED

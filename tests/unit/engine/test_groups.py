@@ -285,7 +285,7 @@ def test_what_a_failed_group_did_to_tables_is_undone(db):
     db.call("CreateTable", **define_other())
     db.call("UpdateTable", TableName="tab", **GSI_CREATE)
     db.call("DeleteTable", TableName="tab")
-    db.engine.settle()
+    db.engine.finish_jobs()
     assert db.call("ListTables") == {"TableNames": ["other"]}
 
 
@@ -300,12 +300,12 @@ def define_other():
 
 def test_background_work_that_breaks_off_is_undone(db):
     def write_and_break():
-        db.engine.transact()
+        db.engine.begin_transaction()
         db.engine.store.execute("DELETE FROM t1")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        db.engine.alone(lambda: db.engine.attempt(write_and_break))
+        db.engine.run_in_group(lambda: db.engine.run_or_roll_back(write_and_break))
     assert_agrees(db)
 
 

@@ -86,8 +86,8 @@ def assert_index_is_right(local):
     assert (described["ItemCount"], described["TableSizeBytes"]) == local.naive.count()
 
 
-def count_filled(local, slot=0):
-    return local.engine.store.execute(f"SELECT count(*) FROM t1 WHERE g{slot} IS NOT NULL").fetchone()[0]
+def count_filled(local, column=0):
+    return local.engine.store.execute(f"SELECT count(*) FROM t1 WHERE g{column} IS NOT NULL").fetchone()[0]
 
 
 def jobs_left(local):
@@ -132,7 +132,7 @@ def test_an_index_that_is_being_filled_cannot_be_read(filled):
     assert filled.refusal("Scan", TableName="tab", IndexName="late") == refusal
     query = {"KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": {"S": "one"}}}
     assert filled.refusal("Query", TableName="tab", IndexName="late", **query) == refusal
-    filled.engine.settle()
+    filled.engine.finish_jobs()
     found = filled.call("Query", TableName="tab", IndexName="late", **query)
     assert found["Count"] == len([1 for entry in filled.naive.entries("late") if entry["g"] == {"S": "one"}])
 
@@ -165,7 +165,7 @@ def test_filling_goes_on_after_reopening(on_disk):
     on_disk.reopen()
     assert 0 < count_filled(on_disk) == half
     put(on_disk, "between", g="one", n=1)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert_index_is_right(on_disk)
 
 
@@ -194,7 +194,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert len(local.naive.items) == ITEMS
     assert describe_index(local)["IndexStatus"] == "CREATING"
     assert 0 < count_filled(local) < ITEMS / 2
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert_index_is_right(local)
     local.close()
 
@@ -209,7 +209,7 @@ def test_a_slice_that_fails_is_undone_and_done_again(on_disk):
         on_disk.engine.maintain()
     on_disk.engine.store.connection.set_commit_hook(None)
     assert count_filled(on_disk) == done
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert_index_is_right(on_disk)
 
 
@@ -222,47 +222,47 @@ def test_an_index_given_up_and_made_again_while_it_was_being_filled_is_filled_fr
     while describe_index(filled)["IndexStatus"] == "CREATING":
         filled.engine.maintain()
     assert_index_is_right(filled)
-    filled.engine.settle()
+    filled.engine.finish_jobs()
     assert_index_is_right(filled)
     assert jobs_left(filled) == []
 
 
-# -- slots ------------------------------------------------------------------------------------------------------------
+# -- columns ------------------------------------------------------------------------------------------------------------
 
 
-def slot_of(local, name):
-    return local.engine.catalog.find("tab").indexes_by_name[name].slot
+def column_of(local, name):
+    return local.engine.catalog.find("tab").indexes_by_name[name].column
 
 
-def test_the_slot_of_a_removed_index_is_cleared_in_slices_and_used_again(filled):
+def test_the_column_of_a_removed_index_is_cleared_in_slices_and_used_again(filled):
     filled.call("UpdateTable", **UPDATE)
-    filled.engine.settle()
-    slot, left = slot_of(filled, "late"), count_filled(filled)
+    filled.engine.finish_jobs()
+    column, left = column_of(filled, "late"), count_filled(filled)
     filled.call("UpdateTable", **REMOVE)
     assert "GlobalSecondaryIndexes" not in filled.describe()
     while jobs_left(filled):
         filled.engine.maintain()
-        assert count_filled(filled, slot) >= left - ROWS_PER_SLICE
-        left = count_filled(filled, slot)
+        assert count_filled(filled, column) >= left - ROWS_PER_SLICE
+        left = count_filled(filled, column)
     assert left == 0
     filled.call("UpdateTable", **UPDATE)
-    assert slot_of(filled, "late") == slot
-    filled.engine.settle()
+    assert column_of(filled, "late") == column
+    filled.engine.finish_jobs()
     assert_index_is_right(filled)
 
 
-def test_a_slot_that_is_being_cleared_is_not_used(filled):
+def test_a_column_that_is_being_cleared_is_not_used(filled):
     filled.call("UpdateTable", **UPDATE)
-    filled.engine.settle()
-    slot = slot_of(filled, "late")
+    filled.engine.finish_jobs()
+    column = column_of(filled, "late")
     filled.call("UpdateTable", **REMOVE)
     filled.engine.maintain()
     put(filled, "between", g="one", n=1)
     filled.call("UpdateTable", **UPDATE)
-    assert slot_of(filled, "late") != slot
-    filled.engine.settle()
+    assert column_of(filled, "late") != column
+    filled.engine.finish_jobs()
     assert_index_is_right(filled)
-    assert count_filled(filled, slot) == 0
+    assert count_filled(filled, column) == 0
 
 
 def test_a_table_can_get_more_indexes_than_it_has_slots_to_spare(local):
@@ -279,7 +279,7 @@ def test_a_table_can_get_more_indexes_than_it_has_slots_to_spare(local):
     local.put(pk="y", **{f"a{number}": "w" for number in range(12)})
     indexes = local.describe()["GlobalSecondaryIndexes"]
     assert [index["ItemCount"] for index in indexes] == [2] * 12
-    assert len({slot_of(local, index["IndexName"]) for index in indexes}) == 12
+    assert len({column_of(local, index["IndexName"]) for index in indexes}) == 12
     assert all(len(local.items(index=index["IndexName"])) == 2 for index in indexes)
 
 
@@ -315,13 +315,13 @@ def test_purging_goes_on_after_reopening(on_disk):
     on_disk.engine.maintain()
     on_disk.reopen()
     assert physical_tables(on_disk) == ["t1"]
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert physical_tables(on_disk) == []
     assert jobs_left(on_disk) == []
 
 
 def test_the_jobs_of_a_deleted_table_do_not_touch_the_next_one(local):
-    """Numbers of tables are used again: a job left behind would clear the slots of a stranger."""
+    """Numbers of tables are used again: a job left behind would clear the columns of a stranger."""
     for name in ("tab", "other"):
         local.create(name=name, gsi={"late": "n:N"})
         local.put_many(1_100, name)
@@ -332,5 +332,5 @@ def test_the_jobs_of_a_deleted_table_do_not_touch_the_next_one(local):
         local.call("DeleteTable", TableName=name)
     local.create(gsi={"late": "n:N"})
     local.put_many(50)
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert len(local.items(index="late")) == 50

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.engine.recovery import capture
+from hashrange.engine.recovery import table_copy
 from tests.conformance.wire import item
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
 from tests.unit.engine.local import Local
@@ -42,7 +42,7 @@ def test_every_second_can_be_gone_back_to(history, data):
 
 
 def test_a_large_table_is_restored_while_writes_go_on(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create("pk:S", recovery=True, gsi={"byn": "n:N"})
     on_disk.put_many(600)
     on_disk.clock.advance(400)
@@ -54,7 +54,7 @@ def test_a_large_table_is_restored_while_writes_go_on(on_disk, monkeypatch):
     on_disk.put_many(450, changed="again")
     assert answer["TableStatus"] == on_disk.describe("back")["TableStatus"] == "CREATING"
     assert on_disk.refusal("Scan", TableName="back") == "ResourceNotFoundException: Requested resource not found"
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.describe("back")["TableStatus"] == "ACTIVE"
     assert on_disk.items("back") == before
     assert len(on_disk.items("back", "byn")) == 600
@@ -62,7 +62,7 @@ def test_a_large_table_is_restored_while_writes_go_on(on_disk, monkeypatch):
 
 
 def test_a_large_table_in_memory_is_restored_in_slices(local, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     local.create(recovery=True)
     local.put_many(600)
     local.clock.advance(400)
@@ -72,7 +72,7 @@ def test_a_large_table_in_memory_is_restored_in_slices(local, monkeypatch):
     restore(local, seconds)
     local.put_many(600, changed="again")
     assert local.describe("back")["TableStatus"] == "CREATING"
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.items("back") == before
     assert local.engine.store.execute("SELECT count(*) FROM sqlite_schema WHERE name GLOB 't[0-9]'").fetchall() == [
         (2,)
@@ -80,14 +80,14 @@ def test_a_large_table_in_memory_is_restored_in_slices(local, monkeypatch):
 
 
 def test_the_source_may_be_deleted_while_it_is_restored(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create(recovery=True)
     on_disk.put_many(600)
     on_disk.clock.advance(400)
     before = on_disk.items()
     restore(on_disk)
     on_disk.call("DeleteTable", TableName="tab")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.items("back") == before
 
 
@@ -159,7 +159,7 @@ def test_the_edge_of_the_window_can_be_gone_back_to_after_trimming(local):
     local.put(pk="new")
     local.delete(pk="old")
     local.clock.advance(DAY)
-    local.engine.settle()
+    local.engine.finish_jobs()
     earliest, _ = map(int, window(local))
     restore(local, earliest, "edge")
     assert local.items("edge") == [item(pk="new")]
@@ -186,7 +186,7 @@ def test_the_log_is_kept_for_the_period_and_no_longer(local):
     local.put(pk="a")
     for days, rows in ((34, 1), (1, 1), (0.1, 0)):
         local.clock.advance(days * DAY)
-        local.engine.settle()
+        local.engine.finish_jobs()
         assert local.engine.store.execute("SELECT count(*) FROM c1").fetchall() == [(rows,)], days
 
 
@@ -195,7 +195,7 @@ def test_what_recovery_logged_goes_a_day_after_it_was_turned_off(local):
     local.put(pk="a")
     local.switch_recovery(on=False)
     local.clock.advance(DAY + 1)
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.engine.store.execute("SELECT count(*) FROM c1").fetchall() == [(0,)]
 
 
@@ -258,7 +258,7 @@ def test_a_restored_table_can_be_restored(local):
 
 
 def test_what_is_being_restored_is_seen_by_description_alone(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create(recovery=True)
     on_disk.put_many(600)
     restore(on_disk)
@@ -276,22 +276,22 @@ def test_what_is_being_restored_is_seen_by_description_alone(on_disk, monkeypatc
         "TableInUseException: Table: back is already being restored"
     )
     assert "ResourceInUseException" in on_disk.refusal("DeleteTable", TableName="back")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert "RestoreSummary" not in on_disk.describe("back")
 
 
 def test_a_restore_survives_a_restart_at_any_slice(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
-    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 100)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "ROWS_PER_PAGE", 100)
     on_disk.create(recovery=True)
     on_disk.put_many(400)
     before = on_disk.items()
     on_disk.clock.advance(400)
     restore(on_disk)
-    on_disk.engine.captures.wait()
+    on_disk.engine.copies.wait()
     for _ in range(8):
         on_disk.engine.maintain()
         on_disk.reopen()
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.items("back") == before
     assert on_disk.describe("back")["ItemCount"] == 400

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from hashrange.engine.recovery import capture
+from hashrange.engine.recovery import table_copy
 from tests.conformance.wire import item
 from tests.unit.engine.backup import back_up, describe, listed, restore, status
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
@@ -67,51 +67,51 @@ def test_backups_survive_a_restart(on_disk):
 
 
 def test_a_large_backup_is_of_the_moment_it_was_asked_for(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create()
     on_disk.put_many(600)
     before = on_disk.items()
     arn = back_up(on_disk)
     on_disk.put_many(600, changed="yes")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert status(on_disk, arn) == "AVAILABLE"
     restore(on_disk, arn)
     assert on_disk.describe("back")["TableStatus"] == "CREATING"
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.items("back") == before
 
 
 def test_a_large_backup_is_of_the_table_as_it_was_asked_for(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create(gsi={"byn": "n:N"})
     on_disk.put_many(600)
     arn = back_up(on_disk)
     on_disk.put(pk="late")
     on_disk.call("UpdateTable", TableName="tab", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "byn"}}])
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     described = describe(on_disk, arn)
     assert described["SourceTableDetails"]["ItemCount"] == 600
     assert described["SourceTableFeatureDetails"]["GlobalSecondaryIndexes"]
     restore(on_disk, arn)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert len(on_disk.items("back", "byn")) == 600
 
 
 def test_a_large_backup_does_not_mind_that_its_table_is_deleted(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create()
     on_disk.put_many(600)
     before = on_disk.items()
     arn = back_up(on_disk)
     on_disk.call("DeleteTable", TableName="tab")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     restore(on_disk, arn)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.items("back") == before
 
 
 def test_a_backup_that_is_not_complete_can_neither_be_restored_nor_deleted(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create()
     on_disk.put_many(100)
     on_disk.engine.begin()  # nobody can report that the copy is written
@@ -128,7 +128,7 @@ def test_a_backup_that_is_not_complete_can_neither_be_restored_nor_deleted(on_di
     assert b'"BackupStatus":"CREATING"' in answers["DescribeBackup"]
     in_use = f"BackupInUseException: Backup is being created: {arn}"
     assert answers["DeleteBackup"] == answers["RestoreTableFromBackup"] == in_use
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert status(on_disk, arn) == "AVAILABLE"
 
 
@@ -142,7 +142,7 @@ def test_a_deleted_backup_is_gone_at_once_with_all_its_rows(anywhere):
     assert anywhere.refusal("DescribeBackup", BackupArn=arn) == gone
     assert anywhere.refusal("DeleteBackup", BackupArn=arn) == gone
     assert listed(anywhere) == []
-    anywhere.engine.settle()
+    anywhere.engine.finish_jobs()
     tables = "SELECT name FROM sqlite_schema WHERE name GLOB 't[0-9]'"
     assert anywhere.engine.store.execute(tables).fetchall() == [("t1",)]
     if anywhere.directory:
@@ -153,7 +153,7 @@ def test_a_backup_feeds_one_restore_at_a_time_and_cannot_be_deleted_meanwhile(on
     on_disk.create()
     on_disk.put_many(100)
     arn = back_up(on_disk)
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     restore(on_disk, arn)
     assert on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="other") == (
         f"BackupInUseException: Backup is being used to restore another table: {arn}"
@@ -164,9 +164,9 @@ def test_a_backup_feeds_one_restore_at_a_time_and_cannot_be_deleted_meanwhile(on
     assert on_disk.refusal("DeleteBackup", BackupArn=arn) == (
         f"BackupInUseException: Backup is being used to restore table: {arn}"
     )
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     restore(on_disk, arn, "other")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.items("other") == on_disk.items()
     assert on_disk.call("DeleteBackup", BackupArn=arn)
 
@@ -302,11 +302,11 @@ def test_a_system_backup_ends_after_35_days_and_so_do_its_rows(anywhere):
     anywhere.call("DeleteTable", TableName="tab")
     (arn,) = listed(anywhere, BackupType="SYSTEM")
     anywhere.clock.advance(35 * DAY - 1)
-    anywhere.engine.settle()
+    anywhere.engine.finish_jobs()
     assert status(anywhere, arn) == "AVAILABLE"
     anywhere.clock.advance(1)
     assert anywhere.refusal("DescribeBackup", BackupArn=arn) == f"BackupNotFoundException: Backup not found: {arn}"
-    anywhere.engine.settle()
+    anywhere.engine.finish_jobs()
     assert anywhere.engine.store.execute("SELECT name FROM sqlite_schema WHERE name GLOB '[tc][0-9]'").fetchall() == []
 
 

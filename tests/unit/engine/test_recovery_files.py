@@ -5,7 +5,7 @@ import pytest
 
 from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine import store
-from hashrange.engine.recovery import capture
+from hashrange.engine.recovery import table_copy
 from tests.conformance.wire import item
 from tests.unit.engine.backup import back_up, listed, restore
 
@@ -61,29 +61,29 @@ def test_a_damaged_backup_is_told_of_before_anything_is_made(on_disk):
 
 
 def test_a_restore_that_meets_damage_on_its_way_leaves_no_table(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
+    monkeypatch.setattr(table_copy, "ROWS_PER_PAGE", 10)
     on_disk.create()
     on_disk.put_many(400, fill="x" * 500)
     arn = back_up(on_disk)
     damage(on_disk, 100_000)
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     restore(on_disk, arn)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
     assert len(on_disk.items()) == 400
 
 
 def test_a_restore_that_meets_damage_in_its_own_copy_leaves_nothing(on_disk, monkeypatch):
-    monkeypatch.setattr(capture, "SMALL", 10)
-    monkeypatch.setattr(capture, "ROWS_PER_PAGE", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "ROWS_PER_PAGE", 10)
     on_disk.create(recovery=True)
     on_disk.put_many(400, fill="x" * 500)
     on_disk.clock.advance(400)
     members = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
     on_disk.call("RestoreTableToPointInTime", **members)
-    on_disk.engine.captures.wait()
+    on_disk.engine.copies.wait()
     damage(on_disk, 100_000)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
     assert list((on_disk.directory / "backups").iterdir()) == []
     assert on_disk.engine.store.execute("SELECT name FROM sqlite_schema WHERE name GLOB 't[0-9]'").fetchall() == [
@@ -103,14 +103,14 @@ def test_a_backup_that_cannot_be_written_is_not_there(on_disk):
 
 @pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
 def test_a_backup_that_cannot_be_committed_leaves_no_file(on_disk, monkeypatch, small):
-    monkeypatch.setattr(capture, "SMALL", small)
+    monkeypatch.setattr(table_copy, "SMALL", small)
     on_disk.create()
     on_disk.put_many(100)
     on_disk.engine.store.connection.set_commit_hook(lambda: True)
     refusal = on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy")
     on_disk.engine.store.connection.set_commit_hook(None)
     assert refusal.startswith("InternalServerError")
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert listed(on_disk) == []
     assert list((on_disk.directory / "backups").iterdir()) == []
 
@@ -137,23 +137,23 @@ def test_a_backup_that_cannot_be_begun_leaves_no_file(on_disk, monkeypatch):
         self._connection.execute("CREATE TABLE half (done)")
         raise apsw.FullError
 
-    monkeypatch.setattr(store.Copy, "_prepare", fail)
+    monkeypatch.setattr(store.CopyFile, "_prepare", fail)
     assert on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy").startswith("InternalServerError")
     assert listed(on_disk) == []
     assert list((on_disk.directory / "backups").iterdir()) == []
 
 
 def test_a_large_backup_that_fails_on_its_way_is_not_there(on_disk, monkeypatch, caplog):
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     on_disk.create()
     on_disk.put_many(100)
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.Copy, "finish", fail)
+    monkeypatch.setattr(store.CopyFile, "finish", fail)
     arn = back_up(on_disk)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     assert listed(on_disk) == []
     assert list((on_disk.directory / "backups").iterdir()) == []
     assert f"Backup {arn} was given up." in caplog.text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.engine.recovery import capture
+from hashrange.engine.recovery import table_copy
 from tests.unit.engine.local import Local
 
 ROOT = Path(__file__).parents[3]
@@ -16,7 +16,7 @@ PREPARE = """
 import os, signal, threading
 from pathlib import Path
 from hashrange.engine import store
-from hashrange.engine.recovery import capture
+from hashrange.engine.recovery import table_copy
 from tests.unit.engine.local import Local
 
 answered = threading.Event()
@@ -28,7 +28,7 @@ def die_once_answered(*_):
     answered.wait()
     die()
 
-capture.SMALL, capture.ROWS_PER_PAGE = 10, 50
+table_copy.SMALL, table_copy.ROWS_PER_PAGE = 10, 50
 local = Local(Path({directory!r}))
 local.create(recovery=True, gsi={{"byn": "n:N"}})
 local.put_many(400)
@@ -46,7 +46,7 @@ answered.set()
 """
 
 
-STALL = "store.Copy.select = lambda *_: threading.Event().wait()"
+STALL = "store.CopyFile.select = lambda *_: threading.Event().wait()"
 
 
 def run_until_killed(directory, program):
@@ -58,7 +58,7 @@ def run_until_killed(directory, program):
 @pytest.fixture
 def reopened(tmp_path, monkeypatch):
     """Run a program until it is killed, then open its database."""
-    monkeypatch.setattr(capture, "SMALL", 10)
+    monkeypatch.setattr(table_copy, "SMALL", 10)
     opened = []
 
     def reopen(*parts):
@@ -76,7 +76,7 @@ def files(local):
 
 
 def assert_restored(local):
-    local.engine.settle()
+    local.engine.finish_jobs()
     restored = local.items("back")
     assert len(restored) == 400
     assert not any("changed" in found for found in restored)
@@ -89,7 +89,7 @@ def test_a_restore_killed_between_slices_goes_on(reopened):
     local = reopened(
         RESTORE,
         """
-        local.engine.captures.wait()
+        local.engine.copies.wait()
         for _ in range(4):
             local.engine.maintain()
         die()
@@ -106,7 +106,7 @@ def test_a_restore_killed_inside_a_slice_goes_on(reopened):
         RESTORE,
         """
         from hashrange.engine import write
-        local.engine.captures.wait()
+        local.engine.copies.wait()
         local.engine.maintain()
         apply, calls = write.apply, []
         def count(*arguments):
@@ -121,54 +121,56 @@ def test_a_restore_killed_inside_a_slice_goes_on(reopened):
 
 @pytest.mark.parametrize("step", ["select", "finish"])
 def test_a_restore_killed_while_its_source_is_copied_begins_anew(reopened, step):
-    local = reopened(f"store.Copy.{step} = die_once_answered", RESTORE, "local.engine.captures.wait()")
+    local = reopened(f"store.CopyFile.{step} = die_once_answered", RESTORE, "local.engine.copies.wait()")
     assert_restored(local)
     assert files(local) == []
 
 
 def test_a_restore_whose_source_is_gone_by_then_leaves_no_half_table(reopened):
     local = reopened(STALL, RESTORE, 'local.call("DeleteTable", TableName="tab")', "die()")
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.call("ListTables") == {"TableNames": []}
 
 
 @pytest.mark.parametrize("step", ["select", "finish"])
 def test_a_backup_killed_while_it_is_written_is_made_anew(reopened, step):
-    local = reopened(f"store.Copy.{step} = die_once_answered", BACK_UP, "local.engine.captures.wait()")
-    local.engine.settle()
+    local = reopened(f"store.CopyFile.{step} = die_once_answered", BACK_UP, "local.engine.copies.wait()")
+    local.engine.finish_jobs()
     (summary,) = local.call("ListBackups")["BackupSummaries"]
     assert summary["BackupStatus"] == "AVAILABLE"
     assert len(files(local)) == 1
     local.call("RestoreTableFromBackup", BackupArn=summary["BackupArn"], TargetTableName="back")
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.items("back") == local.items()
 
 
 def test_a_backup_of_a_table_that_is_gone_by_then_is_not_there(reopened):
     local = reopened(STALL, BACK_UP, 'local.call("DeleteTable", TableName="tab")', "die()")
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.call("ListBackups") == {"BackupSummaries": []}
     assert files(local) == []
 
 
 def test_a_backup_killed_before_its_answer_is_not_there(reopened):
-    local = reopened("capture.SMALL = 10_000", "local.engine.store.commit = die", BACK_UP)
+    local = reopened("table_copy.SMALL = 10_000", "local.engine.store.commit = die", BACK_UP)
     assert local.call("ListBackups") == {"BackupSummaries": []}
     assert files(local) == []
 
 
 @pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
 def test_a_backup_killed_before_its_file_has_a_name_is_there(reopened, small):
-    local = reopened(f"capture.SMALL = {small}", "store.Copy.publish = die", BACK_UP, "local.engine.captures.wait()")
+    local = reopened(
+        f"table_copy.SMALL = {small}", "store.CopyFile.publish = die", BACK_UP, "local.engine.copies.wait()"
+    )
     (summary,) = local.call("ListBackups")["BackupSummaries"]
     assert summary["BackupStatus"] == "AVAILABLE"
     assert files(local) == [f"{summary['BackupArn'].rpartition('/')[2]}.db"]
     local.call("RestoreTableFromBackup", BackupArn=summary["BackupArn"], TargetTableName="back")
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert local.items("back") == local.items()
 
 
 def test_a_restore_killed_before_its_copy_has_a_name_goes_on(reopened):
-    local = reopened("store.Copy.publish = die_once_answered", RESTORE, "local.engine.captures.wait()")
+    local = reopened("store.CopyFile.publish = die_once_answered", RESTORE, "local.engine.copies.wait()")
     assert_restored(local)
     assert files(local) == []

@@ -3,13 +3,13 @@
 import pytest
 
 from hashrange.core.errors import StorageError
-from hashrange.engine.engine import Settings, open_engine
+from hashrange.engine.engine import EngineSettings, open_engine
 from hashrange.engine.store import LOCK_FILE
 from hashrange.operations import OPERATIONS
 
 
 def open_for(directory, region=""):
-    return open_engine(directory, OPERATIONS, settings=Settings(region=region))
+    return open_engine(directory, OPERATIONS, settings=EngineSettings(region=region))
 
 
 def test_a_new_directory_takes_the_region_it_is_given_and_keeps_it(tmp_path):

@@ -184,7 +184,7 @@ def test_what_is_older_than_a_day_cannot_be_read_from(streamed, trims):
     iterator = streamed.iterator("AT_SEQUENCE_NUMBER", SequenceNumber=number)
     streamed.clock.advance(61)
     if trims:
-        streamed.engine.settle()
+        streamed.engine.finish_jobs()
     trimmed = "TrimmedDataAccessException: The data you are trying to access has been trimmed."
     assert streamed.refusal("GetRecords", ShardIterator=iterator) == trimmed
     arn = streamed.stream_arn
@@ -197,7 +197,7 @@ def test_a_reader_who_has_read_all_misses_nothing_by_trimming(streamed):
     streamed.clock.advance(DAY - 60)
     page = streamed.call("GetRecords", ShardIterator=streamed.iterator())
     streamed.clock.advance(61)
-    streamed.engine.settle()
+    streamed.engine.finish_jobs()
     assert streamed.records(page["NextShardIterator"]) == []
     start = streamed.shard(streamed.stream_arn)["SequenceNumberRange"]["StartingSequenceNumber"]
     assert streamed.records(streamed.iterator("AT_SEQUENCE_NUMBER", SequenceNumber=start)) == []
@@ -208,7 +208,7 @@ def test_the_log_is_emptied_after_a_day(streamed):
     streamed.put_many(3 * streams.ROWS_PER_TRIM + 1)
     streamed.clock.advance(DAY + 1)
     streamed.put(pk="new")
-    streamed.engine.settle()
+    streamed.engine.finish_jobs()
     assert streamed.engine.store.execute("SELECT count(*) FROM c1").fetchall() == [(1,)]
 
 
@@ -217,7 +217,7 @@ def test_recovery_keeps_the_log_longer_but_the_stream_shows_a_day(local):
     local.put(pk="a")
     local.clock.advance(DAY + 1)
     local.put(pk="b")
-    local.engine.settle()
+    local.engine.finish_jobs()
     assert keys(local.records()) == ["b"]
     assert local.engine.store.execute("SELECT count(*) FROM c1").fetchall() == [(2,)]
 
@@ -273,7 +273,7 @@ def test_the_stream_of_a_deleted_table_is_readable_for_a_day(streamed):
     arn = streamed.stream_arn
     streamed.call("DeleteTable", TableName="tab")
     streamed.clock.advance(DAY - 1)
-    streamed.engine.settle()
+    streamed.engine.finish_jobs()
     assert streamed.call("ListStreams")["Streams"][0]["StreamArn"] == arn
     assert keys(streamed.records(streamed.iterator(arn=arn))) == ["a"]
     streamed.clock.advance(2)
@@ -292,10 +292,10 @@ def test_the_last_of_a_deleted_table_leaves_its_namesake_alone(streamed):
     streamed.create(view="NEW_AND_OLD_IMAGES")
     streamed.put(pk="kept")
     streamed.clock.advance(DAY - 30)
-    streamed.engine.settle()  # forgets the first stream, keeps the second
+    streamed.engine.finish_jobs()  # forgets the first stream, keeps the second
     assert first not in [stream["StreamArn"] for stream in streamed.call("ListStreams")["Streams"]]
     streamed.clock.advance(DAY)
-    streamed.engine.settle()
+    streamed.engine.finish_jobs()
     streamed.engine.catalog.reload()
     assert streamed.items() == [item(pk="kept")]
     assert streamed.engine.store.execute("SELECT name FROM sqlite_schema WHERE name = 'c1'").fetchall() == []
@@ -334,7 +334,7 @@ def test_numbers_rise_over_a_restart_with_a_clock_set_back_and_an_emptied_log(on
     on_disk.create(view="NEW_AND_OLD_IMAGES")
     on_disk.put(pk="a")
     on_disk.clock.advance(DAY + 1)
-    on_disk.engine.settle()
+    on_disk.engine.finish_jobs()
     on_disk.clock.advance(-2 * DAY)
     on_disk.reopen()
     on_disk.put(pk="b")

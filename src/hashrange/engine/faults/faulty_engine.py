@@ -20,10 +20,10 @@ from hashrange.core.errors import (
 )
 from hashrange.core.wire import Wire
 from hashrange.engine import shape
-from hashrange.engine.engine import Engine, Reread, Settings, as_given
+from hashrange.engine.engine import Engine, EngineSettings, Reread, as_given
 from hashrange.engine.faults.faults import Faults
 from hashrange.engine.operation import Operation
-from hashrange.engine.store import SqliteFailure, Store, WriteRefused
+from hashrange.engine.store import SqliteError, Store, WriteRefused
 
 logger = logging.getLogger("hashrange")
 # What depends on the stored items comes after throttling and the like.
@@ -47,7 +47,7 @@ class FaultyEngine(Engine):
         faults: Faults,
         *,
         clock: Clock | None = None,
-        settings: Settings | None = None,
+        settings: EngineSettings | None = None,
     ) -> None:
         super().__init__(store, operations, clock=clock, settings=settings)
         self.faults = faults
@@ -99,11 +99,11 @@ class FaultyEngine(Engine):
             reasons = refusal.members.get("CancellationReasons", ())
             if any(reason["Code"] == "ValidationError" for reason in reasons):
                 raise
-        except SqliteFailure as failure:
+        except SqliteError as failure:
             raise self._void(self.store.translate(failure)) from failure
 
     def _rehearse_write(self, operation: Operation, request: Wire) -> None:
-        self.transact()
+        self.begin_transaction()
         self.catalog.write_counts()
         try:
             with self.store.writes_refused():

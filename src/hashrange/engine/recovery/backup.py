@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hashrange.core.wire import Wire
-from hashrange.engine.control.encryption import describe_encryption
-from hashrange.engine.control.throughput import UNITS
+from hashrange.engine.control_plane.encryption import describe_encryption
+from hashrange.engine.control_plane.throughput import UNITS
 
 CREATING, AVAILABLE, DELETED = "CREATING", "AVAILABLE", "DELETED"
 USER, SYSTEM = "USER", "SYSTEM"

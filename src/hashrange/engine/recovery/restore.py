@@ -1,4 +1,4 @@
-"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.recovery.capture`).
+"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.recovery.table_copy`).
 
 The copy is a backup's, or one made for the purpose: the source's rows as they were at a time. While that is being
 written there is no job; after a restart the definition (`restoring`) says what to begin anew.
@@ -21,8 +21,8 @@ from hashrange.core.errors import (
 from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine import write
-from hashrange.engine.jobs import Job, slice_of, table_numbered
-from hashrange.engine.recovery import capture, vault
+from hashrange.engine.jobs import Job, job_kind, table_numbered
+from hashrange.engine.recovery import backup_store, table_copy
 from hashrange.engine.recovery.backup import CREATING, Backup
 from hashrange.engine.stream import streams
 from hashrange.engine.table import Table
@@ -41,24 +41,24 @@ def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
     check_target(engine, request["TargetTableName"])
     if backup.details["status"] == CREATING:
         raise BackupInUseException(f"Backup is being created: {backup.arn}")
-    if vault.is_being_restored(engine, backup):
+    if backup_store.is_being_restored(engine, backup):
         raise BackupInUseException(f"Backup is being used to restore another table: {backup.arn}")
     _check_readable(engine, backup)
     summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition["arn"]}
     table = _create(engine, definition, {"backup": backup.arn}, summary, engine.now())
     state = {"place": backup.details["place"], "passing": False}
-    _start(engine, table, state, at_once=backup.details["items"] <= capture.SMALL)
+    _start(engine, table, state, at_once=backup.details["items"] <= table_copy.SMALL)
     return table
 
 
 def _check_readable(engine: Engine, backup: Backup) -> None:
     try:
-        capture.read_place(engine, backup.details["place"], 0)
+        table_copy.read_rows(engine, backup.details["place"], 0)
     except StorageError as failure:
         raise InternalServerError(f"Backup {backup.arn} cannot be read. {failure}") from failure
 
 
-def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) -> Table:
+def restore_to_time(engine: Engine, source: Table, moment: int, request: Wire) -> Table:
     """Make a table that is what another was at a time."""
     definition = _define(engine, source.definition, request)
     check_target(engine, request["TargetTableName"])
@@ -70,7 +70,7 @@ def restore_moment(engine: Engine, source: Table, moment: int, request: Wire) ->
 
 
 def _define(engine: Engine, source: Wire, request: Wire) -> Wire:
-    from hashrange.engine.recovery.overrides import (
+    from hashrange.engine.recovery.restore_overrides import (
         make_restored,  # the rules of definitions: not needed to start
     )
 
@@ -99,20 +99,20 @@ def _create(engine: Engine, definition: Wire, state: Wire, summary: Wire, moment
 
 
 def _capture(engine: Engine, source: Table, table: Table) -> None:
-    rows = capture.rows_at(source, table.definition["restoring"]["moment"])
-    is_small = capture.count_small(engine, rows)
+    rows = table_copy.rows_at(source, table.definition["restoring"]["moment"])
+    is_small = table_copy.is_small_copy(engine, rows)
     if is_small or engine.store.in_memory:
-        _start(engine, table, {"place": capture.copy_to_table(engine, rows), "passing": True}, at_once=is_small)
+        _start(engine, table, {"place": table_copy.copy_to_table(engine, rows), "passing": True}, at_once=is_small)
         return
     file = f"restore-{table.definition['TableId']}.db"
-    engine.captures.start(rows, file, lambda failure: _conclude(engine, table.n, {"file": file}, failure))
+    engine.copies.start(rows, file, lambda failure: _conclude(engine, table.n, {"file": file}, failure))
 
 
-def _conclude(engine: Engine, n: int, place: capture.Place, failure: StorageError | None) -> None:
+def _conclude(engine: Engine, n: int, place: table_copy.CopyLocation, failure: StorageError | None) -> None:
     """Go on once the copy is written; the whole restore may have been rolled back meanwhile."""
     table = table_numbered(engine, n)
     if table is None or not table.definition.get("restoring"):
-        capture.discard_place(engine, place)
+        table_copy.discard_copy(engine, place)
     elif failure is None:
         _start(engine, table, {"place": place, "passing": True}, at_once=False)
     else:
@@ -128,7 +128,7 @@ def _give_up(engine: Engine, table: Table, reason: str) -> None:
     engine.catalog.drop(table)
 
 
-@slice_of("restore")
+@job_kind("restore")
 def _restore(engine: Engine, job: Job) -> bool:
     """Put some of the copied items into the table; at the end, put it into use and remove a passing copy."""
     table, state = table_numbered(engine, job.n), job.state
@@ -140,14 +140,14 @@ def _restore(engine: Engine, job: Job) -> bool:
     if table is not None and rows is not None:
         _reveal(engine, table)
     if state["passing"]:
-        capture.discard_place(engine, state["place"])
+        table_copy.discard_copy(engine, state["place"])
     return True
 
 
 def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
     """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
     try:
-        return capture.read_place(engine, state["place"], state["last"])
+        return table_copy.read_rows(engine, state["place"], state["last"])
     except StorageError as failure:
         _give_up(engine, table, str(failure))
         return None
@@ -173,7 +173,7 @@ def resume(engine: Engine) -> None:
     for table in list(engine.catalog.tables.values()):
         state = table.definition.get("restoring")
         if isinstance(state, dict) and table.n not in under_way:
-            engine.transact()
+            engine.begin_transaction()
             _begin_anew(engine, table, state)
 
 

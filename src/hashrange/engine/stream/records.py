@@ -9,9 +9,9 @@ import orjson
 
 from hashrange.core.values import Item, measure_item
 from hashrange.core.wire import Wire
-from hashrange.engine.stream.iterator import Position
+from hashrange.engine.stream.shard_iterator import ShardPosition
 from hashrange.engine.stream.streams import Stream, write_number
-from hashrange.engine.write import SWEEPER
+from hashrange.engine.write import TTL_SERVICE
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_RECORDS = 1000
 MOST_BYTES = 1_048_576
 ENDLESS = 2**63 - 1
-SWEEPER_IDENTITY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
+TTL_IDENTITY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
 SHOWS_NEW = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
 SHOWS_OLD = frozenset({"OLD_IMAGE", "NEW_AND_OLD_IMAGES"})
 
@@ -35,7 +35,9 @@ class Entry(NamedTuple):
     actor: int
 
 
-def read_records(engine: Engine, position: Position, limit: int = MOST_RECORDS) -> tuple[list[Wire], Position | None]:
+def read_records(
+    engine: Engine, position: ShardPosition, limit: int = MOST_RECORDS
+) -> tuple[list[Wire], ShardPosition | None]:
     """Return the records from a position on, and where to go on; nowhere when a closed stream is read to its end."""
     stream = position.stream
     end = stream.entry["end"] if stream.is_closed else ENDLESS
@@ -49,10 +51,10 @@ def read_records(engine: Engine, position: Position, limit: int = MOST_RECORDS) 
         record = make_record(stream, Entry(*row), engine.settings.region)
         size += record["dynamodb"]["SizeBytes"]
         if records and (len(records) == limit or size > MOST_BYTES):
-            return records, Position(stream, number)
+            return records, ShardPosition(stream, number)
         records.append(record)
         number = row[0] + 1
-    return records, None if stream.is_closed else Position(stream, number)
+    return records, None if stream.is_closed else ShardPosition(stream, number)
 
 
 def make_record(stream: Stream, entry: Entry, region: str) -> Wire:
@@ -66,8 +68,8 @@ def make_record(stream: Stream, entry: Entry, region: str) -> Wire:
         "awsRegion": region,
         "dynamodb": _describe_change(stream, entry),
     }
-    if entry.actor == SWEEPER:
-        record["userIdentity"] = SWEEPER_IDENTITY
+    if entry.actor == TTL_SERVICE:
+        record["userIdentity"] = TTL_IDENTITY
     return record
 
 

@@ -172,7 +172,7 @@ def _trim_table(engine: Engine, table: Table) -> bool:
     if newest is None or newest[0] is None:
         _forget_closed(engine, table)
         return False
-    engine.transact()
+    engine.begin_transaction()
     engine.written += 1
     execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"trimmed{n}", newest[0]))
     execute(f"DELETE FROM c{n} WHERE seq <= ?", newest)
@@ -191,7 +191,7 @@ def _forget_closed(engine: Engine, table: Table) -> None:
     kept = [entry for entry in streams if not is_forgotten(entry, engine.now())]
     if len(kept) == len(streams):
         return
-    engine.transact()
+    engine.begin_transaction()
     table.definition["streams"] = kept
     if not kept and table.n in engine.catalog.retired:
         engine.catalog.forget(table)

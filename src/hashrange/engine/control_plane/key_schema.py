@@ -1,0 +1,182 @@
+"""Which attribute definitions, key schemas and projections a table and its indexes may have.
+
+Pure rules over what a request says; when they are asked, and in which order, is decided by `create_table` and `update_table_request`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import INVALID_PARAMETER
+from hashrange.core.wire import Wire
+
+MOST_OF_A_SIDE = 4  # HASH or RANGE attributes of a global index
+MOST_PROJECTED = 100  # non-key attributes over all indexes of a table
+SAME_NAME = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
+
+
+def names_of(elements: Iterable[Wire]) -> list[str]:
+    """Return the attribute names of a key schema or of attribute definitions."""
+    return [element["AttributeName"] for element in elements]
+
+
+def check_definitions(definitions: list[Wire]) -> None:
+    """Raise when an attribute is defined twice."""
+    seen: set[str] = set()
+    for name in names_of(definitions):
+        if name in seen:
+            raise ValidationException(f"Attribute Name is duplicated: {name}")
+        seen.add(name)
+
+
+def check_table_keys(schema: list[Wire], definitions: list[Wire]) -> None:
+    """Raise unless a table's key is one defined hash attribute, or that and a range attribute."""
+    if len(definitions) < len(schema):
+        raise ValidationException(NO_DEFINITION)
+    if not set(names_of(schema)) <= set(names_of(definitions)):
+        if len(schema) > 1:
+            raise ValidationException(NO_DEFINITION)
+        raise _undefined(schema, definitions)
+    _check_pair(schema)
+
+
+def check_local_keys(index: Wire, table_schema: list[Wire], definitions: list[Wire]) -> None:
+    """Raise unless a local index has the table's hash attribute and a range attribute of its own."""
+    schema, name = index["KeySchema"], index["IndexName"]
+    _check_defined(schema, definitions)
+    _check_pair(schema)
+    if len(schema) < 2:
+        raise ValidationException(f"{INVALID_PARAMETER}Index KeySchema does not have a range key for index: {name}")
+    own, table = schema[0]["AttributeName"], table_schema[0]["AttributeName"]
+    if own != table:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Index KeySchema does not have the same leading hash key as table KeySchema for "
+            f"index: {name}. "
+            f"index hash key: {own}, table hash key: {table}"
+        )
+
+
+def check_global_keys(index: Wire, definitions: list[Wire]) -> None:
+    """Raise unless a global index has one to four hash attributes, then up to four range attributes."""
+    schema = index["KeySchema"]
+    _check_defined(schema, definitions)
+    kinds = [element["KeyType"] for element in schema]
+    _check_first(schema)
+    if kinds != sorted(kinds):
+        raise ValidationException(
+            f"{INVALID_PARAMETER}All HASH key attributes must precede RANGE key attributes in the KeySchema"
+        )
+    for kind in ("HASH", "RANGE"):
+        if kinds.count(kind) > MOST_OF_A_SIDE:
+            raise ValidationException(
+                f"{INVALID_PARAMETER}The KeySchema exceeds the maximum allowed number of {kind} key attributes"
+            )
+    if len(set(names_of(schema))) < len(schema):
+        pair = kinds == ["HASH", "RANGE"]
+        raise ValidationException(
+            SAME_NAME if pair else "The KeySchema contains multiple key attributes with the same name"
+        )
+
+
+def _check_pair(schema: list[Wire]) -> None:
+    _check_first(schema)
+    if len(schema) > 1:
+        if schema[1]["KeyType"] != "RANGE":
+            raise ValidationException("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+        if schema[0]["AttributeName"] == schema[1]["AttributeName"]:
+            raise ValidationException(SAME_NAME)
+
+
+def _check_first(schema: list[Wire]) -> None:
+    if schema[0]["KeyType"] != "HASH":
+        raise ValidationException("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+
+
+def _check_defined(schema: list[Wire], definitions: list[Wire]) -> None:
+    if not set(names_of(schema)) <= set(names_of(definitions)):
+        raise _undefined(schema, definitions)
+
+
+def _undefined(schema: list[Wire], definitions: list[Wire]) -> ValidationException:
+    return ValidationException(
+        f"{INVALID_PARAMETER}Some index key attributes are not defined in AttributeDefinitions. "
+        f"Keys: {_show_set(names_of(schema))}, AttributeDefinitions: {_show_map(names_of(definitions))}"
+    )
+
+
+def check_usage(definitions: list[Wire], schemas: list[list[Wire]]) -> None:
+    """Raise when an attribute is defined that no key uses; the first schema is the table's, then its indexes'."""
+    used = dict.fromkeys(name for schema in schemas for name in names_of(schema))
+    if len(definitions) <= len(used):
+        return
+    if len(schemas) == 1:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Number of attributes in KeySchema does not exactly match number of attributes "
+            "defined in "
+            "AttributeDefinitions"
+        )
+    raise ValidationException(
+        f"{INVALID_PARAMETER}Some AttributeDefinitions are not used. AttributeDefinitions: "
+        f"{_show_map(names_of(definitions))}, "
+        f"keys used: {_show_set(used)}"
+    )
+
+
+def check_projection(projection: Wire) -> None:
+    """Raise when a projection's type and its attributes do not go together."""
+    kind, others = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
+    if kind is None:
+        raise ValidationException(f"{INVALID_PARAMETER}Unknown ProjectionType: null")
+    if kind == "INCLUDE" and others is None:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+        )
+    if kind != "INCLUDE" and others is not None:
+        raise ValidationException(f"{INVALID_PARAMETER}ProjectionType is {kind}, but NonKeyAttributes is specified")
+    seen: set[str] = set()
+    for name in others or ():
+        if name in seen:
+            raise ValidationException(f"{INVALID_PARAMETER}Duplicate element in NonKeyAttributes: {name}")
+        seen.add(name)
+
+
+def check_projected_total(indexes: Iterable[Wire]) -> None:
+    """Raise when the indexes of a table together name too many attributes to project."""
+    if sum(len(index["Projection"].get("NonKeyAttributes", ())) for index in indexes) > MOST_PROJECTED:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Number of projected NonKeyAttributes exceeds per-table limit of {MOST_PROJECTED}"
+        )
+
+
+# -- sets as the service lists them ------------------------------------------------------------------------------------
+# Its texts show Java's hash sets and maps, whose order follows from the names alone; so the same request gets the
+# same text here.
+
+
+def _show_set(names: Iterable[str]) -> str:
+    """Show names as a set that started with Java's 16 buckets."""
+    return _show(dict.fromkeys(names), 16)
+
+
+def _show_map(names: Iterable[str]) -> str:
+    """Show names as a map that was made for just so many."""
+    unique = dict.fromkeys(names)
+    expected = len(unique)
+    return _show(unique, expected + 1 if expected < 3 else int(expected / 0.75 + 1))
+
+
+def _show(names: Collection[str], capacity: int) -> str:
+    buckets = 1
+    while buckets < capacity or len(names) > 0.75 * buckets:
+        buckets *= 2
+    return "[" + ", ".join(sorted(names, key=lambda name: _hash(name) % buckets)) + "]"
+
+
+def _hash(name: str) -> int:
+    units = name.encode("utf-16-be")
+    code = 0
+    for at in range(0, len(units), 2):
+        code = (code * 31 + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return code ^ (code >> 16)

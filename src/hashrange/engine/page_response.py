@@ -1,0 +1,117 @@
+"""What a query or scan returns: the rules of Select, projections against indexes, and the answer's bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import INVALID_PARAMETER
+from hashrange.core.wire import Wire
+from hashrange.engine.capacity import ConsumedCapacity, read_units
+
+if TYPE_CHECKING:
+    from hashrange.engine.read import RowPage, RowSource
+    from hashrange.engine.table import Index, Table
+    from hashrange.expr.request_expressions import Expressions
+
+
+def check_select(request: Wire, prefix: str = "") -> None:
+    """Raise when Select contradicts the other parameters; `prefix` is the envelope Query has for one text."""
+    select = request.get("Select")
+    given = [name for name in ("AttributesToGet", "ProjectionExpression") if request.get(name) is not None]
+    if select is None:
+        return
+    if select == "SPECIFIC_ATTRIBUTES":
+        if not given:
+            text = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+            raise ValidationException(prefix + text)
+    elif given:
+        chosen = "only the Count" if select == "COUNT" else select
+        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {chosen}")
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
+        raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+
+
+def find_index(table: Table, request: Wire) -> Index | None:
+    """Return the index that a request names, or raise."""
+    name = request.get("IndexName")
+    if name is None:
+        return None
+    index = table.indexes_by_name.get(name)
+    if index is None:
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.is_global and request.get("ConsistentRead"):
+        raise ValidationException("Consistent reads are not supported on global secondary indexes")
+    if index.backfilling:
+        raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
+    return index
+
+
+def apply_select(source: RowSource, request: Wire, expressions: Expressions) -> None:
+    """Set what is read, tested and shown; raise when an index cannot show what is asked for."""
+    index, projection = source.index, expressions.projection
+    source.counts_only = request.get("Select") == "COUNT"
+    source.limit = request.get("Limit", -1)
+    source.test = expressions.filter
+    source.project = projection
+    if index is None or index.keeps_all:
+        return
+    everything = request.get("Select") == "ALL_ATTRIBUTES"
+    named = (projection.attributes if projection else frozenset()) | (
+        expressions.filter.attributes if expressions.filter else frozenset()
+    )
+    missing = named - index.projected
+    if index.is_global:
+        _check_projected(index, missing if projection else frozenset(), everything=everything)
+    else:
+        source.fetches = everything or bool(missing)
+
+
+def _check_projected(index: Index, missing: frozenset[str], *, everything: bool) -> None:
+    if everything:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Select type ALL_ATTRIBUTES is not supported for global secondary index {index.name} "
+            "because its projection type is not ALL"
+        )
+    if missing:
+        shown = ", ".join(sorted(missing))
+        raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
+
+
+def build_page_response(page: RowPage, source: RowSource, request: Wire) -> bytes:
+    """Return the response of a query or scan."""
+    parts = [b"{"]
+    if not source.counts_only:
+        parts += (b'"Items":[', b",".join(page.bodies), b"],")
+    parts.append(b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned))
+    if page.last is not None:
+        parts += (b',"LastEvaluatedKey":', orjson.dumps(last_key(page, source)))
+    mode = request.get("ReturnConsumedCapacity", "NONE")
+    if mode != "NONE":
+        cost = page_capacity(page, source, request["TableName"], consistent=bool(request.get("ConsistentRead")))
+        parts += (b',"ConsumedCapacity":', orjson.dumps(cost.report(mode)))
+    parts.append(b"}")
+    return b"".join(parts)
+
+
+def last_key(page: RowPage, source: RowSource) -> Wire | None:
+    """Return the LastEvaluatedKey: the index's and the table's key attributes."""
+    if page.last is None:
+        return None
+    names = source.index.names if source.index else source.table.key_names
+    return {name: page.last[name] for name in names}
+
+
+def page_capacity(page: RowPage, source: RowSource, name: str, *, consistent: bool) -> ConsumedCapacity:
+    """Return what a page consumed: evaluated bytes at once, fetched items one by one."""
+    cost = ConsumedCapacity(name)
+    units = read_units(page.size, consistent=consistent)
+    if source.index is None:
+        cost.add_table(units)
+    else:
+        cost.add_index(source.index, units)
+    for size in page.fetched:
+        cost.add_table(read_units(size, consistent=consistent))
+    return cost

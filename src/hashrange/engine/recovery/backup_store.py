@@ -1,0 +1,236 @@
+"""Where backups are kept: made, found, removed, expired. Their rows are copies (`engine.recovery.table_copy`).
+
+A backup has its own copy of the table's definition, so it outlives the table. When a table with point-in-time recovery
+is deleted, its rows stay where they are as a system backup, for 35 days.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hashrange.core.errors import (
+    AccessDeniedException,
+    BackupInUseException,
+    BackupNotFoundException,
+    StorageError,
+    ValidationException,
+)
+from hashrange.engine.recovery import table_copy
+from hashrange.engine.recovery.backup import AVAILABLE, CREATING, SYSTEM, USER, Backup
+from hashrange.engine.recovery.point_in_time import format_time
+from hashrange.engine.stream.streams import DAY
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+
+logger = logging.getLogger("hashrange")
+KEPT_DAYS = 35
+ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+)/backup/(\d{14}-[0-9a-f]{8})")
+
+
+def create_backup(engine: Engine, table: Table, name: str) -> Backup:
+    """Back a table up: at once when that is quick, else as of now, while requests go on."""
+    backup = _compose(engine, table, name, USER)
+    _save(engine, backup)
+    _fill(engine, backup, table)
+    return backup
+
+
+def _fill(engine: Engine, backup: Backup, table: Table) -> None:
+    rows, file = table_copy.rows_now(table), f"{backup.identity}.db"
+    if engine.store.in_memory:
+        _complete(engine, backup, table_copy.copy_to_table(engine, rows))
+    elif table_copy.is_small_copy(engine, rows):
+        _complete(engine, backup, table_copy.copy_to_file(engine, rows, file))
+    else:
+        engine.copies.start(rows, file, lambda failure: _conclude(engine, backup, {"file": file}, failure))
+
+
+def _conclude(engine: Engine, backup: Backup, place: table_copy.CopyLocation, failure: StorageError | None) -> None:
+    """Take note of how the writing of a large backup went; it may have been rolled back, hence unheard of."""
+    kept = _load(engine, backup.arn)
+    if kept is None:
+        table_copy.discard_copy(engine, place)
+    elif failure is None:
+        _complete(engine, kept, place)
+    else:
+        logger.error("Backup %s was given up. %s", backup.arn, failure)
+        _remove(engine, backup)
+
+
+def _complete(engine: Engine, backup: Backup, place: table_copy.CopyLocation) -> None:
+    details = backup.details | {"status": AVAILABLE, "place": place}
+    _save(engine, Backup(backup.arn, backup.name, backup.created, details))
+
+
+def keep_deleted_table(engine: Engine, table: Table) -> None:
+    """Keep the rows of a table that is being deleted, where they are, as its system backup."""
+    backup = _compose(engine, table, f"{table.name}$DeletedTableBackup", SYSTEM)
+    details = {"status": AVAILABLE, "place": {"table": table.n}, "expires": engine.now() + KEPT_DAYS * DAY}
+    _save(engine, Backup(backup.arn, backup.name, backup.created, backup.details | details))
+
+
+def _compose(engine: Engine, table: Table, name: str, kind: str) -> Backup:
+    now = engine.now()
+    details = {
+        "type": kind,
+        "status": CREATING,
+        "definition": table.definition,
+        "items": table.item_count,
+        "bytes": table.size_bytes,
+        "place": None,
+        "expires": None,
+    }
+    return Backup(_new_arn(engine, table, now, kind), name, now, details)
+
+
+def _new_arn(engine: Engine, table: Table, now: int, kind: str) -> str:
+    while True:
+        arn = f"{table.arn}/backup/{now:014d}-{'00000000' if kind == SYSTEM else secrets.token_hex(4)}"
+        if _load(engine, arn) is None:
+            return arn
+        now += 1
+
+
+def delete_backup(engine: Engine, backup: Backup) -> None:
+    """Remove a user's backup, unless it is being made or restored from."""
+    if backup.is_system:
+        raise ValidationException(
+            f"Invalid Request: User is not allowed to delete the system backup with arn {backup.arn}. "
+            f"It will automatically expire on {format_time(backup.details['expires'])}"
+        )
+    if backup.details["status"] == CREATING:
+        raise BackupInUseException(f"Backup is being created: {backup.arn}")
+    if is_being_restored(engine, backup):
+        raise BackupInUseException(f"Backup is being used to restore table: {backup.arn}")
+    _remove(engine, backup)
+
+
+def is_being_restored(engine: Engine, backup: Backup) -> bool:
+    """Tell whether a table is being made from a backup."""
+    restoring = [table.definition.get("restoring") for table in engine.catalog.tables.values()]
+    return any(isinstance(state, dict) and state.get("backup") == backup.arn for state in restoring)
+
+
+def _remove(engine: Engine, backup: Backup) -> None:
+    engine.written += 1
+    engine.store.execute("DELETE FROM backup WHERE arn = ?", (backup.arn,))
+    if backup.details["place"] is not None:
+        table_copy.discard_copy(engine, backup.details["place"])
+
+
+def expire(engine: Engine) -> None:
+    """Remove system backups that are past their time."""
+    for backup in _load_where(engine, "created <= ?", engine.now() - KEPT_DAYS * DAY):
+        if backup.ends_by(engine.now()) and not is_being_restored(engine, backup):
+            engine.begin_transaction()
+            _remove(engine, backup)
+
+
+def resume(engine: Engine) -> None:
+    """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
+    _clean_up_files(engine)
+    for backup in _load_where(engine):
+        if backup.details["status"] != CREATING:
+            continue
+        engine.begin_transaction()
+        table = engine.catalog.get(backup.definition["TableName"])
+        if table is not None and table.definition["TableId"] == backup.definition["TableId"]:
+            _fill(engine, backup, table)
+        else:
+            logger.error("Backup %s was given up. Its table was deleted before it was complete.", backup.arn)
+            _remove(engine, backup)
+
+
+def _clean_up_files(engine: Engine) -> None:
+    """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
+    backups = _load_where(engine)
+    told = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
+    engine.store.clean_up_partial_copies(told)
+    found = engine.store.list_copies()
+    for backup in backups:
+        if backup.file and backup.file not in found:
+            logger.warning("Backup %s is not there: its file %s is missing in backups.", backup.arn, backup.file)
+    for file in sorted(found - told):
+        logger.warning("The file %s in backups is of no backup that is known here; it can be removed.", file)
+
+
+def _list_job_files(engine: Engine) -> set[str]:
+    states = [orjson.loads(state) for (state,) in engine.store.execute("SELECT state FROM job").fetchall()]
+    places = [state.get("place") or state for state in states]
+    return {place["file"] for place in places if "file" in place}
+
+
+# -- finding -----------------------------------------------------------------------------------------------------------
+
+
+def find_backup(engine: Engine, arn: str) -> Backup:
+    """Return a backup by its ARN, whatever region that names, or raise that there is none."""
+    match = ARN.fullmatch(arn)
+    if match is None:
+        raise ValidationException("Invalid Backup ARN")
+    partition, service, _region, account, name, identity = match.groups()
+    if (partition, service) != ("aws", "dynamodb"):
+        raise ValidationException("BackupArn is not valid")
+    settings = engine.settings
+    if account != settings.account:
+        raise AccessDeniedException("Access is denied")
+    backup = _load(engine, f"arn:aws:dynamodb:{settings.region}:{account}:table/{name}/backup/{identity}")
+    if backup is None or backup.ends_by(engine.now()):
+        raise BackupNotFoundException(f"Backup not found: {arn}")
+    if not _is_kept(engine, backup):
+        raise BackupNotFoundException(f"Backup not found: {arn} (its file {backup.file} is missing in backups)")
+    return backup
+
+
+def _is_kept(engine: Engine, backup: Backup) -> bool:
+    return backup.file is None or engine.store.has_copy(backup.file)  # files can be moved away
+
+
+def list_after(engine: Engine, start: str | None) -> list[Backup]:
+    """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
+    after = ("", "") if start is None else _place_in_order(engine, start)
+    now = engine.now()
+    shown = [backup for backup in _load_where(engine) if not backup.ends_by(now) and _is_kept(engine, backup)]
+    return sorted(
+        (backup for backup in shown if (backup.identity, backup.arn) > after),
+        key=lambda backup: (backup.identity, backup.arn),
+    )
+
+
+def _place_in_order(engine: Engine, arn: str) -> tuple[str, str]:
+    match = ARN.fullmatch(arn)
+    if match is None:
+        raise ValidationException("Invalid Backup ARN")
+    if match[3] != engine.settings.region:
+        raise ValidationException("Invalid Request: The supplied ExclusiveStartBackupArn does not match the region")
+    return match[6], arn
+
+
+def _load(engine: Engine, arn: str) -> Backup | None:
+    return next(iter(_load_where(engine, "arn = ?", arn)), None)
+
+
+def _load_where(engine: Engine, condition: str = "true", *parameters: object) -> list[Backup]:
+    rows = engine.store.execute(f"SELECT arn, name, created, details FROM backup WHERE {condition}", parameters)
+    return [_read(row) for row in rows.fetchall()]
+
+
+def _read(row: tuple[Any, ...]) -> Backup:
+    arn, name, created, details = row
+    return Backup(arn, name, created, orjson.loads(details))
+
+
+def _save(engine: Engine, backup: Backup) -> None:
+    engine.written += 1
+    engine.store.execute(
+        "INSERT OR REPLACE INTO backup (arn, name, created, details) VALUES (?, ?, ?, ?)",
+        (backup.arn, backup.name, backup.created, orjson.dumps(backup.details)),
+    )

@@ -1,0 +1,152 @@
+"""Point-in-time recovery: whether it is on for a table, and which times one can go back to.
+
+The change log is what makes it possible; `definition["pitr"]` says since when it is kept for this, and for how long.
+The state of a table at a time is that after all changes of that millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hashrange.core.errors import (
+    InvalidRestoreTimeException,
+    PointInTimeRecoveryUnavailableException,
+    TableNotFoundException,
+    ValidationException,
+)
+from hashrange.core.wire import Wire
+from hashrange.engine.stream.streams import DAY
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+
+SOURCE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]+)")
+OTHER_REGION = "Invalid Request: sseSpecificationOverride must be provided for cross-region restores"
+LONGEST_PERIOD = 35  # days
+END_OF_TIME = 253_402_300_799
+LAG = 300_000  # the service needs five minutes until a change can be recovered
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreWindow:
+    """The times that can be gone back to, in ms, both of whole seconds."""
+
+    earliest: int
+    latest: int
+
+
+def find_table(engine: Engine, name_or_arn: str) -> Table:
+    """Return a table for the backup and recovery operations, which have an error of their own."""
+    table = engine.catalog.get(name_or_arn)
+    if table is None or table.definition.get("restoring"):
+        raise TableNotFoundException(f"Table not found: {name_or_arn}")
+    return table
+
+
+def check_specification(specification: Wire) -> None:
+    """Raise for a period of what is to be turned off."""
+    if not specification["PointInTimeRecoveryEnabled"] and "RecoveryPeriodInDays" in specification:
+        raise ValidationException(
+            "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery."
+        )
+
+
+def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
+    """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
+    wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
+    current = table.definition.get("pitr")
+    changed = _change(current, days, engine.now()) if wanted else None
+    if changed != current:
+        table.definition["pitr"] = changed
+        engine.catalog.save(table)
+
+
+def _change(current: Wire | None, days: int | None, now: int) -> Wire:
+    if current is None:
+        return {"days": days or LONGEST_PERIOD, "since": now}
+    days = days or current["days"]
+    kept = min(days, current["days"])  # a longer period does not bring back what a shorter one let go
+    return {"days": days, "since": max(current["since"], now - kept * DAY)}
+
+
+def find_window(table: Table, now: int) -> RestoreWindow | None:
+    """Return the times that a table can be taken back to; None when recovery is off."""
+    recovery = table.definition.get("pitr")
+    if recovery is None:
+        return None
+    earliest = max(recovery["since"], now - recovery["days"] * DAY)
+    return RestoreWindow(_whole(earliest), _whole(max(recovery["since"], now - LAG)))
+
+
+def _whole(millis: int) -> int:
+    return millis - millis % 1000
+
+
+def describe_recovery(table: Table, now: int) -> Wire:
+    """Return the ContinuousBackupsDescription."""
+    window = find_window(table, now)
+    recovery: Wire = {"PointInTimeRecoveryStatus": "DISABLED" if window is None else "ENABLED"}
+    if window is not None:
+        recovery["RecoveryPeriodInDays"] = table.definition["pitr"]["days"]
+        recovery["EarliestRestorableDateTime"] = window.earliest / 1000
+        recovery["LatestRestorableDateTime"] = window.latest / 1000
+    return {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery}
+
+
+def check_time_members(request: Wire) -> None:
+    """Raise unless a restore says in exactly one way to which time."""
+    if "RestoreDateTime" in request and request.get("UseLatestRestorableTime"):
+        raise ValidationException(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore "
+            "request. Please specify either RestoreDateTime time or UseLatestRestorableTime"
+        )
+    if "RestoreDateTime" not in request and not request.get("UseLatestRestorableTime"):
+        raise ValidationException(
+            "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both"
+        )
+
+
+def find_source(engine: Engine, request: Wire) -> Table:
+    """Return the table that is to be taken back, given by name or by ARN."""
+    if "SourceTableArn" not in request:
+        if "SourceTableName" not in request:
+            raise ValidationException("The parameter 'TableName' is required but was not present in the request")
+        return find_table(engine, request["SourceTableName"])
+    if "SourceTableName" in request:
+        raise ValidationException("Must provide exactly one of: sourceTableArn, sourceTableName")
+    match = SOURCE_ARN.fullmatch(request["SourceTableArn"])
+    if match is None:
+        raise ValidationException("sourceTableArn is not a valid ARN")
+    region, account, name = match.groups()
+    if account != engine.settings.account:
+        raise ValidationException("This action is only supported by accounts that match the resource owner's account")
+    if region == engine.settings.region and engine.catalog.get(name) is not None:
+        return find_table(engine, name)
+    if region != engine.settings.region and "SSESpecificationOverride" not in request:
+        raise ValidationException(OTHER_REGION)
+    raise TableNotFoundException("Table not found")
+
+
+def choose_restore_time(table: Table, seconds: float | None, now: int) -> int:
+    """Return the time to go back to, the latest when none is given; raise when it is not one of those that can be."""
+    window = find_window(table, now)
+    if window is None:
+        raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
+    moment = window.latest if seconds is None else round(min(max(seconds, 0), END_OF_TIME) * 1000)
+    if not window.earliest <= moment <= window.latest:
+        raise InvalidRestoreTimeException(
+            f"RestoreDateTime '{format_time(moment)}' must be within EarliestRestorableDateTime "
+            f"'{format_time(window.earliest)}' and LatestRestorableDateTime '{format_time(window.latest)}'"
+        )
+    return moment
+
+
+def format_time(millis: int) -> str:
+    """Return a time as the service's texts have it, in whole seconds; years have four digits."""
+    seconds = min(max(millis // 1000, 0), END_OF_TIME)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

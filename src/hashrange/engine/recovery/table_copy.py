@@ -1,0 +1,167 @@
+"""Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
+
+A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in
+memory, and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
+writes the file while requests go on. A file is undone with the transaction that tells of it, or gets its name after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import InternalServerError, StorageError
+from hashrange.engine.store import CopyFile, SqliteError, take_page
+from hashrange.engine.stream.streams import number_at
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+logger = logging.getLogger("hashrange")
+CopyLocation = dict[str, Any]
+Outcome = Callable[[StorageError | None], None]
+SMALL = 1_000  # rows that are copied inside a call
+ROWS_PER_PAGE = 250
+
+
+@dataclass(frozen=True, slots=True)
+class CopyQuery:
+    """What to copy: a query for key, size (None where only the log has the item) and item."""
+
+    query: str
+    parameters: tuple[object, ...]
+    tables: tuple[str, ...]  # that the query needs
+
+
+def rows_now(table: Table) -> CopyQuery:
+    """Return the rows as they are."""
+    return CopyQuery(f"SELECT k, size, item FROM t{table.n}", (), (f"t{table.n}",))
+
+
+def rows_at(table: Table, moment: int) -> CopyQuery:
+    """Return the rows as they were at a time: what changed since is as its first change since found it."""
+    rows, log = f"t{table.n}", f"c{table.n}"
+    since = f"FROM {log} WHERE seq >= ? AND at > ?"
+    unchanged = f"SELECT k, size, item FROM {rows} WHERE k NOT IN (SELECT k {since})"
+    first = f"SELECT min(seq) {since} GROUP BY k"
+    query = f"{unchanged} UNION ALL SELECT k, NULL, old FROM {log} WHERE old IS NOT NULL AND seq IN ({first})"
+    bounds = (number_at(moment), moment)
+    return CopyQuery(query, (*bounds, *bounds), (rows, log))
+
+
+def is_small_copy(engine: Engine, rows: CopyQuery) -> bool:
+    """Tell whether a copy is small enough to be made inside a call."""
+    limited = " UNION ALL ".join(f"SELECT * FROM (SELECT 1 FROM {name} LIMIT {SMALL + 1})" for name in rows.tables)
+    found = engine.store.execute(f"SELECT count(*) FROM ({limited})").fetchone()
+    return found is not None and found[0] <= SMALL
+
+
+def copy_to_table(engine: Engine, rows: CopyQuery) -> CopyLocation:
+    """Copy inside the database, at once."""
+    n = engine.catalog.next_number()
+    execute = engine.store.execute
+    execute(f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)")
+    execute(f"INSERT INTO t{n} (k, size, item) {rows.query}", rows.parameters)
+    engine.written += 1
+    return {"table": n}
+
+
+def copy_to_file(engine: Engine, rows: CopyQuery, name: str) -> CopyLocation:
+    """Copy into a file, at once."""
+    copy = engine.store.begin_copy(name)
+    _write_at_once(engine, rows, copy)
+    return {"file": name}
+
+
+def _write_at_once(engine: Engine, rows: CopyQuery, copy: CopyFile) -> None:
+    try:
+        copy.add(engine.store.execute(rows.query, rows.parameters))
+        copy.finish()
+    except (SqliteError, OSError) as failure:
+        copy.discard()
+        raise InternalServerError(f"The copy could not be written: {failure}") from failure
+    engine.copies.finished.append(copy)
+
+
+def read_rows(engine: Engine, place: CopyLocation, after: int) -> list[tuple[Any, ...]]:
+    """Return a page of the rows of a copy: id, key, size or None, item."""
+    if "file" in place:
+        return engine.store.read_copy(place["file"], after, ROWS_PER_PAGE)
+    query = f"SELECT id, k, size, item FROM t{place['table']} WHERE id > ? ORDER BY id LIMIT ?"
+    return take_page(engine.store.execute(query, (after, ROWS_PER_PAGE)))
+
+
+def discard_copy(engine: Engine, place: CopyLocation) -> None:
+    """Remove a copy: a table's rows in slices, a file once its last mention is gone for good."""
+    if "file" in place:
+        engine.jobs.start("unlink", 0, place, at_once=False)
+    else:
+        engine.jobs.start("purge", place["table"], {"names": [f"t{place['table']}"]})
+
+
+class BackgroundCopies:
+    """The copies that are being written on threads of their own, and the files that the open transaction tells of."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._running: dict[threading.Thread, CopyFile] = {}
+        self.finished: list[CopyFile] = []
+
+    def start(self, rows: CopyQuery, name: str, tell: Outcome) -> None:
+        """Take a snapshot now, write it into a file meanwhile, and tell inside the engine how that went."""
+        copy = self._engine.store.begin_copy(name)
+        if not all(copy.has_table(table) for table in rows.tables):  # made in this very transaction
+            _write_at_once(self._engine, rows, copy)
+            tell(None)
+            return
+        thread = threading.Thread(target=self._run, args=(rows, copy, tell), name="hashrange-capture", daemon=True)
+        self._running[thread] = copy
+        thread.start()
+
+    def _run(self, rows: CopyQuery, copy: CopyFile, tell: Outcome) -> None:
+        failure: StorageError | None = None
+        try:
+            copy.select(rows.query, rows.parameters)
+            copy.finish()
+        except (SqliteError, OSError) as cause:
+            copy.discard()
+            failure = StorageError(f"The copy could not be written: {cause}")
+        with contextlib.suppress(InternalServerError):  # undone; begun anew when the database is opened again
+            self._engine.run_in_group(lambda: self._engine.run_or_roll_back(lambda: self._tell(tell, copy, failure)))
+        self._running.pop(threading.current_thread(), None)
+
+    def _tell(self, tell: Outcome, copy: CopyFile, failure: StorageError | None) -> None:
+        if not self._engine.closed:
+            self._engine.begin_transaction()
+            if failure is None:
+                self.finished.append(copy)
+            tell(failure)
+
+    def conclude(self, *, kept: bool) -> None:
+        """Give the files of the transaction that is over their names or, when it was undone, remove them."""
+        copies, self.finished = self.finished, []
+        for copy in copies:
+            try:
+                if kept:
+                    copy.publish()
+                else:
+                    copy.discard()
+            except OSError:
+                logger.exception("A file in backups could not be settled; it is at the next start.")
+
+    def wait(self) -> None:
+        """Wait for all of them."""
+        for thread in list(self._running):
+            thread.join()
+
+    def stop(self) -> None:
+        """Cut them off; what they were for is begun anew when the database is opened again."""
+        for thread, copy in list(self._running.items()):
+            while thread.is_alive():
+                copy.interrupt()  # goes unnoticed between two statements
+                thread.join(0.02)

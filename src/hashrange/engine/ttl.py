@@ -1,0 +1,40 @@
+"""Expiry by TTL: deletes what has expired, as the service does behind its users' backs.
+
+Expired items stay readable until they are swept. Each is judged again inside the deleting transaction, so an expiry
+that was pushed back survives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hashrange.engine import write
+
+if TYPE_CHECKING:
+    from hashrange.engine.engine import Engine
+    from hashrange.engine.table import Table
+
+FIVE_YEARS = 5 * 365 * 24 * 3600  # values older than that are taken for something else than a time
+ITEMS_PER_SLICE = 200
+
+
+def sweep(engine: Engine) -> bool:
+    """Delete a slice of expired items; tell whether there may be more."""
+    now = engine.clock.millis() // 1000
+    tables = [table for table in engine.catalog.tables.values() if table.ttl_attribute]
+    return sum(_sweep_table(engine, table, now) for table in tables) > 0
+
+
+def _sweep_table(engine: Engine, table: Table, now: int) -> bool:
+    rows = engine.store.execute(
+        f"SELECT k FROM t{table.n} WHERE x IS NOT NULL AND x < ? AND x > ? ORDER BY x LIMIT {ITEMS_PER_SLICE}",
+        (now, now - FIVE_YEARS),
+    ).fetchall()
+    if rows:
+        engine.begin_transaction()
+    for (key,) in rows:
+        row = write.load(engine, table, key)
+        expires = table.expiry_of(row.item) if row else None
+        if row is not None and expires is not None and now - FIVE_YEARS < expires < now:
+            write.apply(engine, table, key, row, None, write.TTL_SERVICE)
+    return len(rows) == ITEMS_PER_SLICE
