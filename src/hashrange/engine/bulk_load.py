@@ -1,10 +1,10 @@
-"""Loading many items at once.
+"""Load many items at once.
 
-All are read, checked and sorted (`engine.sorted_run`, `engine.run_merge`) before the table is touched: a bad one means that
-nothing is loaded. An empty table is then filled in the order of places, without its indexes, which are built at the
-end: appending and sorted builds beat millions of random inserts. Until then it is hidden, and a kill in the middle
-leaves it empty, not half full. A table that has items, or whose changes are logged, takes the write path, many items
-to a commit.
+All items are read, checked and sorted (`engine.sorted_run`, `engine.run_merge`) before the table is touched, so one
+invalid item means that nothing is loaded. An empty table is then filled in rowid order without its indexes, which are
+built at the end: appending and sorted builds beat millions of random inserts. Until then the table is hidden, and a
+kill leaves it empty, not half full. A table that has items, or a change log, takes the write path, with many items
+per commit.
 """
 
 from __future__ import annotations

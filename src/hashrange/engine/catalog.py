@@ -1,6 +1,7 @@
-"""Which tables exist, and the physical side of changing that: rows, index slots, change logs.
+"""Which tables exist, and the physical side of changing that: rows, index columns, change logs.
 
-Whether a change may be made is decided before (`engine.control_plane`). Every method runs inside the caller's transaction.
+Whether a change is allowed is decided before (`engine.control_plane`). Every method runs inside the caller's
+transaction.
 """
 
 from __future__ import annotations

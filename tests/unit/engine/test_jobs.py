@@ -227,7 +227,7 @@ def test_an_index_given_up_and_made_again_while_it_was_being_filled_is_filled_fr
     assert jobs_left(filled) == []
 
 
-# -- columns ------------------------------------------------------------------------------------------------------------
+# -- columns ----------------------------------------------------------------------------------------------------------
 
 
 def column_of(local, name):

@@ -1,6 +1,6 @@
 """Which attribute definitions, key schemas and projections a table and its indexes may have.
 
-Pure rules over what a request says; when they are asked, and in which order, is decided by `create_table` and `update_table_request`.
+Pure rules over a request; `create_table` and `update_table_request` decide when and in which order they are checked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""UpdateTableDraft: the definition that an UpdateTable leads to, made on a copy, so that a refused change leaves no trace.
+"""UpdateTableDraft: the definition that an UpdateTable leads to, made on a copy: a rejected change leaves no trace.
 
-The request has passed `update_table_request`; here it meets the table. Rows, index slots and streams follow in the operation.
+The request has passed `update_table_request`; here it is checked against the table. The operation then changes rows,
+index columns and streams.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Restoring: a new table, hidden until it is filled, slice by slice, from a copy of rows (`engine.recovery.table_copy`).
+"""Restore a table: create it hidden, then fill it in slices from a copy of rows (`engine.recovery.table_copy`).
 
-The copy is a backup's, or one made for the purpose: the source's rows as they were at a time. While that is being
-written there is no job; after a restart the definition (`restoring`) says what to begin anew.
+The copy is a backup's, or one made for this restore: the source's rows as they were at a time. While that copy is being
+written there is no job; after a restart the definition (`restoring`) says what to start again.
 """
 
 from __future__ import annotations
