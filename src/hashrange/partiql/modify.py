@@ -19,7 +19,7 @@ from hashrange.partiql.key_ranges import split_equalities
 from hashrange.partiql.statement_plan import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 
 if TYPE_CHECKING:
-    from hashrange.engine.write import Image, Row
+    from hashrange.engine.write import Image, Row, WriteResult
 
 INCOMPLETE = "Where clause does not contain a mandatory equality on all key attributes"
 SEVERAL = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
