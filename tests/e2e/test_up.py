@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from tests.e2e.served import CLEAN, Served
 
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-m", "hashrange.cli")
-SAMPLE = {**CLEAN, "PYTHONPATH": str(HERE), "HASHRANGE_SYSTEMS": "sample_systems", "COLUMNS": "200"}
+SAMPLE = {**CLEAN, "PYTHONPATH": str(HERE), "COLUMNS": "200"}  # the *.dist-info here register only the sample systems
 SOON = 20.0
 
 
@@ -191,12 +192,14 @@ def test_only_the_systems_that_are_named_are_hosted(up):
     assert "1 system\n" in up("--memory", "--only", "stock").shown
     outcome = run_up("--memory", "--only", "stock,absent")
     assert outcome.returncode == 2
-    assert outcome.stderr == "error: There is no system absent in sample_systems; there is: stock.\n"
+    assert outcome.stderr.startswith("error: There is no system absent. Installed systems: stock. ")
 
 
-def test_without_systems_there_is_the_endpoint_all_the_same(up):
-    upped = up("--memory", environment={"HASHRANGE_SYSTEMS": "sample_systems.unfinished"})
+def test_without_systems_there_is_the_endpoint_all_the_same(up, tmp_path):
+    shutil.copytree(HERE / "hashrange_systems-0.dist-info", tmp_path / "hashrange_systems-0.dist-info")
+    upped = up("--memory", environment={"PYTHONPATH": str(tmp_path)})
     assert "0 systems" in upped.shown
+    assert "  systems   none installed; --app MODULE hosts a schema of your own\n" in upped.shown
     assert upped.logged == ""
     assert "There are none here" in upped.get("/")
     with hashrange.connect(upped.endpoint) as remote:
@@ -351,7 +354,8 @@ def test_a_directory_in_use_is_explained(up, tmp_path):
         (("--endpoint", "dynamodb"), "neither a URL"),
         (("--endpoint", "http://"), "is no endpoint"),
         (("--endpoint", "http://127.0.0.1:1", "--web-port", "0"), "http://127.0.0.1:1"),
-        (("--systems", "nowhere.at.all"), "There is no package nowhere"),
+        (("--app", "nowhere.at.all"), "There is no module nowhere.at.all, neither in "),
+        (("--only", "sample_systems.stock.schema"), "hosted with --app MODULE"),
         (("--web-port", "70000"), "65535"),
     ],
 )
@@ -367,7 +371,7 @@ def test_a_library_that_is_missing_is_named_with_the_remedy(tmp_path):
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError(\"No module named 'uvicorn'\", name='uvicorn')")
     outcome = run_up("--memory", environment={**SAMPLE, "PYTHONPATH": f"{tmp_path}:{HERE}"})
     assert outcome.returncode == 2
-    assert outcome.stderr == "error: uvicorn is not installed: pip install 'hashrange[systems]'\n"
+    assert outcome.stderr == "error: uvicorn is not installed: pip install 'hashrange[server]'\n"
 
 
 def test_an_open_door_is_warned_about(up):

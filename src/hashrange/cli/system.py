@@ -1,8 +1,7 @@
-"""The systems' own commands, `hashrange <system> ...`: found by walking, imported when one of them is called."""
+"""The commands of the registered systems, `hashrange <system> ...`: imported when one of them is called."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import typer.main
@@ -10,43 +9,56 @@ from typer.core import TyperCommand, TyperGroup
 
 from hashrange.cli.command import fail
 from hashrange.core.errors import HashrangeError
-from hashrange.hosting.discover import PACKAGE, find_names, find_summary, load_module
 
 
 class SystemGroup(TyperGroup):
-    """The commands of hashrange and, after them, those of each system that has a module `cli` with an `app`."""
+    """The commands of hashrange and, after them, those of each registered system that has a module `cli`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands."""
-        return [*super().list_commands(ctx), *self._find_names()]
+        return [*super().list_commands(ctx), *find_summaries()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; of a system's only what the help of all shows, which needs no import of it."""
-        if cmd_name in self.commands or cmd_name not in self._find_names():
-            return super().get_command(ctx, cmd_name)
-        return TyperCommand(cmd_name, help=find_summary(name_package(), cmd_name), rich_help_panel="Systems")
+        """Return a command; for a system only what the list of all commands shows, so that nothing is imported."""
+        if cmd_name not in self.commands and (summary := find_summaries().get(cmd_name)) is not None:
+            return TyperCommand(cmd_name, help=summary, rich_help_panel="Systems")
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is called."""
-        if args[0] in self.commands or args[0] not in self._find_names():
-            return super().resolve_command(ctx, args)
-        return args[0], load_commands(args[0]), args[1:]
-
-    def _find_names(self) -> list[str]:
-        try:
-            return find_names(name_package(), "cli")
-        except HashrangeError as error:
-            raise fail(str(error)) from error
+        if args[0] not in self.commands and (commands := load_commands(args[0])) is not None:
+            return args[0], commands, args[1:]
+        return super().resolve_command(ctx, args)
 
 
-def name_package() -> str:
-    """Return the package that the systems are in, as `hashrange up` would."""
-    return os.environ.get("HASHRANGE_SYSTEMS") or PACKAGE
+def find_summaries() -> dict[str, str]:
+    """Return the systems that have commands, each with one line; a package that does not import says so there."""
+    from hashrange.hosting.discovery import find_commands, find_entry_points, find_summary
 
-
-def load_commands(name: str) -> TyperGroup:
-    """Import the commands of a system."""
+    summaries = {}
     try:
-        return typer.main.get_group(load_module(f"{name_package()}.{name}.cli").app)
+        registered = find_entry_points()
+    except HashrangeError as error:
+        raise fail(str(error)) from error
+    for name, entry in registered.items():
+        try:
+            if find_commands(entry):
+                summaries[name] = find_summary(entry)
+        except Exception as error:  # noqa: BLE001 a package of somebody else must not break the help of all commands
+            summaries[name] = f"(cannot be imported: {type(error).__name__}: {error})"
+    return summaries
+
+
+def load_commands(name: str) -> TyperGroup | None:
+    """Import the commands of a system; return None if it is not registered or has none."""
+    from hashrange.hosting.discovery import find_commands, find_entry_points, load_module
+
+    try:
+        entry = find_entry_points().get(name)
+        module = None if entry is None else find_commands(entry)
+        if entry is None or module is None:
+            return None
+        package = entry.dist.name if entry.dist else module
+        return typer.main.get_group(load_module(module, f"pip install --upgrade {package}").app)
     except HashrangeError as error:
         raise fail(str(error)) from error

@@ -1,4 +1,4 @@
-"""A port to listen on, or why it cannot be had: by whom it is taken, as far as the machine tells, and what to do."""
+"""Opens listening sockets; if a port is not available, the error says which process uses it and what to do."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ LONGEST_COMMAND = 80
 
 
 class PortRefused(HashrangeError):
-    """An address that cannot be listened on."""
+    """An address that is not available to listen on."""
 
 
 def listen(host: str, port: int, option: str) -> socket.socket:
-    """Return a socket that listens there; `option` is the one to choose another port with."""
-    with explaining(host, port, option):
+    """Return a listening socket; `option` is the command-line option that chooses another port."""
+    with explain_errors(host, port, option):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
 
 
 @contextmanager
-def explaining(host: str, port: int, option: str) -> Iterator[None]:
-    """Say in words why an address cannot be had."""
+def explain_errors(host: str, port: int, option: str) -> Iterator[None]:
+    """Turn an OSError into a PortRefused that explains it."""
     try:
         yield
     except OSError as error:
@@ -37,7 +37,7 @@ def explaining(host: str, port: int, option: str) -> Iterator[None]:
 
 
 def read_url(listening: socket.socket) -> str:
-    """Return an address that a browser on this machine reaches the socket at."""
+    """Return a URL at which a browser on this machine reaches the socket."""
     host, port, *_ = listening.getsockname()
     if ip_address(host).is_unspecified:
         host = "::1" if ":" in host else "127.0.0.1"
@@ -55,7 +55,7 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
 
 
 def find_owner(port: int) -> str | None:
-    """Return who listens on a port, in words; None where the machine does not tell (only Linux does)."""
+    """Describe the process that listens on a port; None where it cannot be found (only Linux tells)."""
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _find_inodes(table, port)}
     for process in Path("/proc").glob("[0-9]*"):
         if sockets & set(_read_files(process)):
@@ -66,13 +66,8 @@ def find_owner(port: int) -> str | None:
 
 def _find_inodes(table: str, port: int) -> Iterator[str]:
     for line in _read(Path("/proc/net") / table).splitlines()[1:]:
-        (
-            _,
-            local,
-            _,
-            state,
-            *_,
-        ) = fields = line.split()
+        fields = line.split()
+        local, state = fields[1], fields[3]
         if state == LISTENING and int(local.rpartition(":")[2], 16) == port:
             yield fields[9]
 
@@ -81,7 +76,7 @@ def _read_files(process: Path) -> Iterator[str]:
     try:
         for file in (process / "fd").iterdir():
             yield str(file.readlink())
-    except OSError:  # it belongs to somebody else, or has ended
+    except OSError:  # the process belongs to another user, or has ended
         return
 
 

@@ -1,6 +1,6 @@
-"""Everything in one process, on one event loop: the wire server, the pages, the workers; until a signal comes.
+"""Hosts everything in one process, on one event loop: the wire server, the pages and the workers, until a signal.
 
-The parts are beside it; here they are started in order, and stopped in such a way that nothing begun is lost.
+Starts the parts in order, and stops them so that work and requests in progress are finished.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.engine.engine import open_engine
-from hashrange.hosting.discover import ExtraMissing
-from hashrange.hosting.port import explaining, listen, read_url
-from hashrange.hosting.shared import SharedDatabase
-from hashrange.hosting.site import Hosted, Place, Site
+from hashrange.hosting.discovery import ExtraMissing
+from hashrange.hosting.host_pages import HostAddress, HostedSystem, HostPages
+from hashrange.hosting.port import explain_errors, listen, read_url
+from hashrange.hosting.schema_module import SchemaModule
+from hashrange.hosting.shared_database import SharedDatabase
+from hashrange.hosting.supervisor import Supervisor
 from hashrange.hosting.system import Host, System
-from hashrange.hosting.web import Web
-from hashrange.hosting.worker import Worker
+from hashrange.hosting.web_server import WebServer
 from hashrange.operations import OPERATIONS
 from hashrange.provision import create_tables
 from hashrange.server.runner import find_loop_factory, limit_connections, on_signals
@@ -34,113 +34,104 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class HostingOptions:
     """What is hosted, and where."""
 
     systems: Sequence[System]
+    schemas: Sequence[SchemaModule] = ()
     host: str = "127.0.0.1"
     port: int = 8000
     web_port: int = 8002
     data: Path | None = None  # None keeps everything in memory
     fsync: bool = False
-    endpoint: str | None = None  # an existing DynamoDB to use instead of one of our own: a URL, or "aws"
+    endpoint: str | None = None  # an existing DynamoDB to use instead of our own: a URL, or "aws"
     demo: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """The database that the systems stand on."""
+class Backend:
+    """The database that the systems use."""
 
     database: Transport
     clock: Clock
     endpoint: str
     region: str
-    server: Server | None = None  # of our own
+    server: Server | None = None  # None when the endpoint is not ours
 
     @property
     def ports(self) -> frozenset[int]:
-        """The ports that it takes."""
+        """The ports that it listens on in this process."""
         return frozenset([int(self.endpoint.rpartition(":")[2])] if self.server else [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What has been started, for who tells it to people."""
+class StartReport:
+    """What has been started, for the caller to print."""
 
-    place: Place
-    hosted: Sequence[Hosted]
-    created: Sequence[str]  # tables
-    is_open: bool  # others than this machine can reach the endpoint
-
-
-class Part(Protocol):
-    """Something that runs until it is told to stop."""
-
-    async def stop(self) -> None:
-        """Finish what was begun, and end."""
-        ...
-
-    def stop_now(self) -> None:
-        """Cut short what `stop` waits for."""
-        ...
+    address: HostAddress
+    hosted: Sequence[HostedSystem]
+    schemas: Sequence[SchemaModule]
+    created: Sequence[str]  # names of tables
+    is_open: bool  # other machines can reach the endpoint
 
 
 @dataclass(slots=True)
-class Ending:
-    """The wish to stop: the first signal says so, and a second one that there is no time."""
+class Shutdown:
+    """The request to stop: the first signal asks for it, a second one stops without waiting."""
 
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    hurries: list[Callable[[], None]] = field(default_factory=list)
+    requested: asyncio.Event = field(default_factory=asyncio.Event)
+    stop_now: list[Callable[[], None]] = field(default_factory=list)
 
-    def ask(self) -> None:
-        """Take note of a signal."""
-        if self.asked.is_set():
-            for stop_now in self.hurries:
+    def request(self) -> None:
+        """Handle a signal."""
+        if self.requested.is_set():
+            for stop_now in self.stop_now:
                 stop_now()
-        self.asked.set()
+        self.requested.set()
 
 
-def run(choices: Choices, announce: Callable[[Report], None]) -> None:
-    """Host until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
+def run(options: HostingOptions, announce: Callable[[StartReport], None]) -> None:
+    """Host until SIGTERM or SIGINT, finish work in progress, and return; a second signal stops without waiting."""
     with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
-        runner.run(_live(choices, announce))
+        runner.run(_host(options, announce))
 
 
-async def _live(choices: Choices, announce: Callable[[Report], None]) -> None:
-    ending = Ending()
-    on_signals(ending.ask)
+async def _host(options: HostingOptions, announce: Callable[[StartReport], None]) -> None:
+    shutdown = Shutdown()
+    on_signals(shutdown.request)
     async with AsyncExitStack() as stack:
-        ground = await _lay_ground(choices, stack)
-        listener = stack.enter_context(listen(choices.host, choices.web_port, "--web-port"))
-        declared = [patterns for system in choices.systems for patterns in system.patterns]
-        created = await asyncio.to_thread(create_tables, ground.database, *declared)
-        place = _describe(choices, ground, read_url(listener))
-        hosted = [await _start(system, choices, ground, place, stack) for system in choices.systems]
-        web = Web(Site(place, hosted).make_app(), listener)
+        backend = await _open_backend(options, stack)
+        listener = stack.enter_context(listen(options.host, options.web_port, "--web-port"))
+        declared = [patterns for system in options.systems for patterns in system.patterns]
+        declared += [patterns for schema in options.schemas for patterns in schema.patterns]
+        created = await asyncio.to_thread(create_tables, backend.database, *declared)
+        address = _describe_address(options, backend, read_url(listener))
+        hosted = [await _start(system, options, backend, address, stack) for system in options.systems]
+        web = WebServer(HostPages(address, hosted, options.schemas).make_app(), listener)
         await web.start()
         for each in hosted:
-            each.worker.start()
-        is_open = ground.server is not None and not ground.server.is_private
-        announce(Report(place=place, hosted=hosted, created=created, is_open=is_open))
-        await _stay(ending, ground, web, [each.worker for each in hosted])
+            each.supervisor.start()
+        is_open = backend.server is not None and not backend.server.is_private
+        announce(StartReport(address=address, hosted=hosted, schemas=options.schemas, created=created, is_open=is_open))
+        await _wait_and_stop(shutdown, backend, web, [each.supervisor for each in hosted])
     log.info("stopped")
 
 
-async def _lay_ground(choices: Choices, stack: AsyncExitStack) -> Ground:
-    if choices.endpoint is not None:
-        return _reach(choices.endpoint, stack)
-    engine = open_engine(choices.data, OPERATIONS, fsync=choices.fsync)
+async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backend:
+    if options.endpoint is not None:
+        return _connect(options.endpoint, stack)
+    engine = open_engine(options.data, OPERATIONS, fsync=options.fsync)
     stack.callback(engine.close)
-    settings = limit_connections(ServerSettings(host=choices.host, port=choices.port))
+    settings = limit_connections(ServerSettings(host=options.host, port=options.port))
     server = Server(engine, settings)
-    with explaining(choices.host, choices.port, "--port"):
+    with explain_errors(options.host, options.port, "--port"):
         await server.start()
     stack.push_async_callback(server.stop)  # also when the start fails later: it may hold the engine
     database = SharedDatabase(engine, server)
-    return Ground(database=database, clock=engine.clock, endpoint=server.url, region=server.region, server=server)
+    return Backend(database=database, clock=engine.clock, endpoint=server.url, region=server.region, server=server)
 
 
-def _reach(endpoint: str, stack: AsyncExitStack) -> Ground:
+def _connect(endpoint: str, stack: AsyncExitStack) -> Backend:
     from hashrange.client.remote import connect
 
     try:
@@ -148,42 +139,49 @@ def _reach(endpoint: str, stack: AsyncExitStack) -> Ground:
     except ImportError as missing:
         raise ExtraMissing(str(missing)) from missing
     stack.callback(remote.close)
-    return Ground(database=remote, clock=SystemClock(), endpoint=remote.endpoint, region=remote.region)
+    return Backend(database=remote, clock=SystemClock(), endpoint=remote.endpoint, region=remote.region)
 
 
-def _describe(choices: Choices, ground: Ground, web: str) -> Place:
-    kept = str(choices.data) if choices.data else "in memory, gone when this ends (--data DIR keeps it)"
-    return Place(endpoint=ground.endpoint, region=ground.region, web=web, data=kept, is_local=ground.server is not None)
+def _describe_address(options: HostingOptions, backend: Backend, web: str) -> HostAddress:
+    data = str(options.data) if options.data else "in memory, gone when this ends (--data DIR keeps it)"
+    is_local = backend.server is not None
+    return HostAddress(endpoint=backend.endpoint, region=backend.region, web=web, data=data, is_local=is_local)
 
 
-async def _start(system: System, choices: Choices, ground: Ground, place: Place, stack: AsyncExitStack) -> Hosted:
-    directory = choices.data / system.name if choices.data else None
+async def _start(
+    system: System, options: HostingOptions, backend: Backend, address: HostAddress, stack: AsyncExitStack
+) -> HostedSystem:
+    directory = options.data / system.name if options.data else None
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
     running = system.start(
         Host(
-            database=ground.database,
-            clock=ground.clock,
+            database=backend.database,
+            clock=backend.clock,
             directory=directory,
-            base_url=f"{place.web}/{system.name}",
-            demo=choices.demo,
-            own_ports=ground.ports | {int(place.web.rpartition(":")[2])},
+            base_url=f"{address.web}/{system.name}",
+            demo=options.demo,
+            own_ports=backend.ports | {int(address.web.rpartition(":")[2])},
             environment=dict(os.environ),
         )
     )
     stack.push_async_callback(running.close)
-    return Hosted(system=system, running=running, worker=Worker(system.name, running, demo=choices.demo))
+    return HostedSystem(system=system, running=running, supervisor=Supervisor(system.name, running, demo=options.demo))
 
 
-async def _stay(ending: Ending, ground: Ground, web: Web, workers: Sequence[Worker]) -> None:
-    """Wait for the end, then have everything finish at the same time."""
-    parts: list[Part] = [web, *workers, *([ground.server] if ground.server else [])]
+async def _wait_and_stop(
+    shutdown: Shutdown, backend: Backend, web: WebServer, supervisors: Sequence[Supervisor]
+) -> None:
+    """Wait for a signal, then stop all parts at the same time."""
     assert web.ended is not None
-    web.ended.add_done_callback(lambda _: ending.asked.set())  # without its pages it cannot go on
-    await ending.asked.wait()
-    ending.hurries.extend(part.stop_now for part in parts)
-    log.info("stopping: a second signal cuts it short")
-    outcomes = await asyncio.gather(*(part.stop() for part in parts), return_exceptions=True)
-    for failure in outcomes:
+    web.ended.add_done_callback(lambda _: shutdown.requested.set())  # if the web server fails, stop everything
+    await shutdown.requested.wait()
+    stops = [web.stop(), *(each.stop() for each in supervisors)]
+    shutdown.stop_now += [web.stop_now, *(each.stop_now for each in supervisors)]
+    if backend.server is not None:
+        stops.append(backend.server.stop())
+        shutdown.stop_now.append(backend.server.stop_now)
+    log.info("stopping: a second signal stops without waiting")
+    for failure in await asyncio.gather(*stops, return_exceptions=True):
         if failure is not None:
             raise failure

@@ -1,6 +1,6 @@
-"""What a system is to whoever hosts it: a name, its tables, and how to start it.
+"""The interface between a system and its host: a system has a name, tables, and a function that starts it.
 
-A system lives in a folder of its own, with a module `system` that exports `SYSTEM`; `hosting.discover` finds it there.
+A package registers its systems as entry points; `hosting.discovery` finds them.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What a system is given to run on."""
+    """What the host provides to a system."""
 
     database: Transport
     clock: Clock
-    directory: Path | None  # for its files and keys, it exists; None when everything is in memory
-    base_url: str  # where its pages are, without a slash at the end: http://127.0.0.1:8002/checks
+    directory: Path | None  # an existing directory for its files and keys; None when everything is in memory
+    base_url: str  # of its pages, without a slash at the end: http://127.0.0.1:8002/stock
     demo: bool
-    own_ports: frozenset[int]  # of this very process, which outbound requests must not reach
+    own_ports: frozenset[int]  # of this process: requests on behalf of users must not reach them
     environment: Mapping[str, str]
 
 
-class Running(Protocol):
-    """A system at work. All of it is on one event loop, beside the other systems: nothing in it may block for long."""
+class RunningSystem(Protocol):
+    """A started system. All systems share one event loop, so nothing in it may block for long."""
 
     @property
     def app(self) -> ASGIApp:
-        """Its pages, mounted under /<name>; lifespan events do not reach it, `close` does."""
+        """Its pages, mounted under /<name>; it receives no lifespan events, `close` is called instead."""
         ...
 
     async def work(self) -> None:
-        """Do its work until cancelled; then finish the step under way, within seconds. Return if there is none.
+        """Do its background work until cancelled, then finish the current step within seconds; return if it has none.
 
-        When it raises, that is logged and it is called again, later each time.
+        When it raises, the error is logged and it is called again, after a pause that doubles each time.
         """
         ...
 
-    async def fill(self) -> None:
-        """Write the demo data: always the same, and once, however often it is called or cut short."""
+    async def fill_demo(self) -> None:
+        """Write the demo data: always the same, and once, however often it is called or interrupted."""
         ...
 
     async def close(self) -> None:
-        """Let go of what it holds; `work` has ended by then, and the pages are no longer served."""
+        """Release its resources; `work` has ended by then, and the pages are no longer served."""
         ...
 
 
@@ -59,8 +59,8 @@ class Running(Protocol):
 class System:
     """A system that can be hosted."""
 
-    name: str  # of its folder, its path on the web and its command
+    name: str  # of its entry point, its path on the web and its command
     title: str
     summary: str  # one sentence
     patterns: tuple[Declared, ...]  # its tables are created from these
-    start: Callable[[Host], Running]  # called once, on the event loop, when the tables are there
+    start: Callable[[Host], RunningSystem]  # called once, on the event loop, after the tables were created

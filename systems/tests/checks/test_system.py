@@ -9,8 +9,8 @@ import pytest
 
 import hashrange
 from hashrange.core.clock import SystemClock
-from hashrange.hosting.discover import find_systems
-from hashrange.hosting.system import Host
+from hashrange.hosting import Host
+from hashrange.hosting.discovery import find_systems
 from hashrange_systems.checks.demo.site import DemoSite, bind
 from hashrange_systems.checks.demo.story import THRESHOLD, find_price, is_failing
 from hashrange_systems.checks.schema import Checks
@@ -50,7 +50,7 @@ async def running(database, directory=None, **more):
     system = start(database, directory, **more)
     try:
         if more.get("demo"):
-            await system.fill()
+            await system.fill_demo()
         yield system
     finally:
         await system.close()

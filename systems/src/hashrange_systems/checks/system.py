@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from hashrange.hosting.system import Host, System
+from hashrange.hosting import Host, System
 from hashrange_systems.checks.assembly import Surroundings, assemble, open_tables
 from hashrange_systems.checks.demo.fill import Demo
 from hashrange_systems.checks.demo.site import DemoSite
@@ -43,7 +43,7 @@ class RunningChecks:
         if self.settings.works:
             await self.assembly.worker.work()
 
-    async def fill(self) -> None:
+    async def fill_demo(self) -> None:
         """Write the demo data, and serve the pages that its checks look at."""
         assert self.site is not None
         await self.site.start()

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from hashrange.hosting.system import Host, System
+from hashrange.hosting import Host, System
 from sample_systems.stock.schema import Product, Products
 
 SHOP = "north"
@@ -75,7 +75,7 @@ class StockService:
         await self.products.put(Product(shop="steps", name="last"))
         self.asked.set()
 
-    async def fill(self):
+    async def fill_demo(self):
         for name in ("Agnes", "Bertie", "Clyde"):
             await self.products.put(Product(shop=SHOP, name=name))
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from hashrange.engine.engine import open_engine
-from hashrange.hosting.shared import SharedDatabase
+from hashrange.hosting.shared_database import SharedDatabase
 from hashrange.operations import OPERATIONS
 from hashrange.server.runner import find_loop_factory
 from hashrange.server.server import Server

@@ -1,7 +1,7 @@
-"""The embedded database of a process that also serves it: both are on one event loop, and use one engine.
+"""The embedded database of a process that also serves it: both use one engine on one event loop.
 
-The wire server keeps the engine from a request to the end of the loop's tick, so that requests share a commit. A call
-from the same thread in between would wait for itself; here it has the server commit first.
+The wire server holds the engine from a request to the end of the event loop's tick, so that requests share a commit.
+A call from the same thread would deadlock in between; `SharedDatabase` has the server commit first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.server.server import Server
 
-LONGEST_RUN = 0.005  # seconds of calls in a row, after which the rest of the loop has its turn
+LONGEST_RUN = 0.005  # seconds of calls in a row, after which other tasks of the event loop run
 
 
 class SharedDatabase(Database):
-    """A database that is served from the thread that it was made on; it may be used from any thread."""
+    """A database that is served from the thread that created it; it may be used from any thread."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
         super().__init__(engine)
@@ -29,19 +29,19 @@ class SharedDatabase(Database):
         self._until = 0.0
 
     def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
-        """Run an operation, after what the server has begun."""
+        """Run an operation, after the server has committed."""
         self._free_engine()
         return super().call(operation, request, read)
 
     async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
-        """Do the same in an event loop, and let others have their turn when many calls follow each other."""
+        """Do the same in an event loop; yield to other tasks during a long series of calls."""
         if monotonic() > self._until:
             await asyncio.sleep(0)
             self._until = monotonic() + LONGEST_RUN
         return self.call(operation, request, read)
 
     def settle(self) -> None:
-        """Finish the background work that is due, after what the server has begun."""
+        """Finish the background work that is due, after the server has committed."""
         self._free_engine()
         super().settle()
 

@@ -1,4 +1,4 @@
-"""Keeps a system's work going: fills in the demo data first, and calls the work again, later each time, if it fails."""
+"""Runs the background work of a system: writes the demo data first, restarts failed work with backoff."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from hashrange.hosting.system import Running
+from hashrange.hosting.system import RunningSystem
 
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-STEADY = 60.0  # seconds of work after which a failure counts as the first again
-GRACE = 10.0  # seconds to finish the step under way when it is all to stop
+STEADY = 60.0  # seconds of work after which the backoff starts anew
+GRACE = 10.0  # seconds to finish the current step when the host stops
 LAST_GRACE = 1.0
 
 
-class Worker:
-    """The work of one system, as a task."""
+class Supervisor:
+    """The background work of one system, as a task."""
 
     def __init__(
         self,
         name: str,
-        running: Running,
+        running: RunningSystem,
         *,
         demo: bool = False,
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -38,31 +38,31 @@ class Worker:
         self._stopping = False
 
     def start(self) -> None:
-        """Begin, on the running event loop."""
-        self._task = asyncio.create_task(self._attend(), name=f"{self.name} work")
+        """Start the task on the running event loop."""
+        self._task = asyncio.create_task(self._supervise(), name=f"{self.name} work")
 
     async def stop(self) -> None:
-        """Have the work finish its step and end; who does not within the grace time is left behind."""
+        """Cancel the work and wait until it has finished its step; give up after the grace time."""
         task = self._task
         if task is None:
             return
         self._stopping = True
-        for patience in (GRACE, LAST_GRACE):
+        for timeout in (GRACE, LAST_GRACE):
             task.cancel()
-            ended, _ = await asyncio.wait([task], timeout=patience)
+            ended, _ = await asyncio.wait([task], timeout=timeout)
             if ended:
                 break
-            log.warning("work does not stop", extra={"fields": {"system": self.name, "waited": patience}})
+            log.warning("work does not stop", extra={"fields": {"system": self.name, "waited": timeout}})
         self.state = "stopped"
 
     def stop_now(self) -> None:
-        """Interrupt the step that is being finished too."""
+        """Interrupt the step that is being finished."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _attend(self) -> None:
+    async def _supervise(self) -> None:
         if self._demo:
-            await self._fill()
+            await self._fill_demo()
         loop = asyncio.get_running_loop()
         pause = FIRST_PAUSE
         while True:
@@ -77,20 +77,20 @@ class Worker:
             await self._pause(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _fill(self) -> None:
+    async def _fill_demo(self) -> None:
         self.state = "filling"
         try:
-            await self._running.fill()
+            await self._running.fill_demo()
         except Exception:  # the outermost handler: the system works without its demo data
             log.exception("demo data failed", extra={"fields": {"system": self.name}})
         else:
             log.info("demo data is there", extra={"fields": {"system": self.name}})
 
     async def _work(self) -> bool:
-        """Work; tell whether it came to an end by itself."""
+        """Run the work; return whether it ended without an error."""
         try:
             await self._running.work()
-        except Exception:  # the outermost handler: it is started again
+        except Exception:  # the outermost handler: the work is restarted
             log.exception("work failed", extra={"fields": {"system": self.name}})
             return False
         return True

@@ -1,4 +1,4 @@
-"""The web server: uvicorn on a socket that is there already, started and stopped by whoever runs the event loop."""
+"""The web server: uvicorn on an open socket, as a task of a running event loop."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import uvicorn
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-GRACE = 5  # seconds for requests that are being answered
+GRACE = 5  # seconds for requests in progress
 
 
-class Web:
-    """Serves an application."""
+class WebServer:
+    """Serves an ASGI application."""
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         config = uvicorn.Config(
@@ -26,16 +26,16 @@ class Web:
             http="httptools",
             lifespan="off",
             log_config=None,
-            access_log=log_to_ours(),
+            access_log=route_logs(),
             server_header=False,
             timeout_graceful_shutdown=GRACE,
         )
-        self._server = Guest(config)
+        self._server = EmbeddedUvicorn(config)
         self._listener = listener
         self.ended: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Serve from now on."""
+        """Start to serve; return when connections are accepted."""
         self.ended = asyncio.create_task(self._server.serve(sockets=[self._listener]), name="web")
         ready = asyncio.create_task(self._server.ready.wait())
         await asyncio.wait([self.ended, ready], return_when=asyncio.FIRST_COMPLETED)
@@ -44,18 +44,18 @@ class Web:
             await self.ended
 
     async def stop(self) -> None:
-        """Take no more connections, and answer what was asked."""
+        """Accept no more connections, and answer the requests in progress."""
         self._server.should_exit = True
         if self.ended is not None:
             await self.ended
 
     def stop_now(self) -> None:
-        """Stop waiting for clients."""
+        """Stop without waiting for requests in progress."""
         self._server.force_exit = True
 
 
-class Guest(uvicorn.Server):
-    """A server that leaves the signals alone, and tells when it is ready."""
+class EmbeddedUvicorn(uvicorn.Server):
+    """A uvicorn that installs no signal handlers, and signals when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -63,19 +63,19 @@ class Guest(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Capture no signals: the host handles them."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start to serve."""
         await super().startup(sockets)
         self.ready.set()
 
 
-def log_to_ours() -> bool:
-    """Have uvicorn write its lines where ours go: failures, and when ours are at debug each request; tell which."""
+def route_logs() -> bool:
+    """Send uvicorn's log records to our handlers; return whether to log each request (at level debug)."""
     ours, theirs = logging.getLogger("hashrange"), logging.getLogger("uvicorn")
-    wordy = ours.isEnabledFor(logging.DEBUG)
+    verbose = ours.isEnabledFor(logging.DEBUG)
     theirs.handlers, theirs.propagate = ours.handlers, False
-    theirs.setLevel(logging.DEBUG if wordy else logging.WARNING)
-    return wordy
+    theirs.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    return verbose

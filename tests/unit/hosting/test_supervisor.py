@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from hashrange.hosting import worker as module
-from hashrange.hosting.worker import FIRST_PAUSE, LONGEST_PAUSE, Worker
+from hashrange.hosting import supervisor as module
+from hashrange.hosting.supervisor import FIRST_PAUSE, LONGEST_PAUSE, Supervisor
 
 
 class Scripted:
@@ -17,7 +17,7 @@ class Scripted:
         self.filled = fill
         self.happened = []
 
-    async def fill(self):
+    async def fill_demo(self):
         self.happened.append("fill")
         if self.filled:
             raise self.filled
@@ -41,27 +41,27 @@ async def stay():
 
 
 def run(script, *, demo=False):
-    """Run it to its own end; return the worker and the pauses that it made."""
+    """Run it to its own end; return the supervisor and the pauses that it made."""
     pauses = []
 
     async def pause(seconds):
         pauses.append(seconds)
 
     async def live():
-        worker = Worker("duck", script, demo=demo, pause=pause)
-        worker.start()
-        await worker._task
-        return worker
+        supervisor = Supervisor("duck", script, demo=demo, pause=pause)
+        supervisor.start()
+        await supervisor._task
+        return supervisor
 
     return asyncio.run(live()), pauses
 
 
 def test_work_that_fails_is_begun_again_later_each_time(caplog):
-    worker, pauses = run(Scripted(*[ValueError("no")] * 9, do_nothing))
+    supervisor, pauses = run(Scripted(*[ValueError("no")] * 9, do_nothing))
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
-    assert worker.restarts == 9
-    assert worker.state == "finished"
+    assert supervisor.restarts == 9
+    assert supervisor.state == "finished"
     assert [record.getMessage() for record in caplog.records] == ["work failed"] * 9
     assert caplog.records[0].exc_info[0] is ValueError
     assert caplog.records[0].fields == {"system": "duck"}
@@ -100,12 +100,12 @@ def test_work_finishes_its_step_when_it_is_to_stop():
             finished.append(True)
 
     async def live():
-        worker = Worker("duck", Scripted(step))
-        worker.start()
+        supervisor = Supervisor("duck", Scripted(step))
+        supervisor.start()
         await asyncio.sleep(0)
-        assert worker.state == "working"
-        await worker.stop()
-        return worker.state
+        assert supervisor.state == "working"
+        await supervisor.stop()
+        return supervisor.state
 
     assert asyncio.run(live()) == "stopped"
     assert finished == [True]
@@ -120,10 +120,10 @@ def test_work_that_fails_while_it_stops_is_not_begun_again():
 
     async def live():
         script = Scripted(step)
-        worker = Worker("duck", script)
-        worker.start()
+        supervisor = Supervisor("duck", script)
+        supervisor.start()
         await asyncio.sleep(0)
-        await worker.stop()
+        await supervisor.stop()
         return script.happened
 
     assert asyncio.run(live()) == ["work"]
@@ -147,14 +147,14 @@ def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkey
                     raise
 
     async def live():
-        worker = Worker("duck", Scripted(step))
-        worker.start()
+        supervisor = Supervisor("duck", Scripted(step))
+        supervisor.start()
         await asyncio.sleep(0)
-        stopping = asyncio.create_task(worker.stop())
+        stopping = asyncio.create_task(supervisor.stop())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         if hurried:
-            worker.stop_now()
+            supervisor.stop_now()
         await stopping
 
     asyncio.run(live())
@@ -164,4 +164,4 @@ def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkey
 
 
 def test_who_never_started_can_be_stopped():
-    asyncio.run(Worker("duck", Scripted()).stop())
+    asyncio.run(Supervisor("duck", Scripted()).stop())

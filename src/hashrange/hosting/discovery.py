@@ -1,0 +1,104 @@
+"""Finds systems: every installed distribution may register some in the entry-point group `hashrange.systems`.
+
+An entry point `stock = "myapp.stock.system:SYSTEM"` registers the system `stock`. If there is a module `cli` beside the
+module that it names, here `myapp.stock.cli`, its `app` has the commands `hashrange stock ...`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from hashrange.core.errors import HashrangeError
+
+if TYPE_CHECKING:
+    from hashrange.hosting.system import System
+
+GROUP = "hashrange.systems"
+
+
+class ExtraMissing(HashrangeError):
+    """A library that hosting or a system needs is not installed."""
+
+
+class SystemUnknown(HashrangeError):
+    """No system of this name is registered."""
+
+
+class SystemInvalid(HashrangeError):
+    """An entry point that does not lead to a system."""
+
+
+def find_entry_points() -> dict[str, EntryPoint]:
+    """Return the registered systems by name, without importing them."""
+    found: dict[str, EntryPoint] = {}
+    for each in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        other = found.setdefault(each.name, each)
+        if other.value != each.value:
+            raise SystemInvalid(
+                f"Two packages register a system {each.name}: {_name_owner(other)} and {_name_owner(each)}. "
+                "Uninstall one of them."
+            )
+    return found
+
+
+def find_systems(only: Collection[str] = ()) -> list[System]:
+    """Import and return the registered systems, or only those with these names."""
+    registered = find_entry_points()
+    if unknown := sorted(set(only) - registered.keys()):
+        known = ", ".join(registered) or "none"
+        raise SystemUnknown(
+            f"There is no system {' or '.join(unknown)}. Installed systems: {known}. "
+            "A module that is not installed is hosted with --app MODULE."
+        )
+    return [load_system(each) for name, each in registered.items() if not only or name in only]
+
+
+def load_system(entry: EntryPoint) -> System:
+    """Import a registered system."""
+    from hashrange.hosting.system import System
+
+    found: Any = load_module(entry.module, f"pip install --upgrade {_name_owner(entry)}")
+    for name in filter(None, entry.attr.split(".")):
+        found = getattr(found, name, None)
+    if not isinstance(found, System):
+        raise SystemInvalid(f"{_describe(entry)} is not a hashrange.hosting.System.")
+    if found.name != entry.name:
+        raise SystemInvalid(f"{_describe(entry)} has the name {found.name!r}: register it under that name.")
+    return found
+
+
+def find_commands(entry: EntryPoint) -> str | None:
+    """Return the name of the module with the commands of a system, if it has one."""
+    package = entry.module.rpartition(".")[0]
+    module = f"{package}.cli"
+    return module if package and find_spec(module) else None
+
+
+def find_summary(entry: EntryPoint) -> str:
+    """Return the first line of the docstring of a system's package, without importing more than the package."""
+    package = entry.module.rpartition(".")[0]
+    return (import_module(package).__doc__ or "").strip().partition("\n")[0]
+
+
+def load_module(name: str, remedy: str) -> ModuleType:
+    """Import a module; when it needs a library that is not installed, raise an error with the remedy."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        library = str(missing.name).partition(".")[0]
+        if library == name.partition(".")[0]:
+            raise
+        raise ExtraMissing(f"{library} is not installed: {remedy}") from missing
+
+
+def _describe(entry: EntryPoint) -> str:
+    return f"{entry.value}, registered by {_name_owner(entry)} as the system {entry.name},"
+
+
+def _name_owner(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown package"

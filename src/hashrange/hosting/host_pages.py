@@ -1,0 +1,98 @@
+"""The pages of the host: the index, `/health`, and the application of each system mounted under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+
+from hashrange import __version__
+from hashrange.hosting.schema_module import SchemaModule
+from hashrange.hosting.supervisor import Supervisor
+from hashrange.hosting.system import RunningSystem, System
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedSystem:
+    """A system, the running instance, and its supervisor."""
+
+    system: System
+    running: RunningSystem
+    supervisor: Supervisor
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables."""
+        return sorted({table.physical_name for declared in self.system.patterns for table in declared.tables()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostAddress:
+    """Where the endpoint, the pages and the data are."""
+
+    endpoint: str
+    region: str
+    web: str
+    data: str  # a directory, or a phrase for the user
+    is_local: bool  # the endpoint is ours and accepts any credentials
+
+
+class HostPages:
+    """The pages of the host itself."""
+
+    def __init__(
+        self, address: HostAddress, hosted: Sequence[HostedSystem], schemas: Sequence[SchemaModule] = ()
+    ) -> None:
+        self._address = address
+        self._hosted = hosted
+        self._schemas = schemas
+        templates = Environment(loader=PackageLoader("hashrange.hosting"), autoescape=True, trim_blocks=True)
+        self._index, self._not_found = templates.get_template("index.html"), templates.get_template("not_found.html")
+
+    def make_app(self) -> Starlette:
+        """Return the application of the web port."""
+        systems = [Mount(f"/{each.system.name}", each.running.app) for each in self._hosted]
+        return Starlette(
+            routes=[Route("/", self.show_index), Route("/health", self.show_health), *systems],
+            exception_handlers={404: self.show_not_found},
+        )
+
+    async def show_index(self, request: Request) -> Response:
+        """List the systems and schemas, and explain how to use the endpoint."""
+        page = self._index.render(
+            address=self._address, hosted=self._hosted, schemas=self._schemas, version=__version__
+        )
+        return HTMLResponse(page, headers=HEADERS)
+
+    async def show_health(self, request: Request) -> Response:
+        """Return the state of each system's worker; the status is 200 as long as the process answers."""
+        systems = {
+            each.system.name: {"state": each.supervisor.state, "restarts": each.supervisor.restarts}
+            for each in self._hosted
+        }
+        degraded = any(each.supervisor.state == "restarting" for each in self._hosted)
+        health = {
+            "status": "degraded" if degraded else "ok",
+            "version": __version__,
+            "endpoint": self._address.endpoint,
+            "systems": systems,
+        }
+        return JSONResponse(health, headers={"Cache-Control": "no-store"})
+
+    async def show_not_found(self, request: Request, error: Exception) -> Response:
+        """Say that the page does not exist, with links to those that do."""
+        assert isinstance(error, HTTPException)
+        page = self._not_found.render(path=request.url.path, hosted=self._hosted)
+        return HTMLResponse(page, error.status_code, headers=HEADERS)

@@ -1,0 +1,149 @@
+"""What `hashrange up` hosts besides the installed systems of this repository: plain schemas, and foreign packages."""
+
+import re
+
+import pytest
+
+import hashrange
+from tests.e2e.test_up import HERE, SAMPLE, Upped, run_up
+
+SCHEMA = """
+from typing import Protocol
+from hashrange import Get, Item, Patterns, Table
+
+class Book(Item, table=Table("books", "pk"), pk="BOOK#{isbn}"):
+    isbn: str
+
+class Books(Patterns, Protocol):
+    def book(self, isbn: str) -> Get[Book]: ...
+"""
+SYSTEM = """
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from hashrange.hosting import Host, System
+from bookshop.schema import Books
+
+class RunningBookshop:
+    def __init__(self, host: Host) -> None:
+        self.app = Starlette(routes=[Route("/", lambda request: PlainTextResponse("books are sold here"))])
+    async def work(self): ...
+    async def fill_demo(self): ...
+    async def close(self): ...
+
+SYSTEM = System(name="bookshop", title="Bookshop", summary="Sells books.", patterns=(Books,), start=RunningBookshop)
+"""
+COMMANDS = """
+import typer
+app = typer.Typer()
+
+@app.command()
+def order(title: str) -> None:
+    typer.echo(f"ordered {title}")
+
+@app.command()
+def cancel() -> None: ...
+"""
+
+
+@pytest.fixture
+def bookshop(tmp_path):
+    """A package outside this repository that registers the system `bookshop`."""
+    files = {
+        "bookshop/__init__.py": '"""Books: sold and ordered."""\n',
+        "bookshop/schema.py": SCHEMA,
+        "bookshop/system.py": SYSTEM,
+        "bookshop/cli.py": COMMANDS,
+        "bookshop-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bookshop\nVersion: 1.0\n",
+        "bookshop-1.0.dist-info/entry_points.txt": "[hashrange.systems]\nbookshop = bookshop.system:SYSTEM\n",
+    }
+    folder = tmp_path / "site"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def up(tmp_path):
+    started = []
+
+    def start(*options, environment=None):
+        started.append(Upped(tmp_path, *options, environment=environment))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+def list_tables(upped):
+    with hashrange.connect(upped.endpoint) as remote:
+        return remote.call("ListTables", {})["TableNames"]
+
+
+def test_a_system_of_another_package_is_hosted_and_its_commands_appear(up, bookshop, tmp_path):
+    path = {"PYTHONPATH": f"{bookshop}:{HERE}"}
+    upped = up("--memory", environment=path)
+    assert "DynamoDB and 2 systems\n" in upped.shown
+    assert f"  bookshop  {upped.web}/bookshop  Bookshop\n" in upped.shown
+    assert upped.get("/bookshop/") == "books are sold here"
+    assert "Sells books." in upped.get("/")
+    assert list_tables(upped) == ["books", "products"]
+    assert upped.get("/health")["systems"].keys() == {"bookshop", "stock"}
+
+    listed = run_up("--help", command="--help", environment=SAMPLE | path).stdout
+    assert re.search(r"bookshop +Books: sold and ordered\. ", listed)
+    assert run_up("order", "Emma", command="bookshop", environment=SAMPLE | path).stdout == "ordered Emma\n"
+
+
+def test_a_package_that_does_not_import_leaves_the_other_commands_alone(bookshop):
+    (bookshop / "bookshop" / "__init__.py").write_text("raise RuntimeError('out of stock')")
+    path = {"PYTHONPATH": f"{bookshop}:{HERE}"}
+    listed = run_up("--help", command="--help", environment=SAMPLE | path)
+    assert listed.returncode == 0
+    assert re.search(r"bookshop +\(cannot be imported: RuntimeError: out of stock\) ", listed.stdout)
+    assert re.search(r"stock +Products: counted and listed\. ", listed.stdout)
+
+
+def test_a_plain_schema_is_hosted_from_the_current_directory(up, tmp_path):
+    (tmp_path / "myapp").mkdir()
+    (tmp_path / "myapp" / "schema.py").write_text(SCHEMA)
+    (tmp_path / "second.py").write_text(SCHEMA.replace('"books"', '"magazines"'))
+    upped = up("--memory", "--app", "myapp.schema", "--app", "second")
+    assert "DynamoDB, 2 schemas and 1 system\n" in upped.shown
+    assert "  myapp.schema  schema with tables books\n" in upped.shown
+    assert "  created       tables products, books, magazines\n" in upped.shown
+    assert list_tables(upped) == ["books", "magazines", "products"]
+    page = upped.get("/")
+    assert "<code>myapp.schema</code>" in page
+    assert "1 table: magazines" in page
+
+
+def test_a_system_that_is_not_installed_is_hosted_from_the_current_directory(up, bookshop, tmp_path):
+    (bookshop / "bookshop").rename(tmp_path / "bookshop")
+    upped = up("--memory", "--app", "bookshop.system")
+    assert upped.get("/bookshop/") == "books are sold here"
+
+
+def test_two_systems_of_one_name_are_refused(bookshop, tmp_path):
+    path = {"PYTHONPATH": str(bookshop)}
+    outcome = run_up("--memory", "--app", "bookshop.system", cwd=bookshop, environment=SAMPLE | path)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("error: Two systems have the name bookshop.")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "declares no Patterns class and no SYSTEM, so there is nothing to host."),
+        ("import feathers", "does not import: it needs feathers, which is not installed."),
+        ("x = y", "does not import: NameError: name 'y' is not defined (myapp.py, line 1)."),
+    ],
+)
+def test_a_module_that_cannot_be_hosted_is_explained_in_one_line(text, message, tmp_path):
+    (tmp_path / "myapp.py").write_text(text)
+    outcome = run_up("--memory", "--app", "myapp", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert outcome.stderr == f"error: The module myapp {message}\n"
+    assert outcome.stdout == ""

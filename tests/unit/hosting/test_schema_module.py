@@ -1,0 +1,81 @@
+"""A module given with --app: hosted, or refused with one sentence."""
+
+import sys
+
+import pytest
+
+from hashrange.hosting import System
+from hashrange.hosting.schema_module import AppInvalid, load_app
+
+SCHEMA = """
+from typing import Protocol
+from hashrange import Get, Item, Patterns, Table
+
+class Book(Item, table=Table("books", "pk"), pk="BOOK#{isbn}"):
+    isbn: str
+
+class Books(Patterns, Protocol):
+    def book(self, isbn: str) -> Get[Book]: ...
+"""
+SYSTEM = """
+from hashrange.hosting import System
+SYSTEM = System(name="library", title="T", summary="S", patterns=(), start=None)
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """`write("library/schema.py", text)` writes a module into the current directory, which is not on the path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    before = set(sys.modules)
+
+    def add(path, text):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    yield add
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+def test_a_schema_is_found_in_the_current_directory(write):
+    write("hosted_a/schema.py", SCHEMA)
+    found = load_app("hosted_a.schema")
+    assert (found.name, found.tables, len(found.patterns)) == ("hosted_a.schema", ["books"], 1)
+
+
+def test_patterns_that_a_package_exports_are_found(write):
+    write("hosted_b/schema.py", SCHEMA)
+    write("hosted_b/__init__.py", "from hosted_b.schema import Books")
+    assert load_app("hosted_b").tables == ["books"]
+
+
+def test_a_module_with_a_system_is_one(write):
+    write("hosted_c.py", SYSTEM)
+    assert isinstance(load_app("hosted_c"), System)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("no_such_module", "", r"There is no module no_such_module, neither in .* nor where Python finds"),
+        ("hosted_d.other", "", r"There is no module hosted_d\.other, neither in"),
+        ("hosted_d.py", "", r"There is no module hosted_d\.py, neither in"),
+        ("hosted_d/schema.py", "", r"'hosted_d/schema\.py' is not the name of a module\. Write it as in an import"),
+        ("hosted_d", "x = 1", r"hosted_d declares no Patterns class and no SYSTEM, so there is nothing to host\."),
+        ("hosted_d", "import feathers", r"hosted_d does not import: it needs feathers, which is not installed\."),
+        (
+            "hosted_d",
+            "\nx = y",
+            r"hosted_d does not import: NameError: name 'y' is not defined \(hosted_d\.py, line 2\)",
+        ),
+        ("hosted_d", "\n\nx = = y", r"hosted_d does not import: SyntaxError: invalid syntax \(hosted_d\.py, line 3\)"),
+        ("hosted_d", SCHEMA.replace("isbn: str)", "title: str)"), r"hosted_d has a declaration that cannot work: HR"),
+    ],
+)
+def test_what_cannot_be_hosted_is_said_in_one_sentence(write, name, text, message):
+    write("hosted_d.py", text)
+    with pytest.raises(AppInvalid, match=message):
+        load_app(name)
