@@ -124,13 +124,13 @@ def read_faults(given: str) -> Faults:
 
 def run(options: ServeOptions, settings: ServerSettings) -> None:
     """Serve until a signal arrives."""
-    from hashrange.hosting.port import PortRefused, explaining
+    from hashrange.hosting.port import PortRefused, explain_errors
     from hashrange.server.runner import serve as serve_until_signal
 
     engine = open_served_engine(options)
     authenticate = choose_authentication(options, engine)
     try:
-        with explaining(settings.host, settings.port, "hashrange serve --port"):
+        with explain_errors(settings.host, settings.port, "hashrange serve --port"):
             serve_until_signal(engine, settings, authenticate, announce=lambda server: print_summary(server, options))
     except PortRefused as error:
         raise fail(str(error)) from error
