@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from hashrange.client.optional_import import OptionalImportError, import_optional
+
 
 def main() -> None:
     """Run the command that the arguments name."""
     try:
-        from hashrange.cli.app import app
-    except ModuleNotFoundError as missing:
-        if missing.name not in {"typer", "rich"}:
-            raise
-        sys.stderr.write(f"error: {missing.name} is not installed: pip install 'hashrange[cli]'\n")
+        app = import_optional("hashrange.cli.app").app
+    except OptionalImportError as error:
+        sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
     app(prog_name="hashrange")

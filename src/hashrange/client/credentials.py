@@ -118,5 +118,5 @@ def is_configured() -> bool:
 
 
 def _load(profile: str | None) -> AwsConfig:
-    configuration: AwsConfig = import_optional("aws_config", extra="aws").AwsConfig(profile)
+    configuration: AwsConfig = import_optional("hashrange.client.aws_config", extra="aws").AwsConfig(profile)
     return configuration

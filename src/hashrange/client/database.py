@@ -95,15 +95,15 @@ class Database:
 
     def client(self, config: Any = None) -> Any:
         """Return what `boto3.client("dynamodb")` returns, running on this database; needs the boto3 extra."""
-        return import_optional("boto3_clients").make_client("dynamodb", self, config)
+        return import_optional("hashrange.client.boto3_clients").make_client("dynamodb", self, config)
 
     def streams_client(self, config: Any = None) -> Any:
         """Return what `boto3.client("dynamodbstreams")` returns, running on this database."""
-        return import_optional("boto3_clients").make_client("dynamodbstreams", self, config)
+        return import_optional("hashrange.client.boto3_clients").make_client("dynamodbstreams", self, config)
 
     def resource(self, config: Any = None) -> Any:
         """Return what `boto3.resource("dynamodb")` returns, running on this database."""
-        return import_optional("boto3_clients").make_resource(self, config)
+        return import_optional("hashrange.client.boto3_clients").make_resource(self, config)
 
     def settle(self) -> None:
         """Finish the background work that is due, such as expiry; with a clock of your own nobody else does it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hashrange.client import base64url
+from hashrange.client.optional_import import import_optional
 from hashrange.core import numbers
 from hashrange.core.errors import Tampered
 
@@ -87,11 +88,8 @@ def parse(text: str) -> Sealed:
 
 def make_cipher(key: bytes) -> AESGCM:
     """Return the cipher of a key; needs the encryption extra."""
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ModuleNotFoundError as missing:
-        raise ImportError("cryptography is not installed: pip install 'hashrange[encryption]'") from missing
-    return AESGCM(key)
+    cipher: AESGCM = import_optional("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
+    return cipher
 
 
 def seal_with(cipher: AESGCM, kind: bytes, name: bytes, plain: bytes, context: bytes) -> str:

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hashrange.client.keyring import KMS, Sealed, make_cipher, open_with, parse, seal_with
+from hashrange.client.optional_import import import_optional
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import KeyRefused, SealError, Tampered, TransportError, UnknownKey
 
@@ -156,11 +157,7 @@ class KmsKeys:
 
 
 def _make_client(region: str | None) -> Any:
-    try:
-        from botocore.session import get_session
-    except ModuleNotFoundError as missing:
-        raise ImportError("botocore is not installed: pip install 'hashrange[aws]'") from missing
-    return get_session().create_client("kms", region_name=region)
+    return import_optional("botocore.session", extra="aws").get_session().create_client("kms", region_name=region)
 
 
 @contextmanager

@@ -1,17 +1,33 @@
-"""The extras that stand on boto3 or botocore: imports their modules, or says how to install them."""
+"""Imports modules of hashrange that need an extra; when its library is missing, the error says what to install."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+EXTRAS = {  # which extra installs a library
+    "boto3": "boto3",
+    "botocore": "boto3",
+    "cryptography": "encryption",
+    "jinja2": "server",
+    "rich": "cli",
+    "starlette": "server",
+    "typer": "cli",
+    "uvicorn": "server",
+}
 
-def import_optional(module: str, *, extra: str = "boto3") -> Any:
-    """Return the module of this package that needs the extra; raise ImportError with the remedy when it is missing."""
+
+class OptionalImportError(ImportError):
+    """A library that an extra of hashrange installs is missing."""
+
+
+def import_optional(module: str, *, extra: str | None = None) -> Any:
+    """Return the imported module; raise OptionalImportError with the command that installs what is missing."""
     try:
-        return importlib.import_module(f"hashrange.client.{module}")
+        return importlib.import_module(module)
     except ModuleNotFoundError as missing:
         library = str(missing.name).partition(".")[0]
-        if library not in {"boto3", "botocore"}:
+        if library not in EXTRAS:
             raise
-        raise ImportError(f"{library} is not installed: pip install 'hashrange[{extra}]'") from missing
+        wanted = extra or EXTRAS[library]
+        raise OptionalImportError(f"{library} is not installed: pip install 'hashrange[{wanted}]'") from missing

@@ -209,7 +209,7 @@ def test_a_missing_botocore_is_said_with_the_remedy(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[aws\]'"):
         find(LOCAL, profile="work")
     with pytest.raises(ImportError, match=r"pip install 'hashrange\[boto3\]'"):
-        optional_import.import_optional("aws_config")
+        optional_import.import_optional("hashrange.client.aws_config")
 
 
 def test_a_missing_botocore_does_not_matter_locally(home, monkeypatch):

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import hashrange
 from hashrange import DeclarationError, Patterns
 from scripts import declaration_errors
 from scripts.declaration_errors import IMPORTS, PAGE, read_entries, render
@@ -20,7 +19,6 @@ ROOT = Path(__file__).parents[3]
 SOURCES = [*(ROOT / "src/hashrange/schema").rglob("*.py"), *(ROOT / "src/hashrange/session").rglob("*.py")]
 CODE = re.compile(r"HR\d{3}")
 SENTENCE = re.compile(r"(?<=[.)])\s+(?=[A-Z`(])")
-PREAMBLE = IMPORTS.replace("from hashrange import *", f"from hashrange import {', '.join(hashrange._MODULE_OF)}")
 
 ENTRIES = read_entries()
 ERRORS = [code for code in ENTRIES if not code.startswith("HR4")]
@@ -40,7 +38,7 @@ def execute(monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(program: str, name: str) -> ModuleType:
         module = ModuleType(f"declared_{name}")
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(PREAMBLE + program, f"{name}.py", "exec"), module.__dict__)
+        exec(compile(IMPORTS + program, f"{name}.py", "exec"), module.__dict__)
         return module
 
     return run
