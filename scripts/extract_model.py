@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write src/hashrange/engine/model.json: the request shapes of DynamoDB and its streams, out of botocore's models.
 
-Run it after an upgrade of botocore. Only what a request is checked against is kept: types, members, limits, enums.
+Run it after an upgrade of botocore. Only what a request is checked against is kept: types, members, limits, enums;
+and which member is the idempotency token.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ def reduce_shape(name: str, shape: Model) -> Model:
     facts = {fact: shape[fact] for fact in FACTS if fact in shape}
     if "members" in shape:
         facts["members"] = {member: reference["shape"] for member, reference in shape["members"].items()}
+        tokens = [member for member, reference in shape["members"].items() if reference.get("idempotencyToken")]
+        if tokens:
+            facts["token"] = tokens[0]
     of = shape.get("member") or shape.get("value")
     if of:
         facts["of"] = of["shape"]

@@ -17,8 +17,12 @@ from hashrange.core.errors import InternalServerError, SerializationException, S
 from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.engine.faults.injected_error import InjectedServerError
+from hashrange.engine.service_model import TARGET_PREFIXES
 
-TARGETS = ("DynamoDB_20120810.", "DynamoDBStreams_20120810.")
+
+def is_for_dynamodb(request: Any) -> bool:
+    """Tell whether a prepared request goes to DynamoDB or its streams."""
+    return find_target(request).partition(".")[0] in TARGET_PREFIXES
 
 
 def find_target(request: Any) -> str:

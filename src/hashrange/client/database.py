@@ -5,7 +5,6 @@ The operations themselves are the engine's. The boto3 objects are made by `clien
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,17 +19,11 @@ from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine, EngineSettings, open_engine
+from hashrange.engine.operation import name_method, name_operation
 from hashrange.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from hashrange.engine.faults.faults import Faults
-
-
-def _snake_case(operation: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
-
-
-METHODS = {_snake_case(operation): operation for operation in OPERATIONS}
 
 
 def open_database(
@@ -83,12 +76,13 @@ class Database:
         return self.engine.clock
 
     def __getattr__(self, name: str) -> Callable[..., Wire]:
-        if name not in METHODS:
+        operation = name_operation(name)
+        if operation not in OPERATIONS or name_method(operation) != name:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return partial(self._call_with, METHODS[name])
+        return partial(self._call_with, operation)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *METHODS]
+        return [*super().__dir__(), *map(name_method, OPERATIONS)]
 
     def _call_with(self, operation: str, /, **members: Any) -> Wire:
         return self.call(operation, members)

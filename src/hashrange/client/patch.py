@@ -19,7 +19,7 @@ from botocore.httpsession import URLLib3Session
 from botocore.session import Session
 
 from hashrange.client.boto3_clients import InProcessSession
-from hashrange.client.botocore_adapter import TARGETS, find_target, send_to_engine
+from hashrange.client.botocore_adapter import is_for_dynamodb, send_to_engine
 from hashrange.client.database import Database, open_database
 from hashrange.core.clock import Clock
 
@@ -202,6 +202,6 @@ def _send(session: Any, request: Any) -> Any:
 
 
 def _send_to_database(request: Any, **_event: Any) -> Any:
-    if _hooks.databases and find_target(request).startswith(TARGETS):
+    if _hooks.databases and is_for_dynamodb(request):
         return send_to_engine(_hooks.databases[-1].engine, request)
     return None

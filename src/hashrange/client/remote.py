@@ -22,24 +22,18 @@ from hashrange.client.http.network_stream import make_tls_context
 from hashrange.client.http.pool import Pool
 from hashrange.client.request_encoder import encode_request
 from hashrange.client.response_parser import parse_response
-from hashrange.client.retry import STREAM_OPERATIONS, RetryPolicy
+from hashrange.client.retry import RetryPolicy
 from hashrange.client.signer import Credentials, Signer
 from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.errors import ServiceError, TransportError
 from hashrange.core.wire import Wire
+from hashrange.engine.service_model import ServiceOperation, find_service_operation
 
 CONNECT_TIMEOUT = 5.0
 TIMEOUT = 30.0
 ATTEMPTS = 5
 MAX_CONNECTIONS = 64
-# Whoever sends these again must send the same token, or they are carried out twice.
-TOKENS = {
-    "TransactWriteItems": "ClientRequestToken",
-    "ExecuteTransaction": "ClientRequestToken",
-    "ExportTableToPointInTime": "ClientToken",
-    "ImportTable": "ClientToken",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +136,9 @@ class Remote:
         return await self._call(self._find_asyncio_backend(), operation, request or {}, read)
 
     async def _call(self, backend: NetworkBackend, operation: str, request: Wire, read: DecodeResponse) -> Wire:
-        token = TOKENS.get(operation)
-        if token and token not in request:
+        service_operation = find_service_operation(operation)
+        token = service_operation.token
+        if token and token not in request:  # without the same token, a repeated request would be carried out twice
             request = {**request, token: str(uuid.uuid4())}
         body = encode_request(request)
         table = request.get("TableName")
@@ -152,7 +147,7 @@ class Remote:
             if delay := trial.wait_before():
                 await backend.sleep(delay)
             try:
-                answer = parse_response(await self._send(backend, operation, body), read)
+                answer = parse_response(await self._send(backend, service_operation, body), read)
             except (ServiceError, TransportError) as failure:
                 again = trial.wait_after(failure)
                 if again is None:
@@ -163,13 +158,13 @@ class Remote:
                 trial.succeed()
                 return answer
 
-    async def _send(self, backend: NetworkBackend, operation: str, body: bytes) -> HttpResponse:
-        if operation not in STREAM_OPERATIONS:
-            return await self._items.exchange(backend, f"DynamoDB_20120810.{operation}", body)
+    async def _send(self, backend: NetworkBackend, operation: ServiceOperation, body: bytes) -> HttpResponse:
+        if not operation.is_of_streams:
+            return await self._items.exchange(backend, operation.target, body)
         streams = self._streams
         if streams is None:
             streams = await backend.run(self._find_streams)
-        return await streams.exchange(backend, f"DynamoDBStreams_20120810.{operation}", body)
+        return await streams.exchange(backend, operation.target, body)
 
     def _find_streams(self) -> ServiceClient:
         with self._lock:

@@ -13,6 +13,7 @@ from threading import Lock
 
 from hashrange.client.errors import ConnectionLost, ResponseUnrecognised, TimedOut
 from hashrange.core.errors import ServiceError, TransportError
+from hashrange.engine.service_model import find_service_operation
 
 FIRST_DELAY = 0.05  # seconds, at most: the jitter makes it anything from nothing
 LONGEST_DELAY = 20.0
@@ -30,16 +31,16 @@ THROTTLING = {
 }
 TRANSIENT = {"PriorRequestNotComplete", "RequestTimeout", "RequestTimeoutException", "TransactionInProgressException"}
 TRANSIENT_STATUSES = {500, 502, 503, 504}
-STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
 
 def is_throttling(failure: Exception, operation: str) -> bool:
     """Tell whether the endpoint asks for fewer requests."""
     if not isinstance(failure, ServiceError):
         return False
-    # Elsewhere it says that there are too many tables or changes under way, which no retry outlasts.
-    too_many_readers = failure.name == "LimitExceededException" and operation in STREAM_OPERATIONS
-    return failure.name in THROTTLING or too_many_readers
+    if failure.name == "LimitExceededException":
+        # From a stream: too many readers. Elsewhere: too many tables or changes under way, which no retry outlasts.
+        return find_service_operation(operation).is_of_streams
+    return failure.name in THROTTLING
 
 
 def is_transient(failure: Exception) -> bool:

@@ -159,15 +159,16 @@ class Engine:
         if not operation.borrows:
             request = reread(request)
         if not shape.accept(operation.name, request):
-            request = shape.convert(operation.name, reread(request))
+            request = shape.convert(operation.name, reread(request), operation.violations)
         written = self.written
         try:
             return operation.run(self, request)
         except WrongWireType:  # inside a value, where `accept` does not look: null, or `"true"` for a boolean
-            return self._run(operation, shape.convert(operation.name, reread(request)), as_given)
+            return self._run(operation, shape.convert(operation.name, reread(request), operation.violations), as_given)
         except ValidationException as refusal:
             self._check_untouched(written)
-            shape.convert(operation.name, reread(request))  # what the shape forbids is reported first
+            # What the shape forbids is reported first.
+            shape.convert(operation.name, reread(request), operation.violations)
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
                 raise refusal.enveloped() from None
             raise

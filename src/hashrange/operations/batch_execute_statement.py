@@ -38,7 +38,7 @@ CODES: dict[type[ServiceError], str] = {
 }
 
 
-@operation(writes=True)
+@operation(writes="items", entries="Statements")
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run every statement that can be run; the answers and errors stand in the order of the statements."""
     members = [_aim(engine, entry) for entry in request["Statements"]]

@@ -11,6 +11,13 @@ from hashrange.core.values import check_key
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint import ConstraintKind, ConstraintViolation
+from hashrange.engine.shape.constraint_message import (
+    ViolationReport,
+    message_at,
+    message_with_value,
+    message_without_value,
+)
 from hashrange.engine.write import Row, load
 from hashrange.expr.parameters import BATCH_GET
 from hashrange.expr.request_expressions import check_mixing_across, read_expressions
@@ -52,7 +59,19 @@ class Part:
         return row.body if self.projection is None else orjson.dumps(self.projection(row.item))
 
 
-@operation()
+def _message(violation: ConstraintViolation) -> str:
+    """RequestItems is quoted as JSON, and not at all when it is too long or too short."""
+    if violation.rule.kind is ConstraintKind.RANGE and violation.path.upper.startswith("RequestItems"):
+        return message_without_value(violation)
+    if violation.path.upper == "RequestItems" and violation.found is not None:
+        return message_at(f"Value '{orjson.dumps(violation.found).decode()}' at 'requestItems'", violation)
+    return message_with_value(violation)
+
+
+VIOLATIONS = ViolationReport(messages=lambda violations: [_message(violation) for violation in violations])
+
+
+@operation(entries="RequestItems", unprocessed="UnprocessedKeys", violations=VIOLATIONS)
 def batch_get_item(engine: Engine, request: Wire) -> bytes:
     """Return the items that exist, in the order asked; what does not fit is left unprocessed."""
     asked = request["RequestItems"]

@@ -12,6 +12,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.capacity import ConsumedCapacity, report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
 from hashrange.engine.transaction import collect_metrics
 from hashrange.engine.write import Image, WriteResult
@@ -50,7 +51,18 @@ class Member:
             self.image = write.prepare(self.table, self.item, self.size)
 
 
-@operation(writes=True, borrows=True)
+def _messages(violations: Violations) -> list[str]:
+    if violations[0].found == {} and violations[0].path.upper == "RequestItems":
+        raise ValidationException("The requestItems parameter is required for BatchWriteItem")
+    return messages_for_each(violations)
+
+
+VIOLATIONS = ViolationReport(
+    first=frozenset({"ReturnConsumedCapacity", "ReturnItemCollectionMetrics"}), messages=_messages
+)
+
+
+@operation(writes="items", borrows=True, entries="RequestItems", unprocessed="UnprocessedItems", violations=VIOLATIONS)
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every member, or refuse the whole batch."""
     members = [Member(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def create_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Back a table up and answer that the backup is CREATING."""
     backup = backup_store.create_backup(engine, find_table(engine, request["TableName"]), request["BackupName"])

@@ -6,16 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from hashrange.core.errors import ValidationException
 from hashrange.engine.control_plane.create_table import make_definition, mark_creating
 from hashrange.engine.control_plane.table_description import answer_time, describe_table
 from hashrange.engine.control_plane.table_status import check_name_is_free
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+def _messages(violations: Violations) -> list[str]:
+    if violations[0].path.upper == "TableName" and violations[0].found is None:
+        raise ValidationException("The parameter 'TableName' is required but was not present in the request")
+    return messages_for_each(violations)
+
+
+VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=_messages)
+
+
+@operation(writes="tables", violations=VIOLATIONS)
 def create_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make a table that is there at once, and answer that it is CREATING."""
     name, now, settings = engine.catalog.name_in(request["TableName"]), engine.now(), engine.settings

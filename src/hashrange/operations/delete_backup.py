@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def delete_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove a backup and answer with what it was."""
     arn = request["BackupArn"]

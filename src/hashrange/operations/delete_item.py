@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_write
 from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import DELETE
 
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True, enveloped=True, borrows=True)
+VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=messages_for_write)
+
+
+@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
     draft = action.draft_delete(request, DELETE)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def delete_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the policy and return its revision; without one there is nothing to do."""
     holder = find_holder(engine, request["ResourceArn"])

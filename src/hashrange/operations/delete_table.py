@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNTOLD = {"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes"}
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def delete_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Delete a table and answer that it is DELETING."""
     table, now = locate_changeable(engine, request["TableName"]), engine.now()

@@ -8,12 +8,13 @@ import orjson
 
 from hashrange.engine.control_plane.contributor_insights import check_index, describe
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import length_in_own_sentence
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation()
+@operation(violations=length_in_own_sentence("IndexName", "IndexName"))
 def describe_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
     """Describe the setting of a table or an index."""
     table = engine.catalog.locate(request["TableName"])

@@ -30,7 +30,7 @@ NO_INDEX_CHECKS = "Operations on indices are not supported in transactions"
 NOT_FOUND = {"Code": "ResourceNotFound", "Message": "Requested resource not found"}
 
 
-@operation(writes=True)
+@operation(writes="items", entries="TransactStatements", transactional=True)
 def execute_transaction(engine: Engine, request: Wire) -> bytes:
     """Do every statement, or cancel with a reason for each that could not be done."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.engine import action
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import (
+    ViolationReport,
+    Violations,
+    message_without_value,
+    messages_for_write,
+)
 from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import PUT
 
@@ -13,7 +19,17 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True, enveloped=True, borrows=True)
+def _messages(violations: Violations) -> list[str]:
+    """An empty table name is not quoted."""
+    if violations[0].path.upper == "TableName" and violations[0].found == "":
+        return [message_without_value(violations[0])]
+    return messages_for_write(violations)
+
+
+VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=_messages)
+
+
+@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
     draft = action.draft_put(request, PUT)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def put_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     """Keep the policy and return its revision; an equivalent one keeps the revision it has."""
     document = check_document(request["Policy"])

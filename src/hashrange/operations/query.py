@@ -8,6 +8,12 @@ from hashrange.core.errors import ENVELOPE, ValidationException
 from hashrange.engine.operation import operation
 from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
 from hashrange.engine.read import RowSource, key_range, read_page
+from hashrange.engine.shape.constraint_message import (
+    ViolationReport,
+    Violations,
+    message_with_value,
+    message_without_value,
+)
 from hashrange.engine.start_key import check_start_values, start_query
 from hashrange.expr.key_condition import check_key_condition
 from hashrange.expr.parameters import QUERY
@@ -19,7 +25,18 @@ if TYPE_CHECKING:
     from hashrange.expr.request_expressions import Expressions
 
 
-@operation(borrows=True)
+def _messages(violations: Violations) -> list[str]:
+    """The value of Limit is not quoted."""
+    return [
+        message_without_value(violation) if violation.path.upper == "Limit" else message_with_value(violation)
+        for violation in violations
+    ]
+
+
+VIOLATIONS = ViolationReport(messages=_messages)
+
+
+@operation(borrows=True, violations=VIOLATIONS)
 def query(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the items that a key condition selects, up to the limit or a megabyte."""
     check_mixing(request, QUERY)

@@ -12,12 +12,13 @@ from hashrange.engine.operation import operation
 from hashrange.engine.recovery import backup_store
 from hashrange.engine.recovery.point_in_time import OTHER_REGION
 from hashrange.engine.recovery.restore import restore_backup
+from hashrange.engine.shape.constraint_message import length_in_own_sentence
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables", violations=length_in_own_sentence("TargetTableName", "TableName"))
 def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
     arn, now = request["BackupArn"], engine.now()

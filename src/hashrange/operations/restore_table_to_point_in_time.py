@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the table, to be used once all items are in it, and answer that it is CREATING."""
     check_time_members(request)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def tag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
     """Add tags and replace those of the same keys: all of them, or none."""
     if not request["Tags"]:

@@ -11,6 +11,7 @@ from hashrange.core.values import Item, check_key
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
 from hashrange.engine.write import Row, load
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from hashrange.expr.projection import Projection
 
 
-@operation(borrows=True)
+VIOLATIONS = ViolationReport(messages=messages_for_transaction)
+
+
+@operation(borrows=True, entries="TransactItems", transactional=True, violations=VIOLATIONS)
 def transact_get_items(engine: Engine, request: Wire) -> bytes:
     """Return every asked item in its place; `{}` where there is none."""
     gets = [entry["Get"] for entry in request["TransactItems"]]

@@ -13,6 +13,7 @@ from hashrange.engine import action, transaction
 from hashrange.engine.action import Draft
 from hashrange.engine.capacity import report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.expr.parameters import (
     TRANSACT_CHECK,
     TRANSACT_DELETE,
@@ -33,7 +34,13 @@ KINDS: dict[str, tuple[Callable[[Wire, ExpressionParameters], Draft], Expression
 NAME = "TransactWriteItems"
 
 
-@operation(writes=True)
+VIOLATIONS = ViolationReport(
+    first=frozenset({"ClientRequestToken", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"}),
+    messages=messages_for_transaction,
+)
+
+
+@operation(writes="items", entries="TransactItems", transactional=True, violations=VIOLATIONS)
 def transact_write_items(engine: Engine, request: Wire) -> bytes:
     """Do every action, or cancel with a reason for each that could not be done."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""

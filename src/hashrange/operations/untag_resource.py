@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def untag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the tags of the given keys; keys without a tag are no fault."""
     check_keys(request["TagKeys"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def update_continuous_backups(engine: Engine, request: dict[str, Any]) -> bytes:
     """Switch recovery and describe it as it is then."""
     specification = request["PointInTimeRecoverySpecification"]

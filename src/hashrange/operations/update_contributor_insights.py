@@ -9,12 +9,13 @@ import orjson
 from hashrange.engine.control_plane.contributor_insights import change_setting, check_index, summarize
 from hashrange.engine.control_plane.table_description import answer_time
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import length_in_own_sentence
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables", violations=length_in_own_sentence("IndexName", "IndexName"))
 def update_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
     """Keep the setting, and answer with it in the midst of its change."""
     table, now = engine.catalog.locate(request["TableName"]), engine.now()

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from hashrange.core.errors import GlobalTableNotFoundException
 from hashrange.engine.control_plane.global_tables import message_for_missing
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint_message import length_in_own_sentence
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation()
+@operation(violations=length_in_own_sentence("GlobalTableName", "TableName"))
 def update_global_table_settings(_engine: Engine, request: dict[str, Any]) -> bytes:
     """Say that there is no such global table."""
     raise GlobalTableNotFoundException(message_for_missing(request["GlobalTableName"]))

@@ -8,6 +8,8 @@ import orjson
 
 from hashrange.engine import action
 from hashrange.engine.operation import operation
+from hashrange.engine.shape.constraint import ConstraintKind
+from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each, messages_for_write
 from hashrange.engine.write_response import build_write_response
 from hashrange.expr.parameters import UPDATE
 
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
     from hashrange.expr.update import ItemUpdate
 
 
-@operation(writes=True, enveloped=True, borrows=True)
+def _messages(violations: Violations) -> list[str]:
+    """Only the first violation is reported, that of ReturnValues before all others."""
+    if any(violation.rule.kind is ConstraintKind.NULL for violation in violations):
+        return messages_for_each(violations)
+    return messages_for_write([min(violations, key=lambda violation: violation.path.upper != "ReturnValues")])
+
+
+VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), unless_missing="Key", messages=_messages)
+
+
+@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Apply an update to the item of a key, if the condition holds."""
     draft = action.draft_update(request, UPDATE)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Table
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Make the change, and answer with the table in the midst of it."""
     check_request(request)

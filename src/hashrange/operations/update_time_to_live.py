@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes=True)
+@operation(writes="tables")
 def update_time_to_live(engine: Engine, request: dict[str, Any]) -> bytes:
     """Set or remove the attribute, and echo the request."""
     table, specification = engine.catalog.locate(request["TableName"]), request["TimeToLiveSpecification"]

@@ -12,6 +12,7 @@ import orjson
 from hashrange.core.errors import SerializationException, UnknownOperationException
 from hashrange.core.wire import Wire
 from hashrange.engine.operation import Operation
+from hashrange.engine.service_model import list_targets
 from hashrange.server import metrics
 from hashrange.server.authentication import Authenticate
 from hashrange.server.compression import RequestTooLarge, inflate
@@ -19,9 +20,6 @@ from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse
 from hashrange.server.metrics import Meter, Metrics
 
-TARGET = "DynamoDB_20120810"
-STREAMS_TARGET = "DynamoDBStreams_20120810"
-STREAMS_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 NOT_FOUND = PlainResponse(404, b"<UnknownOperationException/>\n")
 PREFLIGHT_ECHOES = (
     (b"access-control-request-headers", b"Access-Control-Allow-Headers: %b\r\n"),
@@ -49,12 +47,7 @@ class DynamoDBProtocol:
         self._metrics = counters
         self._max_body = max_body
         self._health = f"healthy: dynamodb.{region}.amazonaws.com ".encode()
-        self._names = {
-            f"{target}.{name}".encode(): name
-            for name in operations
-            for target in (TARGET, STREAMS_TARGET)
-            if target == TARGET or name in STREAMS_OPERATIONS
-        }
+        self._names = {target.encode(): name for name in operations for target in list_targets(name)}
         self._found: dict[bytes, tuple[Operation, Meter]] = {}  # an operation is imported when it is first named
 
     def read(self, request: HttpRequest) -> Call | PlainResponse:

@@ -22,6 +22,7 @@ from hashrange.core.errors import HashrangeError, ResourceNotFoundException, Ser
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
+from hashrange.engine.service_model import find_service_operation
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.codec import EPOCH, MILLIS_FROM
 from hashrange.schema.declare.introspection import Kind
@@ -242,28 +243,14 @@ def choose_cursor_secret(given: bytes | str | None) -> bytes:
     return raw or secrets.token_bytes(32)
 
 
-REPORT_CAPACITY = frozenset(
-    {
-        "GetItem",
-        "PutItem",
-        "UpdateItem",
-        "DeleteItem",
-        "Query",
-        "Scan",
-        "BatchGetItem",
-        "BatchWriteItem",
-        "TransactWriteItems",
-        "TransactGetItems",
-    }
-)
-
-
 class _TimedCall:
     """Times a call and calls the hooks."""
 
     def __init__(self, hooks: Sequence[Hook], call: Call) -> None:
         self.hooks, self.call = hooks, call
-        counted = {"ReturnConsumedCapacity": "INDEXES"} if call.operation in REPORT_CAPACITY else {}
+        counted = (
+            {"ReturnConsumedCapacity": "INDEXES"} if find_service_operation(call.operation).reports_capacity else {}
+        )
         self.request = {**call.request, **counted}
         self.response: Wire = {}
 

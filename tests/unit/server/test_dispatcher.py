@@ -84,8 +84,8 @@ def serve_broken():
     """`serve_broken(run)` serves an engine whose ListTables is that function."""
     opened = []
 
-    def start(run, *, writes=False):
-        broken = Operation("ListTables", run, writes=writes, enveloped=False)
+    def start(run, *, writes=None):
+        broken = Operation(name="ListTables", run=run, writes=writes)
         engine = open_engine(None, {**OPERATIONS, "ListTables": broken})
         running = serve_in_background(engine, ServerSettings(port=0))
         opened.append((engine, running))
@@ -97,7 +97,7 @@ def serve_broken():
         engine.close()
 
 
-@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("writes", [None, "items"])
 def test_an_unexpected_failure_is_logged_and_answered(serve_broken, connect, caplog, writes):
     def run(engine, request):
         raise ZeroDivisionError("a bug")

@@ -67,7 +67,7 @@ class FaultyEngine(Engine):
             return super().perform(operation, request, reread)
         request = reread(request)
         if not shape.accept(operation.name, request):
-            request = shape.convert(operation.name, request)
+            request = shape.convert(operation.name, request, operation.violations)
         chosen = self.faults.choose(operation.name, request)
         if chosen is None:
             return super().perform(operation, request)

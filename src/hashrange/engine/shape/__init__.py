@@ -8,7 +8,7 @@ service's public model, and from what is known of the service beyond it (`model_
 from __future__ import annotations
 
 from hashrange.core.wire import Wire
-from hashrange.engine.shape.constraint_message import check_constraints
+from hashrange.engine.shape.constraint_message import ALL_TOGETHER, ViolationReport, check_constraints
 from hashrange.engine.shape.fast_check import Check, compile_request
 from hashrange.engine.shape.model import OPERATION_NAMES, find_input
 from hashrange.engine.shape.type_conversion import convert_request, refuse_nulls
@@ -34,11 +34,11 @@ def accept(name: str, request: Wire) -> bool:
     return _CHECKS[name](request)
 
 
-def convert(name: str, request: Wire) -> Wire:
+def convert(name: str, request: Wire, report: ViolationReport = ALL_TOGETHER) -> Wire:
     """Return a request as the service reads it, or raise its SerializationException or ValidationException."""
     shape = find_input(name)
     if name == STRICT and isinstance(request, dict):
         refuse_nulls(shape, request)
     converted = convert_request(shape, request)
-    check_constraints(name, shape, converted)
+    check_constraints(shape, converted, report)
     return converted

@@ -1,4 +1,4 @@
-"""The request shapes of every operation, read from `model.json` and built when an operation is first asked for.
+"""The request shapes of every operation, built from AWS's service model when an operation is first asked for.
 
 Holds what a request may look like; `fast_check`, `type_conversion` and `constraint` hold it against requests.
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import orjson
-
+from hashrange.engine.service_model import SERVICE_OPERATIONS, SHAPES
 from hashrange.engine.shape import model_overrides
 
 
@@ -100,17 +98,13 @@ ATTRIBUTE_VALUE = StructureShape(
 JAVA_NUMBERS = {"integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
 FRACTIONAL = frozenset({"Double", "Date"})  # the numbers that keep their fraction
 
-_MODEL: dict[str, dict[str, Any]] = orjson.loads((Path(__file__).parents[1] / "model.json").read_bytes())
-_SHAPES = _MODEL.pop("shapes")
-_INPUTS: dict[str, str] = {operation: shape for section in _MODEL.values() for operation, shape in section.items()}
-
-OPERATION_NAMES = tuple(_INPUTS)
+OPERATION_NAMES = tuple(SERVICE_OPERATIONS)
 
 
 @cache
 def find_input(operation: str) -> StructureShape:
     """Return the shape of an operation's request."""
-    return _build_structure(_INPUTS[operation])
+    return _build_structure(SERVICE_OPERATIONS[operation].input)
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -120,7 +114,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _build_structure(name: str) -> StructureShape:
-    facts = _SHAPES[name]
+    facts = SHAPES[name]
     members: dict[str, str] = facts.get("members", {})
     order = dict.fromkeys((*model_overrides.MEMBER_ORDERS.get(name, ()), *members))
     required = model_overrides.REQUIRED.get(name, frozenset(facts.get("required", ())))
@@ -135,7 +129,7 @@ def _build_member(structure: str, member: str, name: str) -> Shape:
 
 
 def _build(name: str, **departing: int | None) -> Shape:
-    facts = {**_SHAPES[name], **departing}
+    facts = {**SHAPES[name], **departing}
     kind = facts["type"]
     limits: dict[str, Any] = (
         {} if name in model_overrides.UNLIMITED else {"least": facts.get("min"), "most": facts.get("max")}

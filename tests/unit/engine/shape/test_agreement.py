@@ -20,6 +20,7 @@ from hashrange.engine.shape.model import (
     StructureShape,
     find_input,
 )
+from tests.unit.engine.shape.conversion import convert
 
 VALUES = st.sampled_from(
     [{"S": ""}, {"N": "1"}, {"L": [{"BOOL": True}]}, {"M": {"a": {"NULL": True}}}, {"BS": ["YQ=="]}]
@@ -99,7 +100,7 @@ def places(kind, found):
 def test_a_well_formed_request_is_accepted_and_converts_to_itself(named):
     operation, request = named
     assert shape.accept(operation, request)
-    assert shape.convert(operation, request) == request
+    assert convert(operation, request) == request
 
 
 @QUIET
@@ -134,12 +135,12 @@ def check_agreement(operation, request):
         assert converted == request
     if converted is not None:
         assert shape.accept(operation, converted)
-        assert shape.convert(operation, converted) == converted
+        assert convert(operation, converted) == converted
 
 
 def convert_or_none(operation, request):
     try:
-        return shape.convert(operation, request)
+        return convert(operation, request)
     except (SerializationException, ValidationException):
         return None
 

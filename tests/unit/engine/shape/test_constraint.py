@@ -4,6 +4,7 @@ import pytest
 
 from hashrange.core.errors import ValidationException
 from hashrange.engine import shape
+from tests.unit.engine.shape.conversion import convert
 
 NAME = "[a-zA-Z0-9_.-]+"
 ARN = "arn:aws:dynamodb:eu-west-2:000000000000:table/orders"
@@ -15,7 +16,7 @@ INDEX = {"IndexName": "idx", "KeySchema": KEYS, "Projection": {}}
 
 def refusal_of(operation, request):
     with pytest.raises(ValidationException) as caught:
-        shape.convert(operation, request)
+        convert(operation, request)
     assert type(caught.value) is ValidationException
     assert not shape.accept(operation, request)
     return caught.value.message
@@ -98,7 +99,7 @@ def test_a_table_name_of_the_control_plane_has_three_to_255_characters(operation
     assert refusal_of(operation, {"TableName": "ab"}) == listed(breach("'ab'", "tableName", at_least(3)))
     long = "a" * 256
     assert refusal_of(operation, {"TableName": long}) == listed(breach(f"'{long}'", "tableName", at_most(255)))
-    assert shape.convert(operation, {"TableName": ARN}) == {"TableName": ARN}
+    assert convert(operation, {"TableName": ARN}) == {"TableName": ARN}
 
 
 def test_an_arn_may_be_longer_than_a_name_but_not_endless():
@@ -213,7 +214,7 @@ def test_the_values_of_an_enum_have_one_order(member, value, path, order):
 
 
 def test_tags_and_vectors_are_judged_by_the_engine():
-    assert shape.convert("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": ""}]})["Tags"] == [{"Key": ""}]
+    assert convert("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": ""}]})["Tags"] == [{"Key": ""}]
     vector = {
         "IndexName": "vix",
         "VectorAttribute": {"AttributeName": "v"},
@@ -221,6 +222,6 @@ def test_tags_and_vectors_are_judged_by_the_engine():
         "Dimensions": 0,
         "DistanceFunction": "COSINE",
     }
-    assert shape.convert("CreateTable", {**TABLE, "VectorIndexes": [vector]})["VectorIndexes"] == [vector]
+    assert convert("CreateTable", {**TABLE, "VectorIndexes": [vector]})["VectorIndexes"] == [vector]
     search = {"TableName": "orders", "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 0}
     assert shape.accept("SearchVectors", search)

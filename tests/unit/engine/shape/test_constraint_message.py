@@ -4,6 +4,7 @@ import pytest
 
 from hashrange.core.errors import ValidationException
 from hashrange.engine import shape
+from tests.unit.engine.shape.conversion import convert
 
 NAME = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
 NULL = "failed to satisfy constraint: Member must not be null"
@@ -27,7 +28,7 @@ WRITES = list(SUBJECTS)
 
 def refusal_of(operation, request):
     with pytest.raises(ValidationException) as caught:
-        shape.convert(operation, request)
+        convert(operation, request)
     assert not shape.accept(operation, request)
     return caught.value.message
 

@@ -9,6 +9,7 @@ from hashrange.core.errors import ServiceError
 from hashrange.engine import shape
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
+from tests.unit.engine.shape.conversion import convert
 
 TABLE = {"TableName": "orders"}
 KEY = {**TABLE, "Key": {"pk": {"S": "a"}}}
@@ -81,7 +82,7 @@ DECLINED = [
 @pytest.mark.parametrize(("operation", "request_"), ACCEPTED)
 def test_a_request_in_order_is_accepted_and_converts_to_itself(operation, request_):
     assert shape.accept(operation, request_)
-    assert shape.convert(operation, request_) == request_
+    assert convert(operation, request_) == request_
 
 
 @pytest.mark.parametrize(("operation", "request_"), DECLINED)
@@ -140,7 +141,7 @@ def test_what_is_no_attribute_value_is_answered_as_the_shape_words_it(value):
 
 
 def convert_and_call(local, operation, **request):
-    return local.call(operation, **shape.convert(operation, request))  # a null becomes a value without a type
+    return local.call(operation, **convert(operation, request))  # a null becomes a value without a type
 
 
 def outcome(call, operation, request):

@@ -5,6 +5,7 @@ import pytest
 from hashrange.core.errors import SerializationException, ServiceError
 from hashrange.core.values import measure
 from hashrange.engine import shape
+from tests.unit.engine.shape.conversion import convert
 
 AWS = "com.amazonaws.dynamodb.v20120810"
 STRUCTURE = "Start of structure or map found where not expected"
@@ -19,7 +20,7 @@ ATTRIBUTES = f"Unrecognized collection type java.util.Map<java.lang.String, {AWS
 
 def refusal_of(operation, request):
     with pytest.raises(SerializationException) as caught:
-        shape.convert(operation, request)
+        convert(operation, request)
     return caught.value.message
 
 
@@ -32,7 +33,7 @@ def refusal_of_value(value):
 
 
 def convert_value(value):
-    return shape.convert("PutItem", put(Item={"a": value}))["Item"]["a"]
+    return convert("PutItem", put(Item={"a": value}))["Item"]["a"]
 
 
 @pytest.mark.parametrize(
@@ -71,11 +72,11 @@ def test_only_a_number_is_read_as_a_number(found, text):
 
 @pytest.mark.parametrize(("found", "read"), [(5, 5), (5.9, 5), (1e300, 2**63 - 1)])
 def test_numbers_are_floored(found, read):
-    assert shape.convert("Query", {**TABLE, "Limit": found})["Limit"] == read
+    assert convert("Query", {**TABLE, "Limit": found})["Limit"] == read
 
 
 def test_times_keep_their_fraction():
-    assert shape.convert("ListBackups", {"TimeRangeLowerBound": 1.5}) == {"TimeRangeLowerBound": 1.5}
+    assert convert("ListBackups", {"TimeRangeLowerBound": 1.5}) == {"TimeRangeLowerBound": 1.5}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_times_keep_their_fraction():
     ],
 )
 def test_booleans_are_read_from_words_too(found, read):
-    assert shape.convert("Query", {**TABLE, "ConsistentRead": found})["ConsistentRead"] is read
+    assert convert("Query", {**TABLE, "ConsistentRead": found})["ConsistentRead"] is read
     assert convert_value({"BOOL": found}) == {"BOOL": read}
     assert convert_value({"NULL": found}) == {"NULL": read}
 
@@ -188,7 +189,7 @@ def test_nulls_and_unknown_members_are_dropped():
         "Colour": "green",
         "ExpressionAttributeNames": {"#a": "a", "#b": None},
     }
-    assert shape.convert("GetItem", request) == {
+    assert convert("GetItem", request) == {
         **TABLE,
         "Key": {"pk": {"S": "a"}},
         "ExpressionAttributeNames": {"#a": "a"},
@@ -197,7 +198,7 @@ def test_nulls_and_unknown_members_are_dropped():
 
 def test_the_request_itself_is_left_as_it_was():
     request = put(Item={"a": {"BOOL": "true", "S": None}}, ReturnValues=None)
-    shape.convert("PutItem", request)
+    convert("PutItem", request)
     assert request == put(Item={"a": {"BOOL": "true", "S": None}}, ReturnValues=None)
 
 
@@ -226,7 +227,7 @@ def test_misfits_are_reported_before_anything_else_that_is_wrong():
 
 def test_what_an_attribute_value_may_hold_is_left_to_the_engine():
     item = {"a": {"SS": []}, "b": {"N": "x"}, "c": {"NULL": False}, "d": {}, "": {"S": "", "N": ""}}
-    assert shape.convert("PutItem", put(Item=item))["Item"] == item
+    assert convert("PutItem", put(Item=item))["Item"] == item
 
 
 def test_the_strict_reader_of_searchvectors_refuses_null():
@@ -245,9 +246,9 @@ def nested(levels, leaf):
 def test_no_depth_exhausts_the_stack(levels):
     request = {"RequestItems": {"t": [{"PutRequest": {"Item": {"a": nested(levels, {"S": "x"})}}}] * 26}}
     assert shape.accept("PutItem", put(Item={"a": nested(levels, {"S": "x"})}))
-    assert shape.convert("PutItem", put(Item={"a": nested(levels, {"S": "x"})}))
+    assert convert("PutItem", put(Item={"a": nested(levels, {"S": "x"})}))
     with pytest.raises(ServiceError):
-        shape.convert("BatchWriteItem", request)
+        convert("BatchWriteItem", request)
 
 
 def test_a_misfit_within_any_depth_that_can_be_stored_is_found():
