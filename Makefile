@@ -1,4 +1,5 @@
-# Everything a developer runs. Needs python3 (3.11 or newer, with venv and pip) and make; npm only for the JavaScript client tests.
+# Everything a developer runs. Needs python3 (3.11 or newer, with venv and pip) and make. node and npm are needed for the tests
+# that start the AWS SDK for JavaScript, pyright and Chromium: without npm these are skipped, in CI they fail.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -6,25 +7,33 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 UV_VERSION := 0.13.7
 JS_CLIENTS := tests/clients/javascript
 TYPING := tests/typing
+BROWSER := tests/browser
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+# Tests run on all cores. A process that has finished its share takes tests from the end of another's, so the tests of a
+# module mostly stay in one process and share its fixtures.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup clients up test check lint types format bench docs lock clean
+.PHONY: help setup clients up test test-pythons check lint types format hooks bench docs build extras lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## Create .venv and install everything (instant when nothing changed)
 
-clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed $(TYPING)/node_modules/.installed ## Install the other AWS clients and the type checker that the tests start
+clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed $(TYPING)/node_modules/.installed $(BROWSER)/node_modules/.unpacked ## Install what the tests start: other AWS clients, pyright, a browser
 
 up: setup ## Run everything with demo data: DynamoDB on 127.0.0.1:8000, the systems' pages on :8002, data in ./data
 	$(BIN)/hashrange up --demo
 
-test: setup clients ## Run the tests
-	$(BIN)/pytest
+test: setup clients ## Run the tests, on all cores
+	$(PYTEST)
 
-check: lint types test ## Everything a change must pass: format, lint, types, import layers, tests
+test-pythons: ## Run the tests on every supported Python that is installed (PYTHONS="python3.12 ..." chooses)
+	scripts/test_pythons.sh $(PYTHONS)
+
+check: lint types test ## Everything a change must pass: format, lint, import layers, types, tests
 
 lint: setup ## Check format, lint rules and import layers
 	$(BIN)/ruff format --check .
@@ -38,6 +47,9 @@ format: setup ## Format the code and apply the safe lint fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+hooks: setup ## Install the pre-commit hooks: format, lint, import layers, types
+	$(BIN)/pre-commit install
+
 bench: setup ## Measure speed against the peers, side by side
 	$(BIN)/python -m bench
 
@@ -45,16 +57,27 @@ docs: setup ## Regenerate the generated pages of docs/reference
 	$(BIN)/hashrange docs --write docs/reference/operations.md
 	$(BIN)/python scripts/declaration_errors.py
 
+build: setup ## Build the sdist and the wheel of both distributions into dist/
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist systems
+
+extras: build ## Install each extra of the built wheels in an empty environment and use it
+	$(BIN)/python scripts/try_extras.py dist
+
 lock: .venv-lock/.installed ## Resolve the lock files again (UPGRADE=1 takes the newest versions)
 	@set -e; \
-	compile=".venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes"; \
-	compile="$$compile --no-header --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)"; \
-	$$compile pyproject.toml -o requirements.txt; \
-	$$compile pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt; \
-	$$compile requirements-clients.in -o requirements-clients.txt
+	compile=".venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header"; \
+	compile="$$compile --no-emit-index-url --no-emit-find-links --no-emit-package hashrange $(if $(UPGRADE),--upgrade)"; \
+	$$compile pyproject.toml systems/pyproject.toml --all-extras -o requirements.txt; \
+	$$compile pyproject.toml systems/pyproject.toml --all-extras --group dev -c requirements.txt -o requirements-dev.txt; \
+	$$compile requirements-clients.in -o requirements-clients.txt; \
+	sed -i.old '/^# The following packages were excluded/,$$d' requirements.txt requirements-dev.txt; \
+	rm -f requirements.txt.old requirements-dev.txt.old
+	node scripts/lock_npm.mjs $(if $(UPGRADE),update,install) $(JS_CLIENTS) $(TYPING) $(BROWSER)
 
 clean: ## Remove everything that setup and the tools made; data/ stays
-	rm -rf .venv .venv-clients .venv-lock $(JS_CLIENTS)/node_modules $(TYPING)/node_modules bench/.peers build dist
+	rm -rf .venv .venv-clients .venv-lock .venv-python* $(JS_CLIENTS)/node_modules $(TYPING)/node_modules $(BROWSER)/node_modules
+	rm -rf bench/.peers build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src systems tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -77,6 +100,9 @@ clean: ## Remove everything that setup and the tools made; data/ stays
 	else \
 	  echo "npm is not installed: what $* needs is not tested here"; \
 	fi
+
+$(BROWSER)/node_modules/.unpacked: $(BROWSER)/node_modules/.installed $(BROWSER)/unpack.mjs
+	@if test -e $<; then node $(BROWSER)/unpack.mjs && touch $@; fi
 
 .venv-lock/.installed: Makefile
 	test -x .venv-lock/bin/python || $(PYTHON) -m venv .venv-lock

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,16 @@ import pytest
 import hashrange
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-EXTRAS = PROJECT["optional-dependencies"]
+DISTRIBUTIONS = {
+    path.parent.name: tomllib.loads(path.read_text("utf-8"))
+    for path in (ROOT / "pyproject.toml", ROOT / "systems" / "pyproject.toml")
+}
+PROJECTS = [content["project"] for content in DISTRIBUTIONS.values()]
+DEVELOPMENT = DISTRIBUTIONS[ROOT.name]["dependency-groups"]["dev"]
 PIP_LOCKS = sorted(ROOT.glob("requirements*.txt"))
 NPM_LOCKS = sorted(
     path
-    for folder in ("src", "tests", "bench")
+    for folder in ("src", "systems", "tests", "bench")
     for path in (ROOT / folder).rglob("package-lock.json")
     if not any(part == "node_modules" or part.startswith(".") for part in path.relative_to(ROOT).parts)
 )
@@ -28,7 +33,14 @@ def read_pins(lock: Path) -> dict[str, str]:
 
 def names_of(requirements: list[str]) -> list[str]:
     names = [re.split(r"[^a-z0-9-]", requirement)[0] for requirement in requirements]
-    return [name for name in names if name != PROJECT["name"]]  # an extra that takes in another
+    return [name for name in names if name != "hashrange"]  # an extra that takes in another
+
+
+def runtime_names() -> set[str]:
+    """What users of either distribution install, with every extra."""
+    lists = [each["dependencies"] for each in PROJECTS]
+    lists += [extra for each in PROJECTS for extra in each["optional-dependencies"].values()]
+    return {name for requirements in lists for name in names_of(requirements)}
 
 
 def test_the_lock_files_are_where_these_rules_look():
@@ -64,18 +76,15 @@ def test_the_tests_run_with_the_versions_that_users_get():
 
 
 def test_every_declared_dependency_is_locked():
-    assert set(names_of(PROJECT["dependencies"])) <= set(read_pins(ROOT / "requirements.txt"))
-    development = read_pins(ROOT / "requirements-dev.txt")
-    assert {name for extra in EXTRAS.values() for name in names_of(extra)} <= set(development)
+    assert runtime_names() <= set(read_pins(ROOT / "requirements.txt"))
+    assert set(names_of(DEVELOPMENT)) <= set(read_pins(ROOT / "requirements-dev.txt"))
 
 
 def test_every_runtime_dependency_has_a_decision_record():
     records = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "decisions").glob("*.md"))
-    users = [PROJECT["dependencies"], *(extra for name, extra in EXTRAS.items() if name != "dev")]
     stood_in_for = {"boto3", "botocore"}
-    needed = {name for requirements in users for name in names_of(requirements)} - stood_in_for
-    assert sorted(name for name in needed if f"`{name}`" not in records) == []
+    assert sorted(name for name in runtime_names() - stood_in_for if f"`{name}`" not in records) == []
 
 
-def test_the_package_and_the_project_agree_on_the_version():
-    assert hashrange.__version__ == PROJECT["version"]
+def test_both_distributions_have_the_version_that_the_package_states():
+    assert {metadata.version(each["name"]) for each in PROJECTS} == {hashrange.__version__}

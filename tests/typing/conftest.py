@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import require
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SYSTEMS = ROOT / "src" / "hashrange" / "systems"
@@ -68,9 +70,7 @@ def run_mypy(files):
 def run_pyright(files):
     """Check in strict mode, as the configuration beside this file says, with this Python's packages."""
     node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed: pyright, which is an npm package, is not run here")
-    assert PYRIGHT.exists(), "pyright is not installed: run make clients"
+    require(node and PYRIGHT.exists(), "pyright")
     command = [node, str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(HERE)]
     report = json.loads(run([*command, *map(str, files)]))
     assert report["summary"]["filesAnalyzed"] == len(files)

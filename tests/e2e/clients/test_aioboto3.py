@@ -1,6 +1,7 @@
 """aioboto3, which needs an older botocore than the tests do and therefore runs in an environment of its own."""
 
-from tests.e2e.clients.conftest import HERE, ROOT, require
+from tests.conftest import require
+from tests.e2e.clients.conftest import HERE, ROOT
 
 PYTHON = ROOT / ".venv-clients" / "bin" / "python"
 

@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from tests.e2e.clients.conftest import ROOT, require
+from tests.conftest import ROOT, require
 
 CLI = ROOT / ".venv-clients" / "bin" / "aws"
 

@@ -2,7 +2,7 @@
 
 import shutil
 
-from tests.e2e.clients.conftest import ROOT, require
+from tests.conftest import ROOT, require
 
 FOLDER = ROOT / "tests" / "clients" / "javascript"
 

@@ -5,6 +5,7 @@ import pytest
 import hashrange
 from hashrange_systems.checks.schema import Checks
 from systems.tests.checks.web.lobby import Lobby
+from tests.browser.chromium import chromium  # noqa: F401 a fixture
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,14 +13,9 @@ import pytest
 
 from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", *QUIET]
 ADMIN_TOKEN = "the operator's token of the browser tests"
-STARTED_WITHIN = 60.0
-PATIENCE_MS = 30_000
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+STARTED_WITHIN = 240.0
+PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +58,6 @@ def wait_for_demo(process, log):
             return
         time.sleep(0.1)
     pytest.fail(f"hashrange up did not start:\n{log.read_text('utf-8')}")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
