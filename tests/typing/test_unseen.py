@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from datetime import UTC, datetime
+from types import ModuleType
 
 import pytest
 
@@ -106,11 +107,13 @@ def test_what_only_the_declaration_can_know_is_refused_when_it_is_imported(decla
         declare()
 
 
-def test_the_how_to_page_says_what_is_refused(tmp_path):
+def test_the_how_to_page_says_what_is_refused(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "howto" / "type-check.md").read_text("utf-8")
     example = tmp_path / "example.py"
     example.write_text("\n\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)), "utf-8")
     [found] = run_mypy([example]).values()  # mypy's cache may know the file under its last path
     lines = enumerate(example.read_text("utf-8").splitlines(), 1)
     assert sorted(found) == [at for at, line in lines if "# refused: " in line]
-    exec(compile(example.read_text("utf-8"), str(example), "exec"), {"__name__": "example"})
+    module = ModuleType("example")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(example.read_text("utf-8"), str(example), "exec"), vars(module))
