@@ -21,9 +21,11 @@ from __future__ import annotations
 
 __version__ = "0.2.0"
 
+_names: dict[str, tuple[str, str]] = {}  # public name -> its module, and what it is called there
+
 
 def __getattr__(name: str) -> object:
-    names = _read_public_names()
+    names = _names or _read_public_names()
     if name == "__all__":
         return [public for public, (_, original) in names.items() if public == original]
     if name not in names:
@@ -31,8 +33,7 @@ def __getattr__(name: str) -> object:
     from hashrange.client.optional_import import import_optional
 
     module, original = names[name]
-    found = globals()[name] = getattr(import_optional(module), original)
-    return found
+    return getattr(import_optional(module), original)
 
 
 def __dir__() -> list[str]:
@@ -40,16 +41,17 @@ def __dir__() -> list[str]:
 
 
 def _read_public_names() -> dict[str, tuple[str, str]]:
-    """Return the module of each public name and what it is called there, from the stub of this package."""
-    names: dict[str, tuple[str, str]] = {}
+    """Read `_names` from the stub of this package."""
+    public: dict[str, tuple[str, str]] = {}
     imported: dict[str, tuple[str, str]] = {}
     stub = __loader__.get_data(f"{__path__[0]}/__init__.pyi").decode()
     for line in stub.splitlines():
         match line.partition("#")[0].split():
             case ["from", module, "import", name, "as", _]:
-                names[name] = imported[name] = module, name
+                public[name] = imported[name] = module, name
             case ["from", module, "import", name]:
                 imported[name] = module, name
             case [alias, "=", name]:
-                names[alias] = imported[name]
-    return names
+                public[alias] = imported[name]
+    _names.update(public)  # at once, for other threads
+    return public

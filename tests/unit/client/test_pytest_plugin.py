@@ -25,9 +25,9 @@ def test_each_test_has_a_database_of_its_own(pytester):
     import pytest
 
     @pytest.mark.parametrize("time", [1, 2])
-    def test_fresh(dynamodb, time):
-        dynamodb.create_table(**TABLE)
-        assert dynamodb.list_tables() == {"TableNames": ["things"]}
+    def test_fresh(hashrange_db, time):
+        hashrange_db.create_table(**TABLE)
+        assert hashrange_db.list_tables() == {"TableNames": ["things"]}
 """,
     )
     outcome.assert_outcomes(passed=2)
@@ -37,13 +37,13 @@ def test_all_fixtures_of_a_test_share_its_database(pytester):
     outcome = run(
         pytester,
         """
-    def test_shared(dynamodb, dynamodb_client, dynamodb_resource, dynamodb_streams_client, dynamodb_boto3):
+    def test_shared(hashrange_db, hashrange_client, hashrange_resource, hashrange_streams_client, hashrange_boto3):
         import boto3
 
-        dynamodb_client.create_table(**TABLE)
-        dynamodb_resource.Table("things").put_item(Item={"pk": "a"})
-        assert dynamodb.scan(TableName="things")["Count"] == 1
-        assert dynamodb_streams_client.list_streams()["Streams"] == []
+        hashrange_client.create_table(**TABLE)
+        hashrange_resource.Table("things").put_item(Item={"pk": "a"})
+        assert hashrange_db.scan(TableName="things")["Count"] == 1
+        assert hashrange_streams_client.list_streams()["Streams"] == []
         assert boto3.resource("dynamodb").Table("things").item_count == 1
 """,
     )
@@ -56,22 +56,22 @@ def test_the_clock_moves_the_database_of_a_test_that_asks_for_it(pytester):
         """
     import time
 
-    def test_expiry(dynamodb_client, dynamodb_clock, dynamodb):
-        dynamodb_client.create_table(**TABLE)
-        dynamodb_client.update_time_to_live(
+    def test_expiry(hashrange_client, hashrange_clock, hashrange_db):
+        hashrange_client.create_table(**TABLE)
+        hashrange_client.update_time_to_live(
             TableName="things", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"}
         )
-        dynamodb_client.put_item(
+        hashrange_client.put_item(
             TableName="things", Item={"pk": {"S": "a"}, "expires": {"N": str(int(time.time()) + 3600)}}
         )
-        dynamodb.settle()
-        assert dynamodb_client.scan(TableName="things")["Count"] == 1
-        dynamodb_clock.advance(3700)
-        dynamodb.settle()
-        assert dynamodb_client.scan(TableName="things")["Count"] == 0
+        hashrange_db.settle()
+        assert hashrange_client.scan(TableName="things")["Count"] == 1
+        hashrange_clock.advance(3700)
+        hashrange_db.settle()
+        assert hashrange_client.scan(TableName="things")["Count"] == 0
 
-    def test_time_goes_on_otherwise(dynamodb):
-        made = dynamodb.create_table(**TABLE)["TableDescription"]["CreationDateTime"]
+    def test_time_goes_on_otherwise(hashrange_db):
+        made = hashrange_db.create_table(**TABLE)["TableDescription"]["CreationDateTime"]
         assert abs(made - time.time()) < 60
 """,
     )
@@ -80,7 +80,7 @@ def test_the_clock_moves_the_database_of_a_test_that_asks_for_it(pytester):
 
 def test_the_fixtures_are_listed_with_what_they_do(pytester):
     outcome = pytester.runpytest_inprocess("--fixtures", "-q")
-    outcome.stdout.fnmatch_lines(["dynamodb -- *", "*fresh in-memory DynamoDB*", "dynamodb_client -- *"])
+    outcome.stdout.fnmatch_lines(["hashrange_db -- *", "*fresh in-memory DynamoDB*", "hashrange_client -- *"])
 
 
 def test_installing_the_plugin_loads_nothing():
@@ -99,15 +99,84 @@ def test_calls_go_wrong_in_the_database_of_a_test_that_asks_for_it(pytester):
         """
     import pytest
 
-    def test_throttled(dynamodb_client, dynamodb_faults, dynamodb_clock, dynamodb):
-        dynamodb.create_table(**TABLE)
-        fault = dynamodb_faults.throttle("PutItem", times=1)
-        dynamodb_client.put_item(TableName="things", Item={"pk": {"S": "a"}})
+    def test_throttled(hashrange_client, hashrange_faults, hashrange_clock, hashrange_db):
+        hashrange_db.create_table(**TABLE)
+        fault = hashrange_faults.throttle("PutItem", times=1)
+        hashrange_client.put_item(TableName="things", Item={"pk": {"S": "a"}})
         assert (fault.struck, fault.seen) == (1, 2)
-        assert dynamodb.clock is dynamodb_clock
+        assert hashrange_db.clock is hashrange_clock
 
-    def test_sound(dynamodb):
-        assert dynamodb.engine.faults is None
+    def test_sound(hashrange_db):
+        assert hashrange_db.engine.faults is None
 """,
     )
     outcome.assert_outcomes(passed=2)
+
+
+FORMER = """
+    def test_shared(dynamodb, dynamodb_client, dynamodb_resource, dynamodb_streams_client, dynamodb_boto3):
+        import boto3
+
+        assert dynamodb is dynamodb_boto3
+        dynamodb_client.create_table(**TABLE)
+        dynamodb_resource.Table("things").put_item(Item={"pk": "a"})
+        assert dynamodb_streams_client.list_streams()["Streams"] == []
+        assert boto3.resource("dynamodb").Table("things").item_count == 1
+
+    def test_controlled(dynamodb, dynamodb_clock, dynamodb_faults):
+        assert dynamodb.clock is dynamodb_clock
+        assert dynamodb.engine.faults is not None
+"""
+
+
+def test_the_former_names_of_the_fixtures_still_work(pytester):
+    run(pytester, FORMER).assert_outcomes(passed=2)
+
+
+def test_a_conftest_may_override_a_former_name_and_use_it(pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def dynamodb(dynamodb):
+            dynamodb.create_table(
+                TableName="made", KeySchema=[dict(AttributeName="pk", KeyType="HASH")], BillingMode="PAY_PER_REQUEST",
+                AttributeDefinitions=[dict(AttributeName="pk", AttributeType="S")],
+            )
+            return dynamodb
+        """
+    )
+    outcome = run(
+        pytester,
+        """
+    def test_made(dynamodb_client):
+        assert dynamodb_client.list_tables()["TableNames"] == ["made"]
+""",
+    )
+    outcome.assert_outcomes(passed=1)
+
+
+def test_a_fixture_of_another_plugin_keeps_its_name(pytester):
+    pytester.makepyfile(
+        another_plugin="""
+        import pytest
+
+        @pytest.fixture
+        def dynamodb():
+            return "another"
+        """
+    )
+    pytester.makepyfile(
+        """
+        def test_both(dynamodb, hashrange_db):
+            assert dynamodb == "another"
+            assert hashrange_db.list_tables() == {"TableNames": []}
+        """
+    )
+    pytester.syspathinsert()
+    outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "another_plugin")
+    outcome.assert_outcomes(passed=1)
+    assert (
+        "dynamodb_client" not in pytester.runpytest_inprocess("--fixtures", "-q", "-p", "another_plugin").stdout.str()
+    )
