@@ -19,7 +19,7 @@ from hashrange.cli.app import app
 from hashrange.client import errors as client_errors
 from hashrange.core import errors as core_errors
 from hashrange.core.errors import HashrangeError, ServiceError, StorageError
-from tests.e2e.clients.conftest import require
+from tests.conftest import require
 from tests.e2e.served import CLEAN, Served
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from tests.conftest import require
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SYSTEMS = ROOT / "src" / "hashrange" / "systems"
+SYSTEMS = ROOT / "systems" / "src" / "hashrange_systems"
 PYRIGHT = HERE / "node_modules" / "pyright" / "index.js"
 
 MISTAKEN = [HERE / "mistakes.py", HERE / "misdeclared.py"]
