@@ -81,7 +81,7 @@ class KeyAttribute:
     tag: str
 
 
-class KeyCodec:
+class KeyEncoder:
     """How one key (a table's or an index's) becomes bytes."""
 
     __slots__ = ("attributes", "encode", "hash_types", "hashes", "range_types", "ranges")

@@ -16,7 +16,7 @@ import orjson
 from msgspec import defstruct
 from msgspec.json import Decoder
 
-from hashrange.core.keys import KeyCodec, rowid_of, successor
+from hashrange.core.keys import KeyEncoder, rowid_of, successor
 from hashrange.core.values import Item, Value
 from hashrange.engine.sql import TOP
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
     from hashrange.expr.condition import Predicate
-    from hashrange.expr.key_condition import KeyClause
+    from hashrange.expr.key_condition_expression import KeyClause
 
 PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
@@ -197,7 +197,7 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
     return page
 
 
-def key_range(codec: KeyCodec, hashes: Sequence[Value], clauses: Sequence[KeyClause]) -> tuple[bytes, bytes]:
+def key_range(codec: KeyEncoder, hashes: Sequence[Value], clauses: Sequence[KeyClause]) -> tuple[bytes, bytes]:
     """Return the range of keys that a key condition selects."""
     low = codec.partition([_content(value) for value in hashes])
     for position, clause in enumerate(clauses):
@@ -209,7 +209,7 @@ def key_range(codec: KeyCodec, hashes: Sequence[Value], clauses: Sequence[KeyCla
     return low, successor(low) or TOP
 
 
-def _bound(codec: KeyCodec, prefix: bytes, position: int, operator: str, operands: list[str]) -> tuple[bytes, bytes]:
+def _bound(codec: KeyEncoder, prefix: bytes, position: int, operator: str, operands: list[str]) -> tuple[bytes, bytes]:
     end = successor(prefix) or TOP
     if operator == "begins_with":
         start = prefix + codec.range_prefix(position, operands[0])

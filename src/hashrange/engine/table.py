@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyCodec
+from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyEncoder
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, measure, measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine.sql import Statements
@@ -31,7 +31,7 @@ class Index:
         "size_bytes", "table_keys",
     )  # fmt: skip
 
-    def __init__(self, definition: Wire, types: dict[str, str], table_codec: KeyCodec, *, is_global: bool) -> None:
+    def __init__(self, definition: Wire, types: dict[str, str], table_codec: KeyEncoder, *, is_global: bool) -> None:
         self.definition = definition
         self.name: str = definition["IndexName"]
         self.column: int = definition["slot"]
@@ -174,16 +174,16 @@ class Table:
         return int(whole) if 0 < len(whole) <= 18 else None
 
 
-def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyCodec:
+def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyEncoder:
     """Return the codec of a KeySchema."""
     sides: dict[str, list[KeyAttribute]] = {"HASH": [], "RANGE": []}
     for element in schema:
         name = element["AttributeName"]
         sides[element["KeyType"]].append(KeyAttribute(name, types[name]))
-    return KeyCodec(tuple(sides["HASH"]), tuple(sides["RANGE"]))
+    return KeyEncoder(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 
-def reject_item_key(codec: KeyCodec, item: Item) -> None:
+def reject_item_key(codec: KeyEncoder, item: Item) -> None:
     """Raise what a put answers when the item's key attributes cannot be its key."""
     for attribute in codec.attributes:
         value = item.get(attribute.name)
@@ -197,7 +197,7 @@ def reject_item_key(codec: KeyCodec, item: Item) -> None:
     check_key_contents(codec, item)
 
 
-def refuse_key(codec: KeyCodec, key: Item) -> None:
+def refuse_key(codec: KeyEncoder, key: Item) -> None:
     """Raise what a key that does not fit the schema answers."""
     attributes = codec.attributes
     if len(key) != len(attributes) or any(a.tag not in key.get(a.name, {}) for a in attributes):
@@ -205,7 +205,7 @@ def refuse_key(codec: KeyCodec, key: Item) -> None:
     check_key_contents(codec, key)
 
 
-def check_key_contents(codec: KeyCodec, item: Item) -> None:
+def check_key_contents(codec: KeyEncoder, item: Item) -> None:
     """Raise for key values of the right type that are empty or too long."""
     for attribute in codec.attributes:
         if not item[attribute.name][attribute.tag]:

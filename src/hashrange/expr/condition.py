@@ -1,77 +1,102 @@
-"""Conditions as functions: compiled once per text, bound to a request's values, then asked about items.
+"""Conditions as predicates on items: compiled once per expression text, then bound to a request's values.
 
-The clauses are `clause`'s; here they are joined by AND, OR and NOT.
+Comparisons, BETWEEN, IN, AND, OR and NOT are compiled here, functions in `functions`. A compiled part is a factory:
+given the values it makes the predicate, so that whatever depends on the values alone (a number to compare with) is
+computed once per request and not per item. A missing operand makes every comparison false, except `<>`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from hashrange.core.values import Item
-from hashrange.expr.clause import Maker, Matcher, Values, compile_clause
-from hashrange.expr.nodes import And, Condition, Not, Or, conditions_inner_first, paths_of
+from hashrange.expr.functions import (
+    Matcher,
+    MatcherFactory,
+    Role,
+    Values,
+    compile_call,
+    compile_operand,
+    constant_getter,
+)
+from hashrange.expr.nodes import (
+    And,
+    Between,
+    Clause,
+    Comparison,
+    Condition,
+    FunctionCall,
+    Membership,
+    Not,
+    Operand,
+    Or,
+    conditions_inner_first,
+    paths_of,
+)
+from hashrange.expr.operators import COMPARISON_KEYS, MIRRORED, ORDERINGS, are_ordered, tag_of
 from hashrange.expr.path import document_attributes, top_level_attributes
+
+SCALARS = frozenset({"S", "N", "B", "BOOL", "NULL"})
 
 
 @dataclass(slots=True)
 class Predicate:
-    """A condition bound to its values: calling it with an item ({} for a missing one) says whether it holds."""
+    """A condition bound to its values: called with an item ({} for a missing one), it tells whether it holds."""
 
     attributes: frozenset[str]
     """The top-level attributes that it reads."""
     document_attributes: tuple[str, ...]
-    """Those of them that it goes into as documents, in order of appearance."""
+    """Those of them that it reads as documents (a map's member, a list's element), in order of appearance."""
     run: Matcher
-    """The test itself, for loops that save the call."""
-
-    __test__ = False  # not a test class, whatever its name says to pytest
+    """The function itself, for loops that avoid a second call."""
 
     def __call__(self, item: Item) -> bool:
-        """Whether the condition holds for an item."""
+        """Tell whether the condition holds for an item."""
         return self.run(item)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledPredicate:
-    """A condition that lacks only the values of its placeholders."""
+    """A condition without the values of its placeholders."""
 
     attributes: frozenset[str]
     document_attributes: tuple[str, ...]
-    make: Maker
+    make: MatcherFactory
 
     def bind(self, values: Values) -> Predicate:
-        """Return the test for a request's values."""
+        """Return the predicate for a request's values."""
         return Predicate(self.attributes, self.document_attributes, self.make(values))
 
 
 def compile_condition(condition: Condition) -> CompiledPredicate:
     """Return a resolved (or hand-made) condition ready to be bound; one without placeholders is bound to {}."""
     paths = tuple(paths_of(condition))
-    makers: list[Maker] = []
+    factories: list[MatcherFactory] = []
     for part in conditions_inner_first(condition):
         match part:
             case And() | Or():
-                joined = makers[-len(part.operands) :]
-                del makers[-len(part.operands) :]
-                makers.append(_join(joined, _join_all if isinstance(part, And) else _join_any))
+                joined = factories[-len(part.operands) :]
+                del factories[-len(part.operands) :]
+                factories.append(_join(joined, _join_all if isinstance(part, And) else _join_any))
             case Not():
-                makers.append(_join([makers.pop()], _invert))
+                factories.append(_join([factories.pop()], _invert))
             case _:
-                makers.append(compile_clause(part))
-    return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), makers[0])
+                factories.append(_compile_clause(part))
+    return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), factories[0])
 
 
 def bind_condition(condition: Condition) -> Predicate:
-    """Return the test of a condition that holds its values itself."""
+    """Return the predicate of a condition that has literals instead of placeholders."""
     return compile_condition(condition).bind({})
 
 
-def _join(makers: list[Maker], join: Callable[[list[Matcher]], Matcher]) -> Maker:
+def _join(factories: list[MatcherFactory], join: Callable[[list[Matcher]], Matcher]) -> MatcherFactory:
     def make(values: Values) -> Matcher:
         tests = []
-        for maker in makers:  # a comprehension would need a second frame for each level of nesting
-            tests.append(maker(values))  # noqa: PERF401
+        for factory in factories:  # a comprehension would need a second frame for each level of nesting
+            tests.append(factory(values))  # noqa: PERF401
         return join(tests)
 
     return make
@@ -104,3 +129,127 @@ def _join_any(tests: list[Matcher]) -> Matcher:
 def _invert(tests: list[Matcher]) -> Matcher:
     test = tests[0]
     return lambda item: not test(item)
+
+
+# -- clauses ----------------------------------------------------------------------------------------------------------
+
+
+def _compile_clause(clause: Clause) -> MatcherFactory:
+    match clause:
+        case Comparison():
+            return _compile_comparison(clause)
+        case Between():
+            return _compile_between(clause)
+        case Membership():
+            return _compile_membership(clause)
+        case FunctionCall():
+            return cast("MatcherFactory", compile_call(clause, Role.CONDITION))
+
+
+def _compile_comparison(condition: Comparison) -> MatcherFactory:
+    operator, left, right = condition.operator, condition.left, condition.right
+    if constant_getter(right) is None and constant_getter(left) is not None:
+        operator, left, right = MIRRORED[operator], right, left
+    if operator in ORDERINGS:
+        return _compile_ordering(operator, left, right)
+    return _compile_equality(left, right) if operator == "=" else _compile_inequality(left, right)
+
+
+def _compile_equality(left: Operand, right: Operand) -> MatcherFactory:
+    fetch, get_left, get_right = constant_getter(right), compile_operand(left), compile_operand(right)
+
+    def make_constant(values: Values) -> Matcher:
+        assert fetch is not None
+        get, expected = get_left(values), fetch(values)
+        return lambda item: get(item) == expected
+
+    def make(values: Values) -> Matcher:
+        get, other = get_left(values), get_right(values)
+
+        def test(item: Item) -> bool:
+            found = get(item)
+            return found is not None and found == other(item)
+
+        return test
+
+    return make if fetch is None else make_constant
+
+
+def _compile_inequality(left: Operand, right: Operand) -> MatcherFactory:
+    get_left, get_right = compile_operand(left), compile_operand(right)
+
+    def make(values: Values) -> Matcher:
+        get, other = get_left(values), get_right(values)
+
+        def test(item: Item) -> bool:
+            found = get(item)
+            return found is None or found != other(item)
+
+        return test
+
+    return make
+
+
+def _compile_ordering(operator: str, left: Operand, right: Operand) -> MatcherFactory:
+    compare = ORDERINGS[operator]
+    fetch, get_left, get_right = constant_getter(right), compile_operand(left), compile_operand(right)
+
+    def make_constant(values: Values) -> Matcher:
+        assert fetch is not None
+        get, bound = get_left(values), fetch(values)
+        tag = tag_of(bound)
+        key_of = COMPARISON_KEYS[tag]
+        limit = key_of(bound[tag])
+
+        def test(item: Item) -> bool:
+            found = get(item)
+            return found is not None and tag in found and compare(key_of(found[tag]), limit)
+
+        return test
+
+    def make(values: Values) -> Matcher:
+        get, other = get_left(values), get_right(values)
+        return lambda item: are_ordered(compare, get(item), other(item))
+
+    return make if fetch is None else make_constant
+
+
+def _compile_between(condition: Between) -> MatcherFactory:
+    at_least = _compile_ordering(">=", condition.operand, condition.low)
+    at_most = _compile_ordering("<=", condition.operand, condition.high)
+
+    def make(values: Values) -> Matcher:
+        above, below = at_least(values), at_most(values)
+        return lambda item: above(item) and below(item)
+
+    return make
+
+
+def _compile_membership(condition: Membership) -> MatcherFactory:
+    get_operand = compile_operand(condition.operand)
+    fetches = [constant_getter(option) for option in condition.options]
+    getters = [compile_operand(option) for option in condition.options]
+
+    def make_constant(values: Values) -> Matcher:
+        get = get_operand(values)
+        options = [fetch(values) for fetch in fetches if fetch is not None]
+        if not SCALARS.issuperset(map(tag_of, options)):
+            return lambda item: get(item) in options
+        known = {entry for option in options for entry in option.items()}
+
+        def test(item: Item) -> bool:
+            found = get(item)
+            return found is not None and tag_of(found) in SCALARS and not known.isdisjoint(found.items())
+
+        return test
+
+    def make(values: Values) -> Matcher:
+        get, options = get_operand(values), [getter(values) for getter in getters]
+
+        def test(item: Item) -> bool:
+            found = get(item)
+            return found is not None and any(found == option(item) for option in options)
+
+        return test
+
+    return make if None in fetches else make_constant

@@ -13,7 +13,8 @@ from hashrange.core.errors import RequestInvalid
 from hashrange.core.values import INVALID_PARAMETER, ErrorWording, InvalidValue, Value, canonicalise
 from hashrange.core.wire import Wire
 from hashrange.expr.condition import Predicate, bind_condition
-from hashrange.expr.key_condition import KeyClause, KeyCondition
+from hashrange.expr.functions import FUNCTIONS
+from hashrange.expr.key_condition_expression import KeyClause, KeyCondition
 from hashrange.expr.nodes import (
     Action,
     AddAction,
@@ -32,22 +33,19 @@ from hashrange.expr.nodes import (
     SetAction,
     path_of,
 )
-from hashrange.expr.order import COMPARISON_KEYS, comparison_key, tag_of
+from hashrange.expr.operators import LEGACY_ARITHMETIC, ORDERED_TYPES, SET_TYPES, comparison_key, tag_of
 from hashrange.expr.projection import Projection, project_attributes
-from hashrange.expr.sums import UpdateArithmetic
 from hashrange.expr.update import ItemUpdate, bind_update
 
 COMPARATORS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 KEY_OPERATORS = COMPARATORS | {"BEGINS_WITH": "begins_with"}
 COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
-ORDERED = frozenset(COMPARISON_KEYS)
-ALLOWED = {"BEGINS_WITH": frozenset({"S", "B"})} | dict.fromkeys(
-    ("LE", "LT", "GE", "GT", "BETWEEN", "IN", "CONTAINS", "NOT_CONTAINS"), ORDERED
+# The types of values that each operator takes; operators that are not here take any.
+OPERATOR_TYPES = {"BEGINS_WITH": FUNCTIONS["begins_with"].operands[1].types} | dict.fromkeys(
+    ("LE", "LT", "GE", "GT", "BETWEEN", "IN", "CONTAINS", "NOT_CONTAINS"), ORDERED_TYPES
 )
 BOUNDS_REVERSED = "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
-SETS = frozenset({"SS", "NS", "BS"})
-ADDABLE = SETS | {"N", "L"}
-LEGACY_ARITHMETIC = UpdateArithmetic("Type mismatch for attribute to update", lists=True)
+ADDABLE_TYPES = SET_TYPES | {"N", "L"}
 
 
 def check_operator(operator: str | None, conditions: Mapping[str, Any] | None) -> None:
@@ -103,7 +101,7 @@ def _combine(conditions: list[Condition], operator: str | None) -> Predicate | N
     return bind_condition((Or if operator == "OR" else And)(tuple(conditions)))
 
 
-def _settle(value: Value, wording: ErrorWording) -> Value:
+def _canonicalise(value: Value, wording: ErrorWording) -> Value:
     try:
         return canonicalise(value)
     except InvalidValue as error:
@@ -117,7 +115,7 @@ def _convert_condition(name: str, condition: Wire, wording: ErrorWording) -> Con
 def _read_condition(condition: Wire, wording: ErrorWording) -> tuple[str, list[Value]]:
     """Return the operator and the values of a condition, both checked."""
     operator: str = condition["ComparisonOperator"]
-    values = [_settle(value, wording) for value in condition.get("AttributeValueList") or ()]
+    values = [_canonicalise(value, wording) for value in condition.get("AttributeValueList") or ()]
     _check_count(operator, values)
     _check_types(operator, values)
     return operator, values
@@ -129,7 +127,7 @@ def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> C
     values = [condition["Value"]] if "Value" in condition else listed
     operator: str = condition.get("ComparisonOperator") or ("EQ" if values else "NULL")
     _check_count(operator, values)
-    values = [_settle(value, wording) for value in values]
+    values = [_canonicalise(value, wording) for value in values]
     _check_types(operator, values)
     return _make_node(path_of(name), operator, values)
 
@@ -168,7 +166,7 @@ def _check_types(operator: str, values: list[Value]) -> None:
     tags = [tag_of(value) for value in values]
     if len(set(tags)) > 1:
         raise RequestInvalid(f"{INVALID_PARAMETER}AttributeValues inside AttributeValueList must be of same type")
-    if tags and operator in ALLOWED and tags[0] not in ALLOWED[operator]:
+    if tags and operator in OPERATOR_TYPES and tags[0] not in OPERATOR_TYPES[operator]:
         raise RequestInvalid(
             f"{INVALID_PARAMETER}ComparisonOperator {operator} is not valid for {tags[0]} AttributeValue type"
         )
@@ -206,11 +204,11 @@ def _convert_update(path: DocumentPath, update: Wire, wording: ErrorWording) -> 
                 f"{INVALID_PARAMETER}Only DELETE action is allowed when no attribute value is specified"
             )
         return RemoveAction(path)
-    value = _settle(given, wording)
+    value = _canonicalise(given, wording)
     tag = tag_of(value)
-    if action == "DELETE" and tag not in SETS:
+    if action == "DELETE" and tag not in SET_TYPES:
         raise RequestInvalid(f"{INVALID_PARAMETER}DELETE action with value is not supported for the type {tag}")
-    if action == "ADD" and tag not in ADDABLE:
+    if action == "ADD" and tag not in ADDABLE_TYPES:
         raise RequestInvalid(f"{INVALID_PARAMETER}ADD action is not supported for the type {tag}")
     match action:
         case "ADD":

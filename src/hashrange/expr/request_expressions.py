@@ -26,17 +26,23 @@ from hashrange.core.values import (
 )
 from hashrange.core.wire import Wire
 from hashrange.expr import legacy_parameters
-from hashrange.expr.clause import Values
 from hashrange.expr.condition import CompiledPredicate, Predicate, compile_condition
 from hashrange.expr.errors import ExpressionError
-from hashrange.expr.key_condition import CompiledKeyCondition, KeyCondition, compile_key_condition
+from hashrange.expr.functions import Values
+from hashrange.expr.key_condition_expression import CompiledKeyCondition, KeyCondition, compile_key_condition
 from hashrange.expr.nodes import Clause, Condition, clauses_of
-from hashrange.expr.operand import check_contents, has_contents_to_check
 from hashrange.expr.parameters import NAMES, QUERY, SCAN, UPDATE, VALUES, ExpressionParameters
 from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
-from hashrange.expr.resolve import ExpressionAttributes, resolve_condition, resolve_projection, resolve_update
 from hashrange.expr.update import CompiledUpdate, ItemUpdate, compile_update
+from hashrange.expr.validation import (
+    ExpressionAttributes,
+    check_constants,
+    has_constants_to_check,
+    resolve_condition,
+    resolve_projection,
+    resolve_update,
+)
 
 # The order in which a request's expressions are read.
 READING_ORDER = (
@@ -88,7 +94,7 @@ class _Plan:
             raise RequestInvalid(TOO_LARGE_MAPS)
         for parameter, clause in self.careful:
             try:
-                check_contents(clause, values)
+                check_constants(clause, values)
             except ExpressionError as error:
                 raise error.service_error(parameter) from None
         return Expressions(
@@ -232,7 +238,7 @@ def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
             case _:
                 plan.key_condition = _compile_key_condition(resolved)
         if PARSERS[parameter] is parse_condition:
-            careful += [(parameter, clause) for clause in clauses_of(resolved) if has_contents_to_check(clause)]
+            careful += [(parameter, clause) for clause in clauses_of(resolved) if has_constants_to_check(clause)]
     plan.careful = tuple(careful)
     return plan
 

@@ -12,21 +12,43 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.values import Item, Value, measure
-from hashrange.expr.assignment import EXPRESSION_ARITHMETIC, compile_assigned, cost_of_assigned, cost_of_element
-from hashrange.expr.clause import Values, fetch_constant
-from hashrange.expr.nodes import Action, AddAction, DeleteAction, Elements, RemoveAction, SetAction, paths_of, walk
+from hashrange.core.values import Item, Value, measure, utf8_length
+from hashrange.expr.functions import (
+    Assignment,
+    AssignmentFactory,
+    Values,
+    compile_assigned_operand,
+    constant_getter,
+    find_function,
+)
+from hashrange.expr.nodes import (
+    Action,
+    AddAction,
+    Arithmetic,
+    Assigned,
+    DeleteAction,
+    DocumentPath,
+    Element,
+    Elements,
+    FunctionCall,
+    Node,
+    RemoveAction,
+    SetAction,
+    paths_of,
+    walk,
+)
+from hashrange.expr.operators import EXPRESSION_ARITHMETIC, UpdateArithmetic
 from hashrange.expr.path import PathTree, document_attributes, make_getter, make_path_tree, top_level_attributes
 from hashrange.expr.projection import Projection
-from hashrange.expr.sums import UpdateArithmetic
 
-Operation: TypeAlias = Callable[[Item], Value | None]
-OperationMaker: TypeAlias = Callable[[Values], Operation]
+AttributeOperation: TypeAlias = Callable[[Item], Value | None]
+OperationFactory: TypeAlias = Callable[[Values], AttributeOperation]
 Fetch: TypeAlias = Callable[[Values], Value]
 
 WRONG_PATH = "The document path provided in the update expression is invalid for update"
 # What the service charges a statement with, in bytes, besides what it writes.
 STATEMENT_COST, WRITE_COST, REMOVAL_COST = 3, 19, 1
+ARITHMETIC_COSTS = {"+": 34, "-": 37}
 
 
 class ItemUpdate:
@@ -34,7 +56,7 @@ class ItemUpdate:
 
     __slots__ = ("_compiled", "_operations", "_values")
 
-    def __init__(self, compiled: CompiledUpdate, operations: list[Operation], values: Values) -> None:
+    def __init__(self, compiled: CompiledUpdate, operations: list[AttributeOperation], values: Values) -> None:
         self._compiled = compiled
         self._operations = operations
         self._values = values
@@ -96,7 +118,7 @@ class CompiledUpdate:
     tree: PathTree
     names: tuple[str, ...] | None
     """The attributes changed, if none is gone into."""
-    makers: tuple[OperationMaker, ...]
+    factories: tuple[OperationFactory, ...]
     touch: Projection
     fixed_cost: int
     charged: tuple[Fetch, ...]
@@ -108,10 +130,10 @@ class CompiledUpdate:
 
     def bind(self, values: Values) -> ItemUpdate:
         """Return the update for a request's values."""
-        return ItemUpdate(self, [make(values) for make in self.makers], values)
+        return ItemUpdate(self, [make(values) for make in self.factories], values)
 
 
-def compile_update(actions: tuple[Action, ...], sums: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> CompiledUpdate:
+def compile_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> CompiledUpdate:
     """Return resolved (or hand-made) actions ready to be bound; refuse paths that overlap or conflict."""
     targets = tuple(action.path for action in actions)
     flat = all(len(path.elements) == 1 for path in targets)
@@ -123,16 +145,16 @@ def compile_update(actions: tuple[Action, ...], sums: UpdateArithmetic = EXPRESS
         removals=frozenset(at for at, action in enumerate(actions) if isinstance(action, RemoveAction | DeleteAction)),
         tree=make_path_tree(targets),
         names=tuple(cast("str", path.elements[0]) for path in targets) if flat else None,
-        makers=tuple(_compile_action(action, sums) for action in actions),
+        factories=tuple(_compile_action(action, arithmetic) for action in actions),
         touch=Projection(targets),
         fixed_cost=STATEMENT_COST + sum(map(_fixed_cost, actions)),
         charged=tuple(fetch for action in actions for fetch in _charged(action)),
     )
 
 
-def bind_update(actions: tuple[Action, ...], sums: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> ItemUpdate:
+def bind_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> ItemUpdate:
     """Return the update of actions that hold their values themselves."""
-    return compile_update(actions, sums).bind({})
+    return compile_update(actions, arithmetic).bind({})
 
 
 def _rebuild_members(members: Item, tree: PathTree, results: list[Value | None], ignored: frozenset[int]) -> Item:
@@ -186,45 +208,83 @@ def _positions(tree: PathTree) -> Iterable[int]:
             yield from _positions(below)
 
 
-def _compile_action(action: Action, sums: UpdateArithmetic) -> OperationMaker:
+def _compile_action(action: Action, arithmetic: UpdateArithmetic) -> OperationFactory:
     match action:
         case SetAction():
-            return compile_assigned(action.value)
+            return _compile_assigned(action.value)
         case RemoveAction():
             return lambda _: lambda _: None
         case AddAction():
-            return _compile_sum(action, sums.add)
+            return _compile_sum(action, arithmetic.add)
         case DeleteAction():
-            return _compile_sum(action, sums.remove)
+            return _compile_sum(action, arithmetic.remove)
 
 
 def _compile_sum(
     action: AddAction | DeleteAction, combine: Callable[[Value | None, Value], Value | None]
-) -> OperationMaker:
-    get, fetch = make_getter(action.path.elements), fetch_constant(action.value)
+) -> OperationFactory:
+    get, fetch = make_getter(action.path.elements), constant_getter(action.value)
     assert fetch is not None
 
-    def make(values: Values) -> Operation:
+    def make(values: Values) -> AttributeOperation:
         operand = fetch(values)
         return lambda item: combine(get(item), operand)
 
     return make
 
 
+# -- right sides of SET -----------------------------------------------------------------------------------------------
+
+
+def _compile_assigned(value: Assigned) -> AssignmentFactory:
+    """Return the factory of a right side; what it makes gives the value to assign for an item."""
+    if not isinstance(value, Arithmetic):
+        return compile_assigned_operand(value)
+    make_left, make_right = _compile_assigned(value.left), _compile_assigned(value.right)
+    combine = EXPRESSION_ARITHMETIC.plus if value.operator == "+" else EXPRESSION_ARITHMETIC.minus
+
+    def make(values: Values) -> Assignment:
+        get, other = make_left(values), make_right(values)
+        return lambda item: combine(get(item), other(item))
+
+    return make
+
+
+# -- costs ------------------------------------------------------------------------------------------------------------
+
+
 def _fixed_cost(action: Action) -> int:
     """Return what an action costs apart from the values it is given."""
     first, *rest = action.path.elements
-    target = cost_of_element(first) + sum(4 + cost_of_element(element) for element in rest)
+    target = _element_cost(first) + sum(4 + _element_cost(element) for element in rest)
     if isinstance(action, RemoveAction | DeleteAction):
         return REMOVAL_COST + target
-    operands = cost_of_assigned(action.value) if isinstance(action, SetAction) else 0
+    operands = sum(map(_node_cost, walk(action.value))) if isinstance(action, SetAction) else 0
     return WRITE_COST + target + operands
+
+
+def _node_cost(node: Node) -> int:
+    """Return the bytes that a node on a right side is charged for, values of the request excepted."""
+    match node:
+        case DocumentPath():
+            return 1 + sum(14 + _element_cost(element) for element in node.elements)
+        case FunctionCall():
+            return find_function(node.function).cost
+        case Arithmetic():
+            return ARITHMETIC_COSTS[node.operator]
+        case _:
+            return 0
+
+
+def _element_cost(element: Element) -> int:
+    """Return the bytes that an element of a path is charged for: those of its name, or its digits."""
+    return utf8_length(str(element))
 
 
 def _charged(action: Action) -> Iterable[Fetch]:
     """Yield how to get the values that an action is charged for, once for each use."""
     if isinstance(action, SetAction | AddAction):
         for node in walk(action.value):
-            fetch = fetch_constant(node)
+            fetch = constant_getter(node)
             if fetch is not None:
                 yield fetch

@@ -15,12 +15,12 @@ from hashrange.engine.shape.constraint_message import (
     message_without_value,
 )
 from hashrange.engine.start_key import check_start_values, start_query
-from hashrange.expr.key_condition import check_key_condition
+from hashrange.expr.key_condition_expression import check_key_condition
 from hashrange.expr.parameters import QUERY
 from hashrange.expr.request_expressions import check_mixing, read_expressions
 
 if TYPE_CHECKING:
-    from hashrange.core.keys import KeyCodec
+    from hashrange.core.keys import KeyEncoder
     from hashrange.engine.engine import Engine
     from hashrange.expr.request_expressions import Expressions
 
@@ -59,7 +59,7 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     return build_page_response(read_page(engine, source), source, request)
 
 
-def check_filter(codec: KeyCodec, expressions: Expressions, request: dict[str, Any]) -> None:
+def check_filter(codec: KeyEncoder, expressions: Expressions, request: dict[str, Any]) -> None:
     """Raise when a filter names a key attribute of what is queried."""
     if expressions.filter is None:
         return

@@ -13,6 +13,9 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.numbers import NumberError, normalize
 from hashrange.core.values import Value
 from hashrange.expr import nodes as expr
+from hashrange.expr.functions import Role, has_role, misplaced
+from hashrange.expr.operators import COMPARATORS, MIRRORED, SET_TYPES
+from hashrange.expr.validation import MAX_INDEX
 from hashrange.partiql.literal import LiteralConverter, is_literal
 from hashrange.partiql.nodes import (
     CallExpression,
@@ -32,15 +35,11 @@ from hashrange.partiql.nodes import (
     service_name,
 )
 
-COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
-TESTS = frozenset({"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"})
 SET_FUNCTIONS: dict[str, Callable[[expr.DocumentPath, expr.Literal], expr.Action]] = {
     "set_add": expr.AddAction,
     "set_delete": expr.DeleteAction,
 }
-UPDATE_FUNCTIONS = frozenset({"list_append", "if_not_exists"})
 TYPES_TESTED = frozenset({"BOOL", "S", "N", "B", "M", "L", "NULL"})
-LARGEST_INDEX = 2**31 - 1
 NEVER = expr.Comparison("=", expr.Literal({"BOOL": True}), expr.Literal({"BOOL": False}))
 BAD_IN = (
     "IN operator must have a left hand argument of type Variable Reference and right hand argument of type Seq with at "
@@ -108,7 +107,7 @@ class ExpressionConverter:
         if is_condition(left):
             return self._truth(node.operator, self._condition(left), right)
         if is_condition(right):
-            return self._truth(_mirrored(node.operator), self._condition(right), left)
+            return self._truth(MIRRORED[node.operator], self._condition(right), left)
         return expr.Comparison(node.operator, self.operand(left), self.operand(right))
 
     def _truth(self, operator: str, condition: expr.Condition, other: Expression) -> expr.Condition:
@@ -148,7 +147,7 @@ class ExpressionConverter:
         match node:
             case Identifier() | PathExpression():
                 return self.path(node)
-            case CallExpression(name="size"):
+            case CallExpression() if has_role(node.name, Role.OPERAND, in_partiql=True):
                 return self._function(node)
             case CallExpression():
                 raise ValidationException(f"Unrecognized function: {node.name} at {node.span}")
@@ -185,7 +184,7 @@ class ExpressionConverter:
         if not isinstance(first, Identifier | PathExpression) or self.path(first) != target:
             raise ValidationException(f"The first argument to {name} must equal the assignment value at {call.span}")
         value = self.binder.value(second) if is_literal(second) else {}
-        if not value.keys() & {"SS", "NS", "BS"}:
+        if not value.keys() & SET_TYPES:
             raise ValidationException(f"The second argument to {name} must be a value with type SET at {first.span}")
         return SET_FUNCTIONS[call.name](target, expr.Literal(value))
 
@@ -196,7 +195,7 @@ class ExpressionConverter:
                 return self.path(node)
             case TypeTest():
                 raise ValidationException("IS operator is not supported in update expressions")
-            case CallExpression() if node.name in UPDATE_FUNCTIONS:
+            case CallExpression() if has_role(node.name, Role.ASSIGNMENT, in_partiql=True):
                 _check_given(node)
                 return expr.FunctionCall(node.name, tuple(self._argument(argument) for argument in node.arguments))
             case CallExpression():
@@ -228,7 +227,7 @@ def is_condition(node: Expression) -> bool:
         case OperatorExpression():
             return node.operator in COMPARATORS or node.operator in ("and", "or", "not", "between", "in")
         case CallExpression():
-            return node.name in TESTS
+            return has_role(node.name, Role.CONDITION, in_partiql=True)
     return isinstance(node, TypeTest)
 
 
@@ -239,10 +238,8 @@ def _check_given(call: CallExpression) -> None:
 
 def _refuse_condition(node: Expression, refusal: str) -> ValidationException:
     match node:
-        case CallExpression(name="size"):
-            return ValidationException(
-                "The function is not allowed to be used this way in an expression; function: size"
-            )
+        case CallExpression() if has_role(node.name, Role.OPERAND, in_partiql=True):
+            return ValidationException(misplaced(node.name).text)
         case CallExpression():
             return ValidationException(f"Unrecognized function: {node.name} at {node.span}")
         case OperatorExpression():
@@ -262,10 +259,6 @@ def _equals(condition: expr.Condition, operand: expr.Operand) -> expr.Condition:
 
 def _agree(condition: expr.Condition, held: expr.Condition, failed: expr.Condition) -> expr.Condition:
     return expr.Or((expr.And((condition, held)), expr.And((expr.negate(condition), failed))))
-
-
-def _mirrored(operator: str) -> str:
-    return {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
 
 
 def _named(text: str) -> str:
@@ -294,6 +287,6 @@ def _index(step: NumberLiteral) -> int:
         text = step.text
     if not text.lstrip("-").isdigit():
         raise ValidationException(f"Unexpected path component at {step.span}")
-    if not 0 <= int(text) <= LARGEST_INDEX:
+    if not 0 <= int(text) <= MAX_INDEX:
         raise ValidationException(f"List index is not within the allowable range; index: [{text}] at {step.span}")
     return int(text)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyCodec
+from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyEncoder
 from hashrange.core.values import INVALID_PARAMETER, Item, Value
 from hashrange.engine.read import key_range
 from hashrange.engine.table import message_for_empty_key
-from hashrange.expr.key_condition import KeyClause
+from hashrange.expr.key_condition_expression import KeyClause
 from hashrange.expr.nodes import (
     And,
     Between,
@@ -70,7 +70,7 @@ class KeyRange:
 class KeyRangePlanner:
     """The reading of a WHERE clause against the key of a table or an index."""
 
-    def __init__(self, codec: KeyCodec) -> None:
+    def __init__(self, codec: KeyEncoder) -> None:
         self.codec = codec
         self.hash = codec.hashes[0]
         self.sort = codec.ranges[0] if codec.ranges else None

@@ -15,8 +15,8 @@ from hashrange.core.values import Item, Value
 from hashrange.expr import nodes as expr
 from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import Action, Condition, SetAction, clauses_of, conditions_inner_first, paths_of
-from hashrange.expr.operand import check_clause, check_functions
 from hashrange.expr.path import make_path_tree
+from hashrange.expr.validation import check_assigned, check_clause
 from hashrange.partiql.expression_conversion import ExpressionConverter
 from hashrange.partiql.nodes import (
     CallExpression,
@@ -245,7 +245,7 @@ def _plan_update(node: UpdateStatement, converter: ExpressionConverter) -> Updat
         for action in actions:
             _check_path(action.path)
             if isinstance(action, SetAction):
-                check_functions(action.value, {})
+                check_assigned(action.value, {})
     except ExpressionError as error:
         raise ValidationException(error.text) from None
     return UpdatePlan(actions, where, node.returning)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.core.keys import FIRST_ROWID, KeyAttribute, KeyCodec, rowid_of
+from hashrange.core.keys import FIRST_ROWID, KeyAttribute, KeyEncoder, rowid_of
 from hashrange.engine import read, write
 from hashrange.engine.store import FORMAT, MAIN_FILE
 from tests.conformance.paging import read_all
@@ -18,7 +18,7 @@ from tests.unit.engine.local import Local, sort_items
 from tests.unit.engine.naive import Naive
 from tests.unit.engine.test_write_random import GLOBAL, INDEXES, KEYS, LOCAL, Writer, assert_agree, histories
 
-codec = KeyCodec((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
+codec = KeyEncoder((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
 
 
 def key_of(pk, sk):

@@ -11,13 +11,12 @@ from hashrange.core.errors import ValidationException
 from hashrange.expr.condition import compile_condition
 from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import clauses_of
-from hashrange.expr.operand import check_clause
 from hashrange.expr.parameters import GET, PUT, QUERY, SCAN, UPDATE
 from hashrange.expr.parser import parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
 from hashrange.expr.request_expressions import read_expressions
-from hashrange.expr.resolve import ExpressionAttributes, resolve_update
 from hashrange.expr.update import compile_update
+from hashrange.expr.validation import ExpressionAttributes, check_clause, resolve_update
 from tests.unit.expr import oracle, strategies
 from tests.unit.expr.render import render, render_path, render_update
 

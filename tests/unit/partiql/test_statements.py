@@ -12,7 +12,7 @@ from hashrange.core.errors import InternalServerError, ServiceError, ValidationE
 from hashrange.partiql.key_ranges import OVERLAP, TOO_MANY
 from hashrange.partiql.select import in_hash_order
 from tests.unit.engine.local import Local
-from tests.unit.partiql.test_parser import WORDS
+from tests.unit.partiql.test_statement_parser import WORDS
 
 ROWS = [
     {"pk": pk, "sk": sk, **({"flag": f"{pk}{sk}"} if sk != 2 else {})}

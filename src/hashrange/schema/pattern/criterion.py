@@ -13,6 +13,7 @@ from msgspec import Struct
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
 from hashrange.expr.errors import ExpressionError
+from hashrange.expr.functions import condition_functions
 from hashrange.expr.nodes import (
     And,
     Between,
@@ -53,7 +54,6 @@ from hashrange.schema.pattern.value_source import (
 PARAMETER = re.compile(r"\{(\w+)\}")
 TEXT = re.compile(r"'([^']*)'")
 NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
-FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"}
 FINER = {">=", "<"}  # comparisons that need a time rounded upwards to what is stored
 
 
@@ -153,12 +153,12 @@ def read_where(signature: Signature, kind: Kind, expression: str, placeholders: 
 def _check_functions(signature: Signature, expression: str, tree: Condition) -> None:
     for clause in clauses_of(tree):
         for call in (clause, *children_of(clause)):
-            if isinstance(call, FunctionCall) and call.function not in FUNCTIONS:
+            if isinstance(call, FunctionCall) and call.function not in condition_functions():
                 raise DeclarationError(
                     "HR221",
                     signature.label,
                     f"@where({expression!r}) calls {call.function}",
-                    f"there are {', '.join(sorted(FUNCTIONS))}",
+                    f"there are {', '.join(condition_functions())}",
                 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.core.errors import ValidationException
-from hashrange.expr.key_condition import KeyClause, KeyCondition, check_key_condition
+from hashrange.expr.key_condition_expression import KeyClause, KeyCondition, check_key_condition
 from tests.unit.expr.reading import key_condition_of, key_condition_problem
 
 P, A, B = {"S": "p"}, {"S": "a"}, {"S": "b"}

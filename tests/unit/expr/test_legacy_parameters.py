@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.core.errors import ValidationException
-from hashrange.expr.key_condition import KeyClause, check_key_condition
+from hashrange.expr.key_condition_expression import KeyClause, check_key_condition
 from hashrange.expr.parameters import BATCH_GET, DELETE, GET, PUT, QUERY, SCAN, UPDATE
 from tests.unit.expr.reading import apply_problem, read, refusal_of
 

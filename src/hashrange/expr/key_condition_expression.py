@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias, cast
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
 from hashrange.core.values import INVALID_PARAMETER, Value, decode_binary, utf8_length
-from hashrange.expr.clause import Values, fetch_constant
 from hashrange.expr.errors import ExpressionError
+from hashrange.expr.functions import FUNCTIONS, Values, constant_getter
 from hashrange.expr.nodes import (
     And,
     Between,
@@ -27,12 +27,12 @@ from hashrange.expr.nodes import (
     Or,
     children_of,
 )
-from hashrange.expr.order import MIRRORED
+from hashrange.expr.operators import MIRRORED
 
 KeyAttribute: TypeAlias = tuple[str, str]
 Fetch: TypeAlias = Callable[[Values], Value]
 
-INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
+INDEXABLE_OPERATORS = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN"})
 WRONG_TYPE = f"{INVALID_PARAMETER}Condition parameter type does not match schema type"
 NOT_SUPPORTED = "Query key condition not supported"
 NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
@@ -96,7 +96,7 @@ def _parts_of(condition: Condition) -> Iterator[Condition]:
             yield current
 
 
-def _name_of(part: Condition) -> str:
+def _written_operator(part: Condition) -> str:
     match part:
         case Comparison():
             return part.operator
@@ -110,13 +110,21 @@ def _name_of(part: Condition) -> str:
             return type(part).__name__.upper()
 
 
+def _is_indexable(operator: str) -> bool:
+    """Tell whether an operator or function selects a range of keys."""
+    if operator in INDEXABLE_OPERATORS:
+        return True
+    function = FUNCTIONS.get(operator)
+    return function is not None and function.in_key_condition
+
+
 def _check_part(part: Condition) -> str:
     """Return the attribute that a part is about, or raise Fault."""
-    name = _name_of(part)
-    if name not in INDEXABLE:
+    name = _written_operator(part)
+    if not _is_indexable(name):
         raise ExpressionError(f"Invalid operator used in KeyConditionExpression: {name}")
     operands = children_of(part)
-    if name in {"BETWEEN", "begins_with"} and not isinstance(operands[0], DocumentPath):
+    if not isinstance(part, Comparison) and not isinstance(operands[0], DocumentPath):
         raise _invalid(f"{name} operator must have the key attribute as its first operand")
     attribute = ""
     for operand in operands:
@@ -138,12 +146,12 @@ def _invalid(problem: str) -> ExpressionError:
 
 
 def _operator_of(part: Condition) -> str:
-    name = _name_of(part)
+    name = _written_operator(part)
     return name if isinstance(children_of(part)[0], DocumentPath) else MIRRORED[name]
 
 
 def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
-    fetches = [fetch_constant(operand) for operand in children_of(part)]
+    fetches = [constant_getter(operand) for operand in children_of(part)]
     return tuple(fetch for fetch in fetches if fetch is not None)
 
 
@@ -208,7 +216,7 @@ def _need_equality(name: str) -> str:
 
 
 def _check_operands(clause: KeyClause, tag: str) -> None:
-    if clause.operator not in INDEXABLE:
+    if not _is_indexable(clause.operator):
         raise ValidationException(NOT_INDEXABLE)
     for operand in clause.operands:
         if tag not in operand:
