@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hashrange
+from hashrange.client import optional_import
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {
@@ -78,6 +79,14 @@ def test_the_tests_run_with_the_versions_that_users_get():
 def test_every_declared_dependency_is_locked():
     assert runtime_names() <= set(read_pins(ROOT / "requirements.txt"))
     assert set(names_of(DEVELOPMENT)) <= set(read_pins(ROOT / "requirements-dev.txt"))
+
+
+def test_a_missing_library_is_reported_with_the_extra_that_installs_it():
+    extras = DISTRIBUTIONS[ROOT.name]["project"]["optional-dependencies"]
+    installed_by = {name: extra for extra, requirements in extras.items() for name in names_of(requirements)}
+    installed_by["botocore"] = "boto3"  # which installs it too; who needs it alone names the extra aws
+    del installed_by["uvloop"]  # the server works without
+    assert installed_by == optional_import.EXTRAS
 
 
 def test_every_runtime_dependency_has_a_decision_record():
