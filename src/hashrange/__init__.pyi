@@ -46,7 +46,7 @@ from hashrange.core.errors import TransportError as TransportError
 from hashrange.core.errors import Unreadable as Unreadable
 from hashrange.core.errors import ValidationException as ValidationException
 from hashrange.core.errors import ValueInvalid as ValueInvalid
-from hashrange.engine.faults.faults import Faults as Faults
+from hashrange.faults.faults import Faults as Faults
 from hashrange.hosting.system import Host as Host
 from hashrange.hosting.system import System as System
 from hashrange.provision import create_tables as create_tables

@@ -12,7 +12,7 @@ from hashrange.cli.command import LogLevel, fail, option
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.engine.faults.faults import Faults
+    from hashrange.faults.faults import Faults
     from hashrange.server.authentication import Authenticate
     from hashrange.server.server import Server
     from hashrange.server.settings import ServerSettings
@@ -105,7 +105,7 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
 
 def read_faults(given: str) -> Faults:
     """Return the faults in a text that begins with a fault's verb, else those in the file of that name."""
-    from hashrange.engine.faults.faults import VERBS, Faults
+    from hashrange.faults.faults import VERBS, Faults
 
     try:
         is_text = given.strip().partition(" ")[0] in VERBS

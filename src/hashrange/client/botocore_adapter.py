@@ -16,8 +16,8 @@ from botocore.awsrequest import AWSResponse
 from hashrange.core.errors import InternalServerError, SerializationException, ServiceError
 from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
-from hashrange.engine.faults.injected_error import InjectedServerError
 from hashrange.engine.service_model import TARGET_PREFIXES
+from hashrange.faults.injected_error import InjectedServerError
 
 
 def is_for_dynamodb(request: Any) -> bool:

@@ -23,7 +23,7 @@ from hashrange.engine.operation import name_method, name_operation
 from hashrange.operations import OPERATIONS
 
 if TYPE_CHECKING:
-    from hashrange.engine.faults.faults import Faults
+    from hashrange.faults.faults import Faults
 
 
 def open_database(
@@ -40,11 +40,7 @@ def open_database(
         data, OPERATIONS, fsync=fsync, clock=clock, settings=EngineSettings(region=region), faults=faults
     )
     engine.jobs.start_thread()
-    if faults is None:
-        return Database(engine)
-    from hashrange.client.faulty import FaultyDatabase
-
-    return FaultyDatabase(engine)
+    return Database(engine)
 
 
 class Database:
@@ -68,7 +64,13 @@ class Database:
 
     async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Do the same in an event loop: it takes microseconds, and needs no thread."""
-        return self.call(operation, request, read)
+        faults = self.engine.faults
+        if faults is not None and operation in self.engine.operations:
+            import asyncio  # tens of milliseconds, which only a test with faults needs
+
+            await asyncio.sleep(faults.take_delay(self.engine.operations[operation], request or {}))
+        answer = self.engine.call(operation, request or {}, read_as_json, delay=False)
+        return read(answer) if answer else {}
 
     @property
     def clock(self) -> Clock:

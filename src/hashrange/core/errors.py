@@ -137,6 +137,7 @@ class ServiceError(HashrangeError):
     text_member: ClassVar[str] = "message"
     status: ClassVar[int] = 400
     retryable: ClassVar[bool] = False
+    depends_on_items: ClassVar[bool] = False  # on what is stored: DynamoDB checks throughput before it
     name: ClassVar[str] = "ServiceError"
 
     def __init_subclass__(cls, *, wire_name: str = "") -> None:
@@ -216,12 +217,15 @@ class InternalServerError(ServiceError):
 
 
 class ConditionalCheckFailedException(ServiceError):
+    depends_on_items = True
+
     def __init__(self, message: str = "The conditional request failed", **members: Any) -> None:
         super().__init__(message, **members)
 
 
 class TransactionCanceledException(ServiceError):
     text_member = "Message"
+    depends_on_items = True
 
     def __init__(self, reasons: list[Wire]) -> None:
         codes = ", ".join(reason["Code"] for reason in reasons)
@@ -243,7 +247,8 @@ class BackupNotFoundException(ServiceError): ...
 class ContinuousBackupsUnavailableException(ServiceError): ...
 
 
-class DuplicateItemException(ServiceError): ...
+class DuplicateItemException(ServiceError):
+    depends_on_items = True
 
 
 class ExpiredIteratorException(ServiceError): ...

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import Protocol, TypeVar, TypeVarTuple
 
 import orjson
 from msgspec import Struct
@@ -34,11 +35,8 @@ from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
 from hashrange.engine.recovery import backup_store, restore
 from hashrange.engine.recovery.table_copy import BackgroundCopies
-from hashrange.engine.store import SqliteError, Store
+from hashrange.engine.store import SqliteError, Store, WriteRefused
 from hashrange.engine.stream import streams
-
-if TYPE_CHECKING:
-    from hashrange.engine.faults.faults import Faults
 
 Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
@@ -67,10 +65,20 @@ def as_given(request: Wire) -> Wire:
     return request
 
 
+class FaultInjector(Protocol):
+    """Makes calls fail on purpose; `hashrange.faults` has the only one."""
+
+    def take_delay(self, operation: Operation, request: Wire, /) -> float:
+        """Return how many seconds longer a call takes."""
+        ...
+
+    def perform(self, engine: Engine, operation: Operation, request: Wire, /) -> bytes:
+        """Run one request inside the engine's group, or let it fail."""
+        ...
+
+
 class Engine:
     """An open database."""
-
-    faults: Faults | None = None  # what goes wrong on purpose; only `engine.faults.faulty_engine` has any
 
     def __init__(
         self,
@@ -79,9 +87,11 @@ class Engine:
         *,
         clock: Clock | None = None,
         settings: EngineSettings | None = None,
+        faults: FaultInjector | None = None,
     ) -> None:
         self.store = store
         self.operations = operations
+        self.faults = faults
         self.clock: Clock = clock or SystemClock()
         self.settings = resolve_region(store, settings or EngineSettings())
         self.endpoint: str | None = None  # host and port, once it is served
@@ -121,7 +131,7 @@ class Engine:
         """Take the engine; what is performed until `end` shares one commit."""
         self._lock.acquire()
 
-    def perform(self, operation: Operation, request: Wire, reread: Reread = as_given) -> bytes:
+    def perform(self, operation: Operation, request: Wire, reread: Reread = as_given, *, inject: bool = True) -> bytes:
         """Run one request inside the group and return its answer, valid once `end` has returned.
 
         A request that was not read from JSON comes with `reread`, which gives it as JSON would carry it.
@@ -130,6 +140,8 @@ class Engine:
             raise StorageError("The database is closed.")
         if self._group.failure is not None:
             raise InternalServerError(str(self._group.failure))
+        if self.faults is not None and inject:
+            return self.faults.perform(self, operation, reread(request))
         try:
             if operation.writes and not self.in_transaction:
                 self.begin_transaction()
@@ -177,6 +189,26 @@ class Engine:
         except BaseException:
             self._check_untouched(written)
             raise
+
+    def rehearse(self, operation: Operation, request: Wire) -> None:
+        """Run a request until its first write, and change nothing; raise whatever error it would meet until then."""
+        try:
+            if operation.writes:
+                self._rehearse_write(operation, request)
+            else:
+                self._run(operation, request, as_given)
+        except SqliteError as failure:
+            raise self._void(self.store.translate(failure)) from failure
+
+    def _rehearse_write(self, operation: Operation, request: Wire) -> None:
+        self.begin_transaction()
+        self.catalog.write_counts()
+        try:
+            with self.store.writes_refused(), contextlib.suppress(WriteRefused):
+                self._run(operation, request, as_given)
+        finally:
+            if operation.writes == "tables":  # it may have changed definitions in memory before its first write
+                self.catalog.reload()
 
     def _check_untouched(self, written: int) -> None:
         if self.written != written:  # a half-done operation must not be committed
@@ -234,12 +266,14 @@ class Engine:
         if self.copies.finished:
             self.copies.conclude(kept=True)
 
-    def call(self, name: str, request: Wire, reread: Reread = as_given) -> bytes:
+    def call(self, name: str, request: Wire, reread: Reread = as_given, *, delay: bool = True) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""
         try:
             operation = self.operations[name]
         except KeyError:
             raise UnknownOperationException from None
+        if self.faults is not None and delay:
+            time.sleep(self.faults.take_delay(operation, request))
         return self.run_in_group(self.perform, operation, request, reread)
 
     def run_in_group(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
@@ -330,16 +364,12 @@ def open_engine(
     fsync: bool = False,
     clock: Clock | None = None,
     settings: EngineSettings | None = None,
-    faults: Faults | None = None,
+    faults: FaultInjector | None = None,
 ) -> Engine:
     """Open the database in a directory, or one in memory."""
     store = Store(data, fsync=fsync)
     try:
-        if faults is None:
-            return Engine(store, operations, clock=clock, settings=settings)
-        from hashrange.engine.faults.faulty_engine import FaultyEngine
-
-        return FaultyEngine(store, operations, faults, clock=clock, settings=settings)
+        return Engine(store, operations, clock=clock, settings=settings, faults=faults)
     except BaseException as failure:
         store.close()
         if isinstance(failure, SqliteError):

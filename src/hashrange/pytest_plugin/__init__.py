@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from hashrange.client.database import Database
     from hashrange.core.clock import ManualClock
-    from hashrange.engine.faults.faults import Faults
+    from hashrange.faults.faults import Faults
 
 FORMER_NAMES = (
     "dynamodb",
@@ -50,7 +50,7 @@ def hashrange_clock() -> ManualClock:
 @pytest.fixture
 def hashrange_faults() -> Faults:
     """The faults injected into the test's `hashrange_db`: none until `throttle(...)`, `fail(...)` or the like."""
-    from hashrange.engine.faults.faults import Faults
+    from hashrange.faults.faults import Faults
 
     return Faults()
 

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from hashrange.client.database import Database
     from hashrange.core.clock import ManualClock
-    from hashrange.engine.faults.faults import Faults
+    from hashrange.faults.faults import Faults
 
 
 @pytest.fixture

@@ -67,8 +67,10 @@ class Dispatcher:
         self._brought = 0  # requests since the last turn
         self.open = False  # between engine.begin() and engine.end()
 
-    def handle(self, connection: ServerConnection, request: HttpRequest) -> None:
+    def handle(self, connection: ServerConnection, request: HttpRequest, *, delayed: bool = False) -> None:
         """Answer a request: now, or when the group it falls into has been committed."""
+        if self._engine.faults is not None and not delayed and self._delay(connection, request):
+            return
         started = perf_counter()
         self._brought += 1
         if not self._armed:
@@ -98,6 +100,28 @@ class Dispatcher:
             self._held.append(PendingResponse(connection, form, status, body, meter, started, firm))
         else:
             self._send(connection, form, status, body, meter, perf_counter() - started)
+
+    def _delay(self, connection: ServerConnection, request: HttpRequest) -> bool:
+        """Answer a request later if a fault delays it; other connections are served meanwhile."""
+        seconds = self._find_delay(request)
+        if seconds:
+            connection.pause_writing()  # its next requests wait, so that responses keep their order
+            self._loop.call_later(seconds, self._handle_delayed, connection, request)
+        return bool(seconds)
+
+    def _find_delay(self, request: HttpRequest) -> float:
+        try:
+            asked = self._protocol.read(request)
+        except ServiceError:
+            return 0.0
+        if isinstance(asked, PlainResponse) or self._engine.faults is None:
+            return 0.0
+        operation, wire, _ = asked
+        return self._engine.faults.take_delay(operation, wire)
+
+    def _handle_delayed(self, connection: ServerConnection, request: HttpRequest) -> None:
+        self.handle(connection, request, delayed=True)
+        connection.resume_writing()
 
     def refuse(self, connection: ServerConnection, reply: PlainResponse) -> None:
         """Send the last answer of a connection whose next request cannot be read."""

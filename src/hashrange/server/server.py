@@ -63,7 +63,7 @@ class Server:
         """Listen; raises OSError when the address cannot be had."""
         self._loop = loop = asyncio.get_running_loop()
         settings = self.settings
-        self.dispatcher = self._choose_dispatcher()(
+        self.dispatcher = Dispatcher(
             self._engine,
             self._protocol,
             self._responder,
@@ -79,13 +79,6 @@ class Server:
         self._sweep()
         self._maintain()
         self._timers["warm up"] = loop.call_later(WARM_UP_AFTER, self._warm_up)
-
-    def _choose_dispatcher(self) -> type[Dispatcher]:
-        if self._engine.faults is None:
-            return Dispatcher
-        from hashrange.server.delay import DelayingDispatcher
-
-        return DelayingDispatcher
 
     @property
     def url(self) -> str:

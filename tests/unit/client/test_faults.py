@@ -14,7 +14,7 @@ from hashrange.core.errors import (
     Taken,
     TransactionCanceledException,
 )
-from hashrange.engine.faults.faults import Faults
+from hashrange.faults.faults import Faults
 from hashrange.server.runner import serve_in_background
 from tests.unit.client.misbehaving_server import Patient
 from tests.unit.session.library import Book, Library

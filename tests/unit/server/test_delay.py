@@ -5,9 +5,8 @@ import time
 import pytest
 
 from hashrange.engine.engine import open_engine
-from hashrange.engine.faults.faults import Faults
+from hashrange.faults.faults import Faults
 from hashrange.operations import OPERATIONS
-from hashrange.server.delay import DelayingDispatcher
 from hashrange.server.dispatcher import Dispatcher
 from hashrange.server.runner import serve_in_background
 from tests.unit.server.wire import TABLE, build, get, put
@@ -107,9 +106,13 @@ def test_what_is_no_call_is_not_delayed(client, faults):
     assert client.ask(build("GetItem", body=b"no json")).status == 400
 
 
-def test_only_a_server_with_faults_looks_for_delays(server, clock):
-    assert type(server.dispatcher) is DelayingDispatcher
+def test_only_a_server_with_faults_looks_for_delays(client, clock, connect, monkeypatch):
+    looked = []
+    monkeypatch.setattr(Dispatcher, "_find_delay", lambda *_: looked.append(1) or 0.0)
+    client.ask(get("a"))
+    assert looked == [1]
     plain = open_engine(None, OPERATIONS, clock=clock)
     with serve_in_background(plain) as sound:
-        assert type(sound.dispatcher) is Dispatcher
+        connect(sound).ask(get("a"))
     plain.close()
+    assert looked == [1]

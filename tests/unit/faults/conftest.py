@@ -1,6 +1,6 @@
 import pytest
 
-from hashrange.engine.faults.faults import Faults
+from hashrange.faults.faults import Faults
 from tests.unit.engine.local import Local
 
 

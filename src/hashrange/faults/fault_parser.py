@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange.engine.faults.injected_fault import ANY
+from hashrange.faults.injected_fault import ANY
 
 EXAMPLE = "throttle PutItem table=orders times=3"
 
 
 @dataclass(frozen=True, slots=True)
 class FaultStatement:
-    """One fault as it is written."""
+    """A statement: one fault, taken apart."""
 
     text: str
     verb: str

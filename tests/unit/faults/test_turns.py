@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.engine.faults.faults import Faults
+from hashrange.faults.faults import Faults
+from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 
 
 def strikes(faults, count, operation="GetItem", request=None):
     """Which of so many calls are struck."""
-    return [number for number in range(1, count + 1) if faults.choose(operation, request or {}) is not None]
+    return [number for number in range(1, count + 1) if faults.choose(OPERATIONS[operation], request or {}) is not None]
 
 
 def test_every_tenth_call_is_struck():
@@ -50,23 +51,23 @@ def test_a_fault_has_its_own_luck():
         faults.throttle("PutItem", chance=0.3)
     accompanied.throttle("GetItem", chance=0.5)
     for _ in range(10):
-        accompanied.choose("GetItem", {})
+        accompanied.choose(OPERATIONS["GetItem"], {})
     assert strikes(alone, 50, "PutItem") == strikes(accompanied, 50, "PutItem")
 
 
 def test_the_first_fault_whose_turn_it_is_strikes():
     faults = Faults()
     first, second = faults.throttle(times=1), faults.fail(times=1)
-    assert [faults.choose("GetItem", {})[0] for _ in range(2)] == [first, second]
-    assert faults.choose("GetItem", {}) is None
+    assert [faults.choose(OPERATIONS["GetItem"], {})[0] for _ in range(2)] == [first, second]
+    assert faults.choose(OPERATIONS["GetItem"], {}) is None
 
 
 def test_delays_add_up_and_strike_nothing():
     faults = Faults()
     faults.delay(seconds=0.5)
     faults.delay("GetItem", seconds=0.25, every=2)
-    assert [faults.take_delay("GetItem", {}) for _ in range(4)] == [0.5, 0.75, 0.5, 0.75]
-    assert faults.take_delay("PutItem", {}) == 0.5
+    assert [faults.take_delay(OPERATIONS["GetItem"], {}) for _ in range(4)] == [0.5, 0.75, 0.5, 0.75]
+    assert faults.take_delay(OPERATIONS["PutItem"], {}) == 0.5
     assert strikes(faults, 5) == []
 
 
@@ -75,7 +76,7 @@ def test_what_was_cleared_strikes_no_more():
     faults.fail()
     faults.delay(seconds=1)
     faults.clear()
-    assert (strikes(faults, 3), faults.take_delay("GetItem", {}), str(faults)) == ([], 0, "")
+    assert (strikes(faults, 3), faults.take_delay(OPERATIONS["GetItem"], {}), str(faults)) == ([], 0, "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_what_was_cleared_strikes_no_more():
 def test_a_request_that_makes_no_sense_names_no_table(request_):
     faults = Faults()
     faults.delay(seconds=1, table="tab")
-    assert faults.take_delay("PutItem", request_) == 0
+    assert faults.take_delay(OPERATIONS["PutItem"], request_) == 0
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_what_is_shown_is_read_as_the_same(chosen):
     assert str(read) == str(made)
     request = {"TableName": "orders", "Item": item(pk="a")}
     calls = ["PutItem", "GetItem", "Query", "BatchWriteItem"] * 5
-    for name in calls:
-        told, expected = read.choose(name, request), made.choose(name, request)
+    for operation in map(OPERATIONS.__getitem__, calls):
+        told, expected = read.choose(operation, request), made.choose(operation, request)
         assert str(told and told[0]) == str(expected and expected[0])
-        assert read.take_delay(name, request) == made.take_delay(name, request)
+        assert read.take_delay(operation, request) == made.take_delay(operation, request)

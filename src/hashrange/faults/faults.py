@@ -1,16 +1,21 @@
-"""Faults: what users make to let calls go wrong on purpose, from Python or from a text."""
+"""Faults that are injected on purpose, to test retries: declared in Python, or read from a text (`fault_parser`)."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import fields
 from random import Random
 from threading import Lock
 from typing import Self, TypedDict, Unpack
 
+from hashrange.core.errors import ServiceError
 from hashrange.core.wire import Wire
-from hashrange.engine.faults import injected_error
-from hashrange.engine.faults.fault_effect import (
+from hashrange.engine import shape
+from hashrange.engine.engine import Engine
+from hashrange.engine.operation import Operation
+from hashrange.faults import injected_error
+from hashrange.faults.fault_effect import (
     EFFECTS,
     ConflictEffect,
     DelayEffect,
@@ -19,9 +24,10 @@ from hashrange.engine.faults.fault_effect import (
     ThrottleEffect,
     UnprocessedEffect,
 )
-from hashrange.engine.faults.fault_parser import EXAMPLE, FaultStatement, parse_statements
-from hashrange.engine.faults.injected_fault import ANY, InjectedFault
+from hashrange.faults.fault_parser import EXAMPLE, FaultStatement, parse_statements
+from hashrange.faults.injected_fault import ANY, InjectedFault
 
+logger = logging.getLogger("hashrange")
 SEED = "seed"
 VERBS = (*EFFECTS, SEED)
 
@@ -115,10 +121,28 @@ class Faults:
     def __str__(self) -> str:
         return "; ".join(map(str, self))
 
-    # -- what the engine asks ------------------------------------------------------------------------------------------
+    # -- what the engine calls -----------------------------------------------------------------------------------------
 
-    def choose(self, operation: str, request: Wire) -> tuple[InjectedFault, Effect] | None:
-        """Return what strikes a call, if anything does."""
+    def perform(self, engine: Engine, operation: Operation, request: Wire) -> bytes:
+        """Run one request inside the engine's group, or apply the fault that strikes it."""
+        if not shape.accept(operation.name, request):
+            request = shape.convert(operation.name, request, operation.violations)
+        chosen = self.choose(operation, request)
+        if chosen is None:
+            return engine.perform(operation, request, inject=False)
+        fault, effect = chosen
+        try:
+            outcome = effect.apply(engine, operation, request)
+        except ServiceError:  # an invalid request uses no strike up
+            fault.struck -= 1
+            raise
+        logger.info("Fault injected into %s: %s", operation.name, fault)
+        if isinstance(outcome, ServiceError):
+            raise outcome
+        return outcome
+
+    def choose(self, operation: Operation, request: Wire) -> tuple[InjectedFault, Effect] | None:
+        """Return the fault that strikes a call, if any, and its effect."""
         with self._lock:
             for fault in self:
                 effect = fault.effect
@@ -126,7 +150,7 @@ class Faults:
                     return fault, effect
         return None
 
-    def take_delay(self, operation: str, request: Wire) -> float:
+    def take_delay(self, operation: Operation, request: Wire) -> float:
         """Return how many seconds longer a call takes."""
         seconds = 0.0
         with self._lock:

@@ -1,4 +1,4 @@
-"""A fault: an effect, and which calls it strikes: of which operation, on which table, how often."""
+"""An injected fault: an effect, and the calls that it hits: of which operation, on which table, how often."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from difflib import get_close_matches
 from random import Random
 
 from hashrange.core.wire import Wire
-from hashrange.engine.faults.fault_effect import DelayEffect, Effect
-from hashrange.engine.faults.request_members import list_tables
-from hashrange.engine.shape import OPERATION_NAMES
+from hashrange.engine.operation import Operation
+from hashrange.engine.service_model import SERVICE_OPERATIONS
+from hashrange.faults.fault_effect import DelayEffect, Effect
+from hashrange.faults.request_entries import list_tables
+from hashrange.operations import OPERATIONS
 
 ANY = "*"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class InjectedFault:
-    """Something that goes wrong on purpose, and how often it did: `struck` of the `seen` calls that it could strike."""
+    """A fault and its count: it has `struck` so many of the `seen` calls that it could strike."""
 
     effect: Effect | DelayEffect
     operation: str = ANY
@@ -29,7 +31,8 @@ class InjectedFault:
     struck: int = 0
 
     def __post_init__(self) -> None:
-        self._check_operation()
+        if self.operation != ANY:
+            self._check_operation()
         if self.times is not None and self.times < 1:
             raise ValueError(f"times is how often a fault strikes, at least 1: not {self.times}")
         if self.every < 1:
@@ -38,20 +41,20 @@ class InjectedFault:
             raise ValueError(f"chance is more than 0 and at most 1: not {self.chance}")
 
     def _check_operation(self) -> None:
-        verb, targets = self.effect.verb, self.effect.targets or OPERATION_NAMES
-        if self.operation != ANY and self.operation not in OPERATION_NAMES:
-            meant = get_close_matches(self.operation, OPERATION_NAMES, 1)
+        if self.operation not in SERVICE_OPERATIONS:
+            meant = get_close_matches(self.operation, SERVICE_OPERATIONS, 1)
             raise ValueError(f"there is no operation {self.operation}" + (f"; is it {meant[0]}?" if meant else ""))
-        if self.operation != ANY and self.operation not in targets:
-            raise ValueError(f"{verb} happens to {', '.join(sorted(targets))}: not to {self.operation}")
+        if not self.effect.applies_to(OPERATIONS.get(self.operation)):
+            possible = sorted(name for name, each in OPERATIONS.items() if self.effect.applies_to(each))
+            raise ValueError(f"{self.effect.verb} happens to {', '.join(possible)}: not to {self.operation}")
 
-    def concerns(self, operation: str, request: Wire) -> bool:
+    def concerns(self, operation: Operation, request: Wire) -> bool:
         """Tell whether a call is one of those that it could strike."""
         return (
-            self.operation in (ANY, operation)
-            and (not self.effect.targets or operation in self.effect.targets)
-            and (self.table is None or self.table in list_tables(request))
-            and self.effect.fits(request)
+            self.operation in (ANY, operation.name)
+            and self.effect.applies_to(operation)
+            and (self.table is None or self.table in list_tables(operation, request))
+            and self.effect.fits(operation, request)
         )
 
     def is_due(self) -> bool:
@@ -66,13 +69,13 @@ class InjectedFault:
     def __str__(self) -> str:
         effect = [(each.name, each.default, getattr(self.effect, each.name)) for each in fields(self.effect)]
         when = [(each.name, each.default, getattr(self, each.name)) for each in fields(self) if each.name in WHEN]
-        chosen = [f"{name}={show(value)}" for name, default, value in effect + when if value != default]
+        chosen = [f"{name}={format_option(value)}" for name, default, value in effect + when if value != default]
         return " ".join([self.effect.verb, self.operation, *chosen])
 
 
 WHEN = ("table", "times", "every", "chance")
 
 
-def show(value: object) -> str:
+def format_option(value: object) -> str:
     """Return an option's value as it is written in a text."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""How DynamoDB says that a call was throttled, or failed for no fault of the caller."""
+"""The errors that faults inject: throttling, and failures that are not the caller's mistake."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hashrange.core.errors import (
 
 PROVISIONED = "ProvisionedThroughputExceededException"
 INTERNAL = "InternalServerError"
-BUSY = "Transaction is ongoing for the item"
+ONGOING = "Transaction is ongoing for the item"
 
 
 class InjectedServerError(InternalServerError, wire_name=INTERNAL):
-    """A failure that was asked for: clients in this process are to see it as they would over the wire."""
+    """An injected failure; clients in this process get it as they would over HTTP."""
 
 
 class Throttling(NamedTuple):
-    """One way to be throttled."""
+    """A kind of throttling."""
 
     error: type[ServiceError]
     text: str

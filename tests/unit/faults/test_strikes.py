@@ -14,7 +14,7 @@ from hashrange.core.errors import (
     TransactionConflictException,
 )
 from hashrange.engine.engine import Engine, open_engine
-from hashrange.engine.faults.faults import Faults
+from hashrange.faults.faults import Faults
 from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 from tests.unit.engine.history import INDEXES, Oracle, assert_holds, histories
