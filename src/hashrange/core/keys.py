@@ -18,17 +18,23 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 from zlib import crc32
 
-from hashrange.core.values import Item, measure
+from hashrange.core.errors import ValidationException
+from hashrange.core.values import INVALID_PARAMETER, Item, measure
 
 pack_head = Struct(">IH").pack
 unpack_checksum = Struct(">I").unpack_from
 FIRST_ROWID = 1 << 62
 HASH_LIMIT = 2048
 RANGE_LIMIT = 1024
+HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
+RANGE_TOO_LONG = (
+    f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
+)
+TYPE_NAMES = {"S": "string", "B": "binary"}  # a number is never empty
 COMPLEMENT = bytes(255 - byte for byte in range(256))
 
 
@@ -73,25 +79,38 @@ def successor(prefix: bytes) -> bytes | None:
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAttribute:
+class KeyAttribute(NamedTuple):
     """A key attribute: its name and its type (S, N or B)."""
 
     name: str
     tag: str
 
 
+def check_key_size(hash_bytes: int, range_bytes: int) -> None:
+    """Raise for a partition key or a sort key whose attributes are too long together."""
+    if hash_bytes > HASH_LIMIT:
+        raise ValidationException(HASH_TOO_LONG)
+    if range_bytes > RANGE_LIMIT:
+        raise ValidationException(RANGE_TOO_LONG)
+
+
+def message_for_empty_key(attribute: KeyAttribute) -> str:
+    """Return the text that refuses an empty value of a key attribute."""
+    return (
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
+        f"{TYPE_NAMES[attribute.tag]} value. Key: {attribute.name}"
+    )
+
+
 class KeyEncoder:
     """How one key (a table's or an index's) becomes bytes."""
 
-    __slots__ = ("attributes", "encode", "hash_types", "hashes", "range_types", "ranges")
+    __slots__ = ("attributes", "encode", "hashes", "ranges")
 
     def __init__(self, hashes: tuple[KeyAttribute, ...], ranges: tuple[KeyAttribute, ...]) -> None:
         self.hashes = hashes
         self.ranges = ranges
         self.attributes = hashes + ranges
-        self.hash_types = [(attribute.name, attribute.tag) for attribute in hashes]
-        self.range_types = [(attribute.name, attribute.tag) for attribute in ranges]
         # The key of an item; None when it lacks an attribute, or has one of a wrong type or length.
         self.encode: Encode = _make_encoder(
             _make_joiner(hashes, HASH_LIMIT), _make_joiner(ranges, RANGE_LIMIT) if ranges else None

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyEncoder
+from hashrange.core.keys import TYPE_NAMES, KeyAttribute, KeyEncoder, check_key_size, message_for_empty_key
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, measure, measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine.sql import Statements
 
 MISMATCH = "The provided key element does not match the schema"
-TYPE_NAMES = {"S": "string", "B": "binary"}
-HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of2048 bytes"
-RANGE_TOO_LONG = f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
 
 
 class SchemaMismatch(ValidationException, wire_name="ValidationException"):
@@ -210,17 +207,9 @@ def check_key_contents(codec: KeyEncoder, item: Item) -> None:
     for attribute in codec.attributes:
         if not item[attribute.name][attribute.tag]:
             raise ValidationException(message_for_empty_key(attribute))
-    if sum(measure(item[a.name]) for a in codec.hashes) > HASH_LIMIT:
-        raise ValidationException(HASH_TOO_LONG)
-    if sum(measure(item[a.name]) for a in codec.ranges) > RANGE_LIMIT:
-        raise ValidationException(RANGE_TOO_LONG)
-
-
-def message_for_empty_key(attribute: KeyAttribute) -> str:
-    """Return the text that refuses an empty key value."""
-    return (
-        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
-        f"{TYPE_NAMES[attribute.tag]} value. Key: {attribute.name}"
+    check_key_size(
+        sum(measure(item[a.name]) for a in codec.hashes),
+        sum(measure(item[a.name]) for a in codec.ranges),
     )
 
 
@@ -241,7 +230,7 @@ def check_index_value(index: Index, attribute: KeyAttribute, value: Value) -> No
 
 def check_index_lengths(index: Index, item: Item) -> None:
     """Raise when the attributes of an index key are too long together."""
-    if sum(measure(item[a.name]) for a in index.codec.hashes if a.name in item) > HASH_LIMIT:
-        raise ValidationException(HASH_TOO_LONG)
-    if sum(measure(item[a.name]) for a in index.codec.ranges if a.name in item) > RANGE_LIMIT:
-        raise ValidationException(RANGE_TOO_LONG)
+    check_key_size(
+        sum(measure(item[a.name]) for a in index.codec.hashes if a.name in item),
+        sum(measure(item[a.name]) for a in index.codec.ranges if a.name in item),
+    )

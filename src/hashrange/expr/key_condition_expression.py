@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, cast
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
+from hashrange.core.keys import KeyAttribute, check_key_size, message_for_empty_key
 from hashrange.core.values import INVALID_PARAMETER, Value, decode_binary, utf8_length
 from hashrange.expr.errors import ExpressionError
 from hashrange.expr.functions import FUNCTIONS, Values, constant_getter
@@ -29,17 +29,12 @@ from hashrange.expr.nodes import (
 )
 from hashrange.expr.operators import MIRRORED
 
-KeyAttribute: TypeAlias = tuple[str, str]
 Fetch: TypeAlias = Callable[[Values], Value]
 
 INDEXABLE_OPERATORS = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN"})
 WRONG_TYPE = f"{INVALID_PARAMETER}Condition parameter type does not match schema type"
 NOT_SUPPORTED = "Query key condition not supported"
 NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
-HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
-RANGE_TOO_LONG = (
-    f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
-)
 
 
 class KeyClause(NamedTuple):
@@ -158,10 +153,7 @@ def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
 def check_key_condition(
     condition: KeyCondition, hashes: Sequence[KeyAttribute], ranges: Sequence[KeyAttribute]
 ) -> tuple[list[Value], list[KeyClause]]:
-    """Return the values of the partition key and the clauses on the sort key, each in the key's order, or refuse.
-
-    The key is given as (name, type) pairs.
-    """
+    """Return the values of the partition key and the clauses on the sort key, each in the key's order, or refuse."""
     given = {clause.attribute: clause for clause in condition.clauses}
     if len(given) > len(hashes) + len(ranges):
         raise ValidationException(
@@ -170,10 +162,7 @@ def check_key_condition(
         )
     values = [_check_hash(given.get(name), name, tag, hashes) for name, tag in hashes]
     clauses = _check_ranges(given, len(given) - len(hashes), ranges)
-    if sum(map(_length_of, values)) > HASH_LIMIT:
-        raise ValidationException(HASH_TOO_LONG)
-    if sum(max(map(_length_of, clause.operands)) for clause in clauses) > RANGE_LIMIT:
-        raise ValidationException(RANGE_TOO_LONG)
+    check_key_size(sum(map(_length_of, values)), sum(max(map(_length_of, clause.operands)) for clause in clauses))
     return values, clauses
 
 
@@ -222,10 +211,7 @@ def _check_operands(clause: KeyClause, tag: str) -> None:
         if tag not in operand:
             raise ValidationException(WRONG_TYPE)
         if not operand[tag]:
-            raise ValidationException(
-                "One or more parameter values are not valid. The AttributeValue for a key attribute "
-                f"cannot contain an empty {'string' if tag == 'S' else 'binary'} value. Key: {clause.attribute}"
-            )
+            raise ValidationException(message_for_empty_key(KeyAttribute(clause.attribute, tag)))
 
 
 def _length_of(value: Value) -> int:

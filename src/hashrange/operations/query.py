@@ -49,7 +49,7 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     index = find_index(table, request)
     codec = index.codec if index else table.codec
     assert expressions.key_condition is not None  # without one, the expressions were refused
-    hashes, clauses = check_key_condition(expressions.key_condition, codec.hash_types, codec.range_types)
+    hashes, clauses = check_key_condition(expressions.key_condition, codec.hashes, codec.ranges)
     source = RowSource(table, index, forward=request.get("ScanIndexForward", True))
     source.low, source.high = key_range(codec, hashes, clauses)
     if start is not None:

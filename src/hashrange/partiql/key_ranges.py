@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import ENCODERS, HASH_LIMIT, RANGE_LIMIT, KeyAttribute, KeyEncoder
-from hashrange.core.values import INVALID_PARAMETER, Item, Value
+from hashrange.core.keys import (
+    ENCODERS,
+    HASH_LIMIT,
+    HASH_TOO_LONG,
+    RANGE_LIMIT,
+    RANGE_TOO_LONG,
+    KeyAttribute,
+    KeyEncoder,
+    message_for_empty_key,
+)
+from hashrange.core.values import Item, Value
 from hashrange.engine.read import key_range
-from hashrange.engine.table import message_for_empty_key
 from hashrange.expr.key_condition_expression import KeyClause
 from hashrange.expr.nodes import (
     And,
@@ -198,10 +206,7 @@ def _check_operand(attribute: KeyAttribute, operand: Value, limit: int) -> None:
     if not content:
         raise ValidationException(message_for_empty_key(attribute))
     if len(ENCODERS[attribute.tag](content)) > limit:
-        text = "Size of hashkey has exceeded the maximum size limit of2048 bytes"
-        if limit == RANGE_LIMIT:
-            text = "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
-        raise ValidationException(INVALID_PARAMETER + text)
+        raise ValidationException(HASH_TOO_LONG if limit == HASH_LIMIT else RANGE_TOO_LONG)
 
 
 def _is_negative(condition: Condition) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from hashrange.core.errors import ValueInvalid
+from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value, utf8_length
 from hashrange.schema.declare import introspection
@@ -22,9 +23,6 @@ from hashrange.schema.declare.codec import SIMPLE, Codec
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.key_template import Piece, Template, is_readable, put_in
 from hashrange.schema.declare.table import Table
-
-LONGEST_PARTITION_KEY = 2048
-LONGEST_SORT_KEY = 1024
 
 Getter = Callable[[str], Any]
 
@@ -165,7 +163,7 @@ def make_key_codec(attr: str, template: Template, fields: Mapping[str, Attribute
         alone=fields[template.alone] if template.alone else None,
         steps=steps,
         tail=pieces[-1].literal,
-        longest=LONGEST_SORT_KEY if attr in sorts else LONGEST_PARTITION_KEY,
+        longest=RANGE_LIMIT if attr in sorts else HASH_LIMIT,
     )
 
 
