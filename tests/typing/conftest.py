@@ -60,7 +60,9 @@ def run_mypy(files):
     """Check with --strict and `unused-awaitable`, and nothing of this project's configuration."""
     command = [sys.executable, "-m", "mypy", "--strict", "--enable-error-code=unused-awaitable", "--config-file="]
     command += ["--explicit-package-bases", "--show-absolute-path", f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}"]
-    output = run([*command, *map(str, files)], MYPYPATH=os.pathsep.join([str(ROOT), str(ROOT / "src")]))
+    output = run(
+        [*command, *map(str, files)], MYPYPATH=os.pathsep.join([str(ROOT), str(ROOT / "src"), str(SYSTEMS.parent)])
+    )
     found = defaultdict(lambda: defaultdict(list))
     for path, line, text in re.findall(r"^(.+?):(\d+): error: (.*)$", output, re.MULTILINE):
         found[Path(path)][int(line)].append(text)
