@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashrange import Conflict, NotFound, Taken, ValueInvalid
-from hashrange.schema.items.dump import dump
+from hashrange import Conflict, NotFound, Taken, ValueInvalid, dump_item
 from hashrange_systems.aura.model import change_hash, is_change
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Price, Product, Scraped, Scraping, Shop, Url
 from systems.tests.aura.plain import at, domains, get_item, put_item, put_shop, query
@@ -35,7 +34,7 @@ def test_trap_url_longer_than_1024_bytes_is_found_by_the_same_url(database, db):
 
 @given(st.text(min_size=1, max_size=1500))
 def test_trap_no_url_makes_a_key_that_is_too_long(url):
-    key = dump(Url(domain="a.de", url=url))["sk"]["S"]
+    key = dump_item(Url(domain="a.de", url=url))["sk"]["S"]
     assert len(key.encode()) <= 1024
     assert key == f"URL#{url}" or len(f"URL#{url}".encode()) > 1024
 

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from hashrange.core.errors import ProvisionedThroughputExceededException
+from hashrange import ProvisionedThroughputExceededException
 from hashrange_systems.checks.model.fetched import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.schema import Channel, Checks

@@ -8,7 +8,7 @@ import typer.main
 from typer.testing import CliRunner
 
 import hashrange
-from hashrange.core.clock import SystemClock
+from hashrange import SystemClock
 from hashrange_systems.checks.cli import app
 from hashrange_systems.checks.cli.show import write_delay
 from hashrange_systems.checks.demo.fill import Demo

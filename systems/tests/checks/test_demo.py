@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 import hashrange
-from hashrange import ManualClock
-from hashrange.core.errors import InternalServerError
+from hashrange import InternalServerError, ManualClock
 from hashrange_systems.checks.demo.fill import CHANNEL, EMAIL, SLUG, USERID, Demo
 from hashrange_systems.checks.demo.story import STORIES, THRESHOLD, find_price
 from hashrange_systems.checks.model.uptime import DAY_MS, DURATIONS

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 import hashrange
-from hashrange import ManualClock
-from hashrange.core.errors import ProvisionedThroughputExceededException
+from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
 from hashrange_systems.checks.senders.sender import ReceiverRefuses, Undelivered
 from hashrange_systems.checks.service import outbox as module

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from hashrange.core.errors import ProvisionedThroughputExceededException
+from hashrange import ProvisionedThroughputExceededException
 from hashrange_systems.checks.model.fetched import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import find_phase

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.schema.items.dump import dump
+from hashrange import dump_item
 from hashrange_systems.checks.schema import Active, ActiveUser, Failed, Foreign, Paused, SuspendedUser, User
 from systems.tests.checks.monitors import (
     CHECK,
@@ -48,7 +48,7 @@ def test_the_seeds_example_user_is_read_as_it_is_and_stored_back_to_the_letter(d
     put_plain(database, "USER", USER)
     user = db.user("123456").required().run()
     assert (type(user), user.userid, user.tier, user.check_limit) == (ActiveUser, "123456", "PRO", 100)
-    assert to_plain(dump(user)) == USER
+    assert to_plain(dump_item(user)) == USER
     db.put(user).run()
     assert get_plain(database, "USER", "123456", "USER") == USER
 
@@ -59,7 +59,7 @@ def test_the_seeds_example_check_is_read_as_it_is_and_stored_back_to_the_letter(
     assert (type(check), check.checkid, check.delay_ms) == (Active, "abcdef", 300_000)
     assert check.attributes == {"keyword": "Example"}
     assert check.last_result == {"status": "UP", "responseTime": 250, "keywordFound": True}
-    assert to_plain(dump(check)) == CHECK
+    assert to_plain(dump_item(check)) == CHECK
     db.put(check).run()
     assert get_plain(database, "CHECK", "abcdef", "CHECK") == CHECK
 
@@ -90,7 +90,7 @@ def test_a_tier_that_is_not_ours_is_readable_and_kept(db, database):
     put_plain(database, "USER", USER | {"tier": "PLATINUM"})
     user = db.user("123456").required().run()
     assert user.tier == "PLATINUM"
-    assert to_plain(dump(user)) == USER | {"tier": "PLATINUM"}
+    assert to_plain(dump_item(user)) == USER | {"tier": "PLATINUM"}
     assert [login.tier for login in db.login("user@example.com")] == ["PLATINUM"]
 
 
@@ -110,7 +110,7 @@ def test_a_check_is_read_in_its_status_and_in_one_that_is_not_ours(db, database,
     put_plain(database, "CHECK", CHECK | {"status": status})
     for check in (db.check("abcdef").required().run(), *db.checks_of("123456")):
         assert (type(check), check.status) == (kind, status)
-        assert to_plain(dump(check)) == CHECK | {"status": status}
+        assert to_plain(dump_item(check)) == CHECK | {"status": status}
 
 
 @pytest.mark.parametrize("check_type", ["EBAY", "KEYWORD CHECK", "EBAY PRICE THRESHOLD", "PAGE DIFFERENCE", "AI CHECK"])
@@ -120,7 +120,7 @@ def test_a_type_that_is_not_ours_is_readable_with_whatever_attributes_it_has(db,
     put_plain(database, "CHECK", item)
     check = db.check("abcdef").required().run()
     assert (check.check_type, check.attributes) == (check_type, attributes)
-    assert to_plain(dump(check)) == item
+    assert to_plain(dump_item(check)) == item
 
 
 def test_later_attributes_of_the_original_system_survive_a_pause(db, database):

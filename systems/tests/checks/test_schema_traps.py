@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashrange import Conflict, Taken, ValueInvalid
-from hashrange.schema.items.dump import dump
-from hashrange.schema.items.load import load
+from hashrange import Conflict, Taken, ValueInvalid, dump_item, load_item
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
 from hashrange_systems.checks.model.schedule import due_shard
 from hashrange_systems.checks.schema import (
@@ -164,8 +162,8 @@ def test_04_what_else_is_in_a_checks_partition_is_no_check(db):
     db.create(Run(checkid="c1", at=NOON, result=UP)).run()
     assert [type(found) for found in db.everything_of("c1")] == [Scheduled, Run]
     assert [check.checkid for check in db.checks_of("u1")] == ["c1"]
-    assert load([Check], dump(Run(checkid="c1", at=NOON, result=UP))) is None
-    assert load([User], to_wire(USER | {"PK": "EMAIL#a", "SK": "EMAIL"})) is None
+    assert load_item([Check], dump_item(Run(checkid="c1", at=NOON, result=UP))) is None
+    assert load_item([User], to_wire(USER | {"PK": "EMAIL#a", "SK": "EMAIL"})) is None
 
 
 def test_05_a_target_that_is_down_does_not_fail_its_check(db, database):

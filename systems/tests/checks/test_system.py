@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 import hashrange
-from hashrange.core.clock import SystemClock
-from hashrange.hosting import Host
+from hashrange import Host, SystemClock
 from hashrange.hosting.discovery import find_systems
 from hashrange_systems.checks.demo.site import DemoSite, bind
 from hashrange_systems.checks.demo.story import THRESHOLD, find_price, is_failing

@@ -15,8 +15,7 @@ from itertools import pairwise
 import pytest
 
 import hashrange
-from hashrange.core.clock import SystemClock
-from hashrange.core.errors import ServiceError
+from hashrange import ServiceError, SystemClock
 from hashrange_systems.checks.model.schedule import find_phase, next_slot
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.moment import from_ms, to_ms

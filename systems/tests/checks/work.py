@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 import hashrange
-from hashrange.core.clock import SystemClock
+from hashrange import SystemClock
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.runs import Runs

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from hashrange.schema.items.dump import dump
-from hashrange.schema.items.load import load
+from hashrange import dump_item, load_item
 from hashrange_systems.kelifax.schema import Kelifax, Lesson, Pending, Resource, Submission
 from systems.tests.kelifax.entries import (
     EXAMPLE,
@@ -56,7 +55,7 @@ def test_the_seeds_example_item_is_read_as_it_is_and_stored_back_to_the_letter(d
     put_plain(database, EXAMPLE)
     entry = db.resource("amazing-dev-tool").required().run()
     assert type(entry) is Submission
-    assert to_plain(dump(entry)) == EXAMPLE
+    assert to_plain(dump_item(entry)) == EXAMPLE
     db.put(entry).run()
     assert get_plain(database, "amazing-dev-tool") == EXAMPLE
 
@@ -85,7 +84,7 @@ def test_decided_resources_of_the_original_system_are_stored_back_to_the_letter(
     put_plain(database, item)
     entry = db.resource("amazing-dev-tool").required().run()
     assert entry.resource_status == status
-    assert to_plain(dump(entry)) == item
+    assert to_plain(dump_item(entry)) == item
 
 
 def test_an_item_of_the_seeds_function_with_nothing_optional_is_read(db, database):
@@ -94,7 +93,7 @@ def test_an_item_of_the_seeds_function_with_nothing_optional_is_read(db, databas
     entry = db.resource("amazing-dev-tool").required().run()
     assert type(entry) is Pending
     assert (entry.tags, entry.key_features, entry.use_cases, entry.learning_resources) == ([], [], [], [])
-    assert to_plain(dump(entry)) == EXAMPLE | dict.fromkeys(empty, "")
+    assert to_plain(dump_item(entry)) == EXAMPLE | dict.fromkeys(empty, "")
 
 
 def test_an_item_without_the_optional_search_and_analytics_attributes_is_read(db, database):
@@ -183,9 +182,9 @@ def test_the_original_systems_own_attributes_survive_a_decision(db, database):
 
 def test_the_guard_items_are_no_resources():
     for key in ("URL#https://a.example", "ALIAS#a", "VIEWS#a", "HOLD#a"):
-        assert load([Resource], to_wire(EXAMPLE | {"resourceSlug": key})) is None
+        assert load_item([Resource], to_wire(EXAMPLE | {"resourceSlug": key})) is None
 
 
 def test_an_item_stays_far_below_fifty_attributes():
-    assert len(dump(make_submission())) < 50
+    assert len(dump_item(make_submission())) < 50
     assert set(Kelifax.plans["resource"].needs) == set(EXAMPLE)

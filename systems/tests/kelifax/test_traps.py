@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashrange import Conflict, CursorInvalid, ServiceError, Taken, ValueInvalid
-from hashrange.schema.items.dump import dump
-from hashrange.schema.items.load import load
+from hashrange import Conflict, CursorInvalid, ServiceError, Taken, ValueInvalid, dump_item, load_item
 from hashrange_systems.kelifax.schema import PUBLIC, Decision, Kelifax, Lesson, Pending, Rejected, Resource, UrlClaim
 from systems.tests.kelifax.entries import (
     EXAMPLE,
@@ -44,13 +42,13 @@ def race(count, attempt):
 
 def test_01_timestamps_have_a_fixed_width_so_that_text_order_is_time_order():
     moments = [datetime(2026, 1, 15, 12, 0, 0, micros, tzinfo=UTC) for micros in (0, 5, 999_999)]
-    written = {dump(make_submission(created_at=moment))["createdAt"]["S"] for moment in moments}
+    written = {dump_item(make_submission(created_at=moment))["createdAt"]["S"] for moment in moments}
     assert written == {"2026-01-15T12:00:00Z"}
 
 
 def test_01_a_time_with_microseconds_of_the_original_system_is_readable():
     item = EXAMPLE | {"createdAt": "2025-10-25T10:30:00.000005Z", "submittedAt": "2025-10-25T10:30:00.000009Z"}
-    assert load([Resource], to_wire(item)).created_at == datetime(2025, 10, 25, 10, 30, tzinfo=UTC)
+    assert load_item([Resource], to_wire(item)).created_at == datetime(2025, 10, 25, 10, 30, tzinfo=UTC)
 
 
 def test_01_a_time_without_a_zone_is_refused():
@@ -64,9 +62,9 @@ def test_01_a_resubmission_changes_submitted_at_and_never_created_at(db):
 
 
 def test_02_an_empty_string_is_an_empty_list_and_not_a_list_of_an_empty_string():
-    entry = load([Resource], to_wire(EXAMPLE | {"tags": "", "keyFeatures": "", "learningResources": ""}))
+    entry = load_item([Resource], to_wire(EXAMPLE | {"tags": "", "keyFeatures": "", "learningResources": ""}))
     assert (entry.tags, entry.key_features, entry.learning_resources) == ([], [], [])
-    assert dump(entry)["tags"] == {"S": ""}
+    assert dump_item(entry)["tags"] == {"S": ""}
 
 
 def test_03_a_pipe_in_a_feature_or_a_comma_in_a_tag_is_refused(db):
@@ -78,19 +76,19 @@ def test_03_a_pipe_in_a_feature_or_a_comma_in_a_tag_is_refused(db):
 
 @given(st.lists(st.builds(Lesson, title=st.text(), url=st.text(), type=st.text()), max_size=5))
 def test_03_pipes_in_learning_resources_round_trip_without_loss_and_with_the_seeds_parser(lessons):
-    raw = dump(make_submission(learning_resources=lessons))
-    assert load([Resource], raw).learning_resources == lessons
+    raw = dump_item(make_submission(learning_resources=lessons))
+    assert load_item([Resource], raw).learning_resources == lessons
     assert parse_learning_resources(raw["learningResources"]["S"]) == lessons
 
 
 @given(st.lists(st.text(min_size=1, max_size=30).filter(lambda text: "," not in text), max_size=10))
 def test_03_tags_round_trip_whatever_else_they_hold(tags):
-    assert load([Resource], dump(make_submission(tags=tags))).tags == tags
+    assert load_item([Resource], dump_item(make_submission(tags=tags))).tags == tags
 
 
 def test_04_learning_resources_are_written_without_spaces_and_without_escapes():
     lesson = Lesson(title="Über | alles", url="https://a.example/?q=1|2", type="video")
-    written = dump(make_submission(learning_resources=[lesson]))["learningResources"]["S"]
+    written = dump_item(make_submission(learning_resources=[lesson]))["learningResources"]["S"]
     assert written == '{"title":"Über \\u007c alles","url":"https://a.example/?q=1\\u007c2","type":"video"}'
 
 
@@ -316,4 +314,4 @@ def test_nobody_feeds_or_approves_a_resource_by_submitting_more_than_the_form_ha
 def test_an_item_of_the_original_system_can_be_searched_by_what_it_holds(db, database):
     put_plain(database, EXAMPLE | {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z"})
     (found,) = db.search("productivity automation").run()
-    assert to_plain(dump(found))["resourceSlug"] == "amazing-dev-tool"
+    assert to_plain(dump_item(found))["resourceSlug"] == "amazing-dev-tool"

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashrange.client.local_keys import LocalKeys
-from hashrange.client.transport import Transport
-from hashrange.core.clock import Clock
+from hashrange import Clock, LocalKeys, Transport
 from hashrange_systems.checks.demo.fill import EMAIL
 from hashrange_systems.checks.demo.site import DemoSite
 from hashrange_systems.checks.schema import Checks

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hashrange.core.errors import HashrangeError
+from hashrange import HashrangeError
 
 
 class ChecksError(HashrangeError):

@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from hashrange.core.errors import HashrangeError
+from hashrange import HashrangeError
 
 SIZE = 32
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hashrange.core.errors import HashrangeError
+from hashrange import HashrangeError
 from hashrange_systems.checks.senders.email import MailServer, MailServerInvalid, read_server
 from hashrange_systems.checks.senders.sender import ReceiverRefuses
 from hashrange_systems.checks.service.ebay import EbayAccess

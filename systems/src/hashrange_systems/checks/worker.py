@@ -13,9 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from hashrange import Conflict
-from hashrange.core.clock import Clock
-from hashrange.core.errors import HashrangeError
+from hashrange import Clock, Conflict, HashrangeError
 from hashrange_systems.checks.model.schedule import SHARDS, is_stranded, next_slot
 from hashrange_systems.checks.schema import Checks, Due, Scheduled
 from hashrange_systems.checks.service.history import History

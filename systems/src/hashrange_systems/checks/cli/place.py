@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from hashrange.client.transport import Transport
+    from hashrange import Transport
     from hashrange_systems.checks.assembly import Assembly
     from hashrange_systems.checks.schema import AnyCheck, User
     from hashrange_systems.checks.web.services import Services
@@ -72,7 +72,7 @@ def serve(where: Where, action: Callable[[Services], Awaitable[T]]) -> T:
 @contextmanager
 def ending_in_words(where: Where) -> Iterator[None]:
     """End the command in words and with an exit code when something cannot be done."""
-    from hashrange.core.errors import DirectoryInUse, HashrangeError, ResourceNotFoundException
+    from hashrange import DirectoryInUse, HashrangeError, ResourceNotFoundException
     from hashrange_systems.checks.errors import ChecksError
 
     try:
@@ -92,7 +92,7 @@ def ending_in_words(where: Where) -> Iterator[None]:
 @contextmanager
 def open_assembly(where: Where) -> Iterator[Assembly]:
     """Open the database and put the system together on it."""
-    from hashrange.core.clock import SystemClock
+    from hashrange import SystemClock
     from hashrange_systems.checks.assembly import Surroundings, assemble, open_tables
     from hashrange_systems.checks.settings import read_settings
 

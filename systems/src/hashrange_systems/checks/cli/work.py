@@ -30,7 +30,7 @@ def worker(
     ] = "info",
 ) -> None:
     """Run checks and send alerts."""
-    from hashrange.server.log_format import configure_logging
+    from hashrange import configure_logging
 
     configure_logging(log_level)
     where = Where(data, endpoint)

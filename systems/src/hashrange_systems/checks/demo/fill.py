@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hashrange import Conflict, Item, Taken, Write
-from hashrange.core.clock import Clock
+from hashrange import Clock, Conflict, Item, Taken, Write
 from hashrange_systems.checks.demo.past import Past, Teller
 from hashrange_systems.checks.demo.story import STORIES, Fate, Story
 from hashrange_systems.checks.model.tier import BUSINESS

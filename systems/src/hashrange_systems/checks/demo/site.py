@@ -17,7 +17,7 @@ from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.demo.certificate import issue
 from hashrange_systems.checks.demo.story import CAMERA, CAMERA_LINK, CERTIFICATE_DAYS, SHIPPING, find_price, is_failing
 from hashrange_systems.checks.service.moment import from_ms

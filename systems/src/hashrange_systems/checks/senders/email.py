@@ -20,8 +20,7 @@ from urllib.parse import unquote, urlsplit
 import aiosmtplib
 import idna
 
-from hashrange.core.clock import Clock
-from hashrange.core.errors import HashrangeError
+from hashrange import Clock, HashrangeError
 from hashrange_systems.checks.model.address import explain_email
 from hashrange_systems.checks.model.message import Letter
 from hashrange_systems.checks.model.outcome import shorten

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.model.message import Letter
 from hashrange_systems.checks.schema import Channel
 

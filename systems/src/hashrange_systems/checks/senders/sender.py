@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hashrange.core.errors import HashrangeError
+from hashrange import HashrangeError
 from hashrange_systems.checks.model.message import Letter
 from hashrange_systems.checks.schema import Channel
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.model.message import Letter
 from hashrange_systems.checks.schema import Channel
 from hashrange_systems.checks.senders.sender import ReceiverRefuses, Undelivered

@@ -24,7 +24,7 @@ from hashrange_systems.checks.service.moment import from_ms, to_second
 from hashrange_systems.checks.service.token import open_token, sign_token
 
 if TYPE_CHECKING:
-    from hashrange.core.clock import Clock
+    from hashrange import Clock
 
 Kind = Literal["EMAIL", "WEBHOOK", "APPRISE"]
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.model import ebay_api
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import SITE, build_search_url, judge_offers

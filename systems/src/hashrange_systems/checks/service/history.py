@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
 
-from hashrange import Taken
-from hashrange.core.clock import Clock
+from hashrange import Clock, Taken
 from hashrange_systems.checks.model.latency import Latency, count_times, find_percentile
 from hashrange_systems.checks.model.maintenance import Span
 from hashrange_systems.checks.model.outcome import read_outcome

@@ -17,7 +17,7 @@ from hashrange_systems.checks.service.lookup import find_active_user, find_user
 from hashrange_systems.checks.service.moment import from_ms, to_second
 
 if TYPE_CHECKING:
-    from hashrange.core.clock import Clock
+    from hashrange import Clock
 
 MOST_KEYS = 20
 LONGEST_NAME = 100

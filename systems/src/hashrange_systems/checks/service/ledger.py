@@ -39,7 +39,7 @@ from hashrange_systems.checks.service.moment import from_ms
 from hashrange_systems.checks.service.reading import read_delay
 
 if TYPE_CHECKING:
-    from hashrange.core.clock import Clock
+    from hashrange import Clock
     from hashrange_systems.checks.service.runs import Finished, Runs
 
 

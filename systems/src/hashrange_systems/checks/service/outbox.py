@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from hashrange import Conflict
-from hashrange.core.clock import Clock
-from hashrange.session.writes import Update
+from hashrange import Clock, Conflict, Update
 from hashrange_systems.checks.model.message import read_notice, write_letter
 from hashrange_systems.checks.model.outcome import shorten
 from hashrange_systems.checks.schema import Alert, Checks, Outgoing, Waiting

@@ -17,7 +17,7 @@ from hashrange_systems.checks.service.lookup import find_active_user, find_user
 from hashrange_systems.checks.service.moment import from_ms
 
 if TYPE_CHECKING:
-    from hashrange.core.clock import Clock
+    from hashrange import Clock
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LONGEST_SLUG = 60

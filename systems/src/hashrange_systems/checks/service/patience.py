@@ -7,8 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-from hashrange.client.retry import is_throttling, is_transient
-from hashrange.core.errors import HashrangeError, TransactionCanceledException
+from hashrange import HashrangeError, TransactionCanceledException, is_throttling, is_transient
 
 T = TypeVar("T")
 

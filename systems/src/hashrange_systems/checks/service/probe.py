@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
 from hashrange_systems.checks.model.availability import judge_availability
 from hashrange_systems.checks.model.fetched import Cause

@@ -9,9 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange import Conflict, Taken
-from hashrange.core.clock import Clock
-from hashrange.session.writes import Write
+from hashrange import Clock, Conflict, Taken, Write
 from hashrange_systems.checks.model.alert import write_memory
 from hashrange_systems.checks.model.outcome import write_outcome
 from hashrange_systems.checks.model.state import write_state

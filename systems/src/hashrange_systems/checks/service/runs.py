@@ -10,8 +10,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hashrange import Conflict
-from hashrange.core.clock import Clock
+from hashrange import Clock, Conflict
 from hashrange_systems.checks.model.attributes import Attributes
 from hashrange_systems.checks.model.kind import read_attributes
 from hashrange_systems.checks.model.lifecycle import find_reason_to_disable

@@ -43,7 +43,7 @@ from hashrange_systems.checks.service.pages import Pages
 from hashrange_systems.checks.service.reading import read_delay
 
 if TYPE_CHECKING:
-    from hashrange.core.clock import Clock
+    from hashrange import Clock
 
 AT_ONCE = 8
 FIRST_KEY = "first key"

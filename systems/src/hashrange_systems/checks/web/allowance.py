@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from math import ceil
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.errors import ChecksError
 
 MOST_NAMES = 10_000  # that are remembered; those not seen for longest are forgotten first

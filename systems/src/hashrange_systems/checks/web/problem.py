@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from hashrange.core.errors import CursorInvalid
+from hashrange import CursorInvalid
 from hashrange_systems.checks.errors import ChecksError, KeyUnknown, TooSoon
 from hashrange_systems.checks.model.kind import MESSAGES
 from hashrange_systems.checks.model.refusal import Fault, InputRefused

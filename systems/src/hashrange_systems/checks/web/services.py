@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hashrange.core.clock import Clock
+from hashrange import Clock
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.senders.mailbox import Mailbox
 from hashrange_systems.checks.senders.sender import Sender

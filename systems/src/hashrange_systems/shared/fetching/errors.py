@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hashrange.core.errors import HashrangeError
+from hashrange import HashrangeError
 
 if TYPE_CHECKING:
     from hashrange_systems.shared.fetching.message import Phases, Redirect
