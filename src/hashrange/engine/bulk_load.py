@@ -15,10 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.errors import ResourceInUseException, ResourceNotFoundException
 from hashrange.core.values import Item
 from hashrange.engine import sql, write
+from hashrange.engine.definition import Definition, RestoreState
 from hashrange.engine.import_files import ImportFiles
 from hashrange.engine.jobs import Job, job_kind, table_numbered
 from hashrange.engine.run_merge import RunMerger
@@ -57,7 +59,7 @@ def load_files(
 
 def _load(engine: Engine, table: Table, runs: Generator[SortedRun, None, None], report: ReportProgress) -> int:
     _clear_remains(engine, table)
-    definition = orjson.dumps(table.definition)
+    definition = table.definition
     with closing(RunMerger(engine.store.directory)) as spool:
         with closing(runs):
             for run in runs:
@@ -83,8 +85,8 @@ def _find(engine: Engine, n: int) -> Table:
 
 def _clear_remains(engine: Engine, table: Table) -> None:
     """Empty a table that an earlier load, cut off, left hidden; refuse one that is being restored."""
-    state = table.definition.get("restoring")
-    if isinstance(state, dict):
+    state = table.definition.restoring
+    if isinstance(state, RestoreState):
         raise ResourceInUseException(f"Table {table.name} is being restored. Serve its directory until that is done.")
     if state:
         _commit(engine, partial(_reveal, engine, table.n, empty=True))
@@ -125,15 +127,14 @@ def _append(engine: Engine, n: int, rows: list[Row]) -> None:
     engine.store.connection.executemany(_find(engine, n).sql.insert, rows)
 
 
-def _hide(engine: Engine, n: int, definition: bytes) -> bool:
+def _hide(engine: Engine, n: int, definition: Definition) -> bool:
     """Take a table out of use and its indexes away, if it can be filled with rows made for that definition."""
     table = _find(engine, n)
     filled = engine.store.execute(f"SELECT 1 FROM t{n} LIMIT 1").fetchone()
-    if filled or table.logged or orjson.dumps(table.definition) != definition:
+    if filled or table.logged or table.definition != definition:
         return False
     engine.begin_transaction()
-    table.definition["restoring"] = True
-    engine.catalog.save(table)
+    engine.catalog.save(table, replace(table.definition, restoring=True))
     for name in table.sql.indexes:
         engine.store.execute(f"DROP INDEX IF EXISTS {name}")
     engine.jobs.note("unfill", n, {})
@@ -147,12 +148,11 @@ def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
     if empty:
         execute(f"DELETE FROM t{n}")
     with engine.store.sorting_on_disk():
-        for statement in sql.create_indexes(n, table.definition["slots"]):
+        for statement in sql.create_indexes(n, table.definition.columns):
             execute(statement)
     engine.catalog.recount(table)
     engine.catalog.find_rowid_collisions(table)
-    table.definition.pop("restoring", None)
-    engine.catalog.save(table)
+    engine.catalog.save(table, replace(table.definition, restoring=False))
     engine.jobs.drop(n, "unfill")
 
 

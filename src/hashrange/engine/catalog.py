@@ -11,13 +11,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
 from hashrange.core.keys import FIRST_ROWID
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
+from hashrange.engine.definition import (
+    Definition,
+    GlobalIndexDefinition,
+    StreamDefinition,
+    TimeToLive,
+    dump_definition,
+    load_definition,
+)
 from hashrange.engine.recovery import backup_store
-from hashrange.engine.stream.streams import has_log
 from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
@@ -42,7 +50,7 @@ class Catalog:
         self.deleting.clear()
         self._dirty.clear()
         for n, name, definition in execute("SELECT n, name, definition FROM catalog").fetchall():
-            table = Table(n, orjson.loads(definition))
+            table = Table(n, load_definition(definition))
             if name is None:
                 self.retired[n] = table
             else:
@@ -109,7 +117,7 @@ class Catalog:
     def find(self, name_or_arn: str) -> Table:
         """Return a table for the data plane."""
         table = self.tables.get(name_or_arn) or self.get(name_or_arn)
-        if table is None or table.definition.get("restoring"):
+        if table is None or table.is_hidden:
             raise ResourceNotFoundException
         return table
 
@@ -135,15 +143,11 @@ class Catalog:
             raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
         return parts[5][6:]
 
-    def create(self, definition: Wire) -> Table:
-        """Make a table with its rows, index slots and log."""
+    def create(self, definition: Definition) -> Table:
+        """Make a table with its rows, index columns and log."""
         execute = self._engine.store.execute
-        slot = -1
-        for slot, index in enumerate(_all_indexes(definition)):
-            index["slot"] = slot
-        definition["slots"] = slot + 1 + sql.SPARE_COLUMNS
         n = self.next_number()
-        for statement in sql.create_rows(n, definition["slots"]):
+        for statement in sql.create_rows(n, definition.columns):
             execute(statement)
         table = Table(n, definition)
         self.tables[table.name] = table
@@ -157,9 +161,9 @@ class Catalog:
         taken = self._engine.store.execute(f"SELECT max(CAST(substr(name, 2) AS INTEGER)) {named}").fetchone()
         return int((taken and taken[0]) or 0) + 1
 
-    def save(self, table: Table) -> None:
-        """Keep a table's changed definition and take it into use."""
-        table.load(table.definition)
+    def save(self, table: Table, definition: Definition) -> None:
+        """Store a table's changed definition and use it."""
+        table.load(definition)
         self._store(table, table.name if self.tables.get(table.name) is table else None)
 
     def _store(self, table: Table, name: str | None) -> None:
@@ -168,7 +172,7 @@ class Catalog:
             self._engine.store.execute(sql.create_log(table.n))
         self._engine.store.execute(
             "INSERT OR REPLACE INTO catalog (n, name, definition) VALUES (?, ?, ?)",
-            (table.n, name, orjson.dumps(table.definition)),
+            (table.n, name, dump_definition(table.definition)),
         )
 
     def drop(self, table: Table) -> None:
@@ -179,18 +183,17 @@ class Catalog:
         execute("DELETE FROM counts WHERE n = ?", (table.n,))
         self._engine.jobs.drop(table.n)
         left = [f"t{table.n}"]
-        if table.definition.get("pitr") is not None:
+        if table.definition.recovery is not None:
             backup_store.keep_deleted_table(self._engine, table)
             left = []
-        if table.stream is not None:
+        if table.definition.stream is not None:
             self.close_stream(table)
-        if table.definition.get("streams"):
-            table.definition["pitr"] = None
+        if table.definition.streams:
             self.retired[table.n] = table
-            self._store(table, None)
+            self.save(table, replace(table.definition, pitr=None))
         else:
             execute("DELETE FROM catalog WHERE n = ?", (table.n,))
-            left += [f"c{table.n}"] if has_log(table) else []
+            left += [f"c{table.n}"] if table.definition.has_log else []
         if left:
             self._engine.jobs.start("purge", table.n, {"names": left})
 
@@ -200,54 +203,51 @@ class Catalog:
         self._engine.store.execute("DELETE FROM catalog WHERE n = ?", (table.n,))
         self._engine.store.execute(f"DROP TABLE IF EXISTS c{table.n}")
 
-    def add_index(self, table: Table, definition: Wire) -> Index:
-        """Give a new global index a slot and start putting the existing items into it."""
-        definition["slot"] = self._free_column(table)
-        definition["backfill"] = True
-        table.definition.setdefault("GlobalSecondaryIndexes", []).append(definition)
-        self.save(table)
+    def add_index(self, table: Table, index: GlobalIndexDefinition) -> Index:
+        """Give a new global index a column and start putting the existing items into it."""
+        definition = table.definition
+        column = self._free_column(table)
+        added = replace(index, column=column, backfill=True)
+        columns = max(definition.columns, column + 1)
+        self.save(table, replace(definition, columns=columns, global_indexes=(*definition.global_indexes, added)))
         self._dirty.add(table)
-        self._engine.jobs.start("backfill", table.n, {"index": definition["IndexName"], "last": 0})
-        return table.indexes_by_name[definition["IndexName"]]
+        self._engine.jobs.start("backfill", table.n, {"index": index.name, "last": 0})
+        return table.indexes_by_name[index.name]
 
     def _free_column(self, table: Table) -> int:
-        used = {index.column for index in table.indexes} | set(table.definition.get("clearing", ()))
-        slots: int = table.definition["slots"]
-        free = next((slot for slot in range(slots) if slot not in used), None)
+        """Return the lowest column that no index uses; add one when there is none."""
+        used = {index.column for index in table.indexes} | set(table.definition.clearing)
+        columns = table.definition.columns
+        free = next((column for column in range(columns) if column not in used), None)
         if free is not None:
             return free
-        for statement in sql.add_column(table.n, slots):
+        for statement in sql.add_column(table.n, columns):
             self._engine.store.execute(statement)
-        table.definition["slots"] = slots + 1
-        return slots
+        return columns
 
     def remove_index(self, table: Table, name: str) -> None:
-        """Take a global index away; its slot is cleared in slices before it can be used again."""
-        slot = table.indexes_by_name[name].column
+        """Remove a global index; its column is cleared in slices before it can be used again."""
+        column = table.indexes_by_name[name].column
         if table.indexes_by_name[name].backfilling:
             self._engine.jobs.drop(table.n, "backfill")
-        kept = [entry for entry in table.definition["GlobalSecondaryIndexes"] if entry["IndexName"] != name]
-        table.definition["GlobalSecondaryIndexes"] = kept
-        table.definition.setdefault("clearing", []).append(slot)
-        self.save(table)
+        definition = table.definition
+        kept = tuple(index for index in definition.global_indexes if index.name != name)
+        self.save(table, replace(definition, global_indexes=kept, clearing=(*definition.clearing, column)))
         self._dirty.add(table)
-        self._engine.jobs.start("clear", table.n, {"slot": slot})
+        self._engine.jobs.start("clear", table.n, {"slot": column})
 
     def set_ttl(self, table: Table, attribute: str | None) -> None:
         """Set or remove the attribute that items expire by."""
-        table.definition["ttl"] = {"attribute": attribute} if attribute else None
-        self.save(table)
+        self.save(table, replace(table.definition, ttl=TimeToLive(attribute) if attribute else None))
         self._engine.jobs.start("expiry", table.n, {"last": 0})
 
-    def open_stream(self, table: Table, view: str) -> Wire:
+    def open_stream(self, table: Table, view: str) -> StreamDefinition:
         """Enable a stream: a new label, starting at the next change."""
-        now = self._engine.now()
-        streams = table.definition.setdefault("streams", [])
+        now, definition = self._engine.now(), table.definition
         namesakes = [table, *(other for other in self.retired.values() if other.name == table.name)]
-        label = self._new_label(now, (entry["label"] for other in namesakes for entry in other.definition["streams"]))
-        stream = {"label": label, "view": view, "start": self._engine.next_sequence(), "end": None, "created": now}
-        streams.append(stream)
-        self.save(table)
+        label = self._new_label(now, (stream.label for other in namesakes for stream in other.definition.streams))
+        stream = StreamDefinition(label=label, view=view, start=self._engine.next_sequence(), created=now)
+        self.save(table, replace(definition, streams=(*definition.streams, stream)))
         return stream
 
     def _new_label(self, now: int, taken: Iterable[str]) -> str:
@@ -261,13 +261,7 @@ class Catalog:
 
     def close_stream(self, table: Table) -> None:
         """Disable the stream; what it holds stays readable for a day."""
-        stream = table.stream
+        stream = table.definition.stream
         if stream is not None:
-            stream["end"] = self._engine.next_sequence()
-            stream["closed"] = self._engine.now()
-            if self.tables.get(table.name) is table:
-                self.save(table)
-
-
-def _all_indexes(definition: Wire) -> list[Wire]:
-    return [*(definition.get("LocalSecondaryIndexes") or ()), *(definition.get("GlobalSecondaryIndexes") or ())]
+            closed = replace(stream, end=self._engine.next_sequence(), closed=self._engine.now())
+            self.save(table, replace(table.definition, streams=(*table.definition.streams[:-1], closed)))

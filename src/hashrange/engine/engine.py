@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar, TypeVarTuple
 
-import orjson
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
@@ -374,7 +373,7 @@ def open_engine(
         store.close()
         if isinstance(failure, SqliteError):
             raise store.translate(failure) from failure
-        if isinstance(failure, orjson.JSONDecodeError):
+        if isinstance(failure, DecodeError):
             message = f"A definition in {store.directory} is damaged ({failure}); restore the directory from a copy."
             raise CorruptFile(message) from failure
         raise

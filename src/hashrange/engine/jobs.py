@@ -13,11 +13,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
 from hashrange.core.wire import Wire
 from hashrange.engine import ttl
+from hashrange.engine.definition import GlobalIndexDefinition
 from hashrange.engine.recovery import backup_store
 from hashrange.engine.stream import streams
 
@@ -173,7 +175,7 @@ class Jobs:
 
 
 def _needs_rounds(table: Table) -> bool:
-    return table.ttl_attribute is not None or streams.has_log(table)
+    return table.ttl_attribute is not None or table.definition.has_log
 
 
 class JobThread:
@@ -242,8 +244,8 @@ def _clear(engine: Engine, job: Job) -> bool:
         return False
     table = table_numbered(engine, n)
     if table is not None:
-        table.definition["clearing"].remove(slot)
-        engine.catalog.save(table)
+        kept = tuple(column for column in table.definition.clearing if column != slot)
+        engine.catalog.save(table, replace(table.definition, clearing=kept))
     return True
 
 
@@ -265,8 +267,9 @@ def _backfill(engine: Engine, job: Job) -> bool:
     engine.catalog.touch(table)
     if len(rows) == ROWS_PER_SLICE:
         return False
-    del index.definition["backfill"]
-    engine.catalog.save(table)
+    assert isinstance(index.definition, GlobalIndexDefinition)
+    filled = replace(index.definition, backfill=False)
+    engine.catalog.save(table, table.definition.replace_global_index(filled))
     return True
 
 

@@ -25,12 +25,11 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
-import orjson
-
 from hashrange.core.errors import HashrangeError, SerializationException
 from hashrange.core.keys import rowid_of
 from hashrange.core.values import Item, WrongWireType, check_item
 from hashrange.engine import shape, write
+from hashrange.engine.definition import dump_definition, load_definition
 from hashrange.engine.import_files import BadLine, LineChunk, read_line
 from hashrange.engine.table import Table
 
@@ -142,7 +141,7 @@ def make_runs(table: Table, chunks: Iterator[LineChunk], workers: int) -> Genera
 
 
 def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[SortedRun, None, None]:
-    definition = orjson.dumps(table.definition)
+    definition = dump_definition(table.definition)
     under_way: deque[Future[SortedRun]] = deque()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker)
     try:
@@ -165,7 +164,7 @@ def _sort_chunk_of(n: int, definition: bytes, chunk: LineChunk) -> SortedRun:
 
 @lru_cache(maxsize=1)
 def _table_of(n: int, definition: bytes) -> Table:
-    return Table(n, orjson.loads(definition))
+    return Table(n, load_definition(definition))
 
 
 def _start_worker() -> None:

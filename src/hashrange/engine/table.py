@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import TYPE_NAMES, KeyAttribute, KeyEncoder, check_key_size, message_for_empty_key
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, measure, measure_item
-from hashrange.core.wire import Wire
+from hashrange.engine.definition import Definition, GlobalIndexDefinition, IndexDefinition, KeySchema
 from hashrange.engine.sql import Statements
 
 MISMATCH = "The provided key element does not match the schema"
@@ -21,31 +21,30 @@ class SchemaMismatch(ValidationException, wire_name="ValidationException"):
 
 
 class Index:
-    """A secondary index: where its key stands (the slot) and what its entries hold."""
+    """A secondary index: the column of its key, and what its entries hold."""
 
     __slots__ = (
         "codec", "column", "definition", "is_global", "item_count", "keeps_all", "name", "names", "projected",
         "size_bytes", "table_keys",
     )  # fmt: skip
 
-    def __init__(self, definition: Wire, types: dict[str, str], table_codec: KeyEncoder, *, is_global: bool) -> None:
+    def __init__(self, definition: IndexDefinition, types: dict[str, str], table_codec: KeyEncoder) -> None:
         self.definition = definition
-        self.name: str = definition["IndexName"]
-        self.column: int = definition["slot"]
-        self.is_global = is_global
-        self.codec = make_codec(definition["KeySchema"], types)
+        self.name = definition.name
+        self.column = definition.column
+        self.is_global = isinstance(definition, GlobalIndexDefinition)
+        self.codec = make_codec(definition.key_schema, types)
         self.table_keys = tuple(attribute.name for attribute in table_codec.attributes)
         self.names = tuple(dict.fromkeys((*(a.name for a in self.codec.attributes), *self.table_keys)))
-        projection = definition["Projection"]
-        self.keeps_all = projection["ProjectionType"] == "ALL"
-        self.projected = frozenset((*self.names, *projection.get("NonKeyAttributes", ())))
+        self.keeps_all = definition.projection.type == "ALL"
+        self.projected = frozenset((*self.names, *(definition.projection.non_key_attributes or ())))
         self.item_count = 0
         self.size_bytes = 0
 
     @property
     def backfilling(self) -> bool:
         """Tell whether items from before the index still have to be put into it."""
-        return "backfill" in self.definition
+        return isinstance(self.definition, GlobalIndexDefinition) and self.definition.backfill
 
     @property
     def keys_only(self) -> bool:
@@ -69,54 +68,44 @@ class Table:
 
     __slots__ = (
         "codec", "counts_written", "definition", "encoders", "has_collisions", "hash_name", "indexes",
-        "indexes_by_name", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql", "ttl_attribute",
+        "indexes_by_name", "is_hidden", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
+        "ttl_attribute",
     )  # fmt: skip
 
-    def __init__(self, n: int, definition: Wire) -> None:
+    def __init__(self, n: int, definition: Definition) -> None:
         self.n = n
         self.item_count = 0
         self.size_bytes = 0
         self.counts_written: object = None  # the counters as they are in the database
-        self.has_collisions = False  # there may be rows that are not in the place of their key
+        self.has_collisions = False  # there may be rows whose rowid is not the one of their key
         self.indexes: tuple[Index, ...] = ()
         self.load(definition)
 
-    def load(self, definition: Wire) -> None:
-        """Take over a changed definition, keeping the counters."""
+    def load(self, definition: Definition) -> None:
+        """Use a changed definition, keeping the counters."""
         self.definition = definition
-        self.name: str = definition["TableName"]
-        types = {entry["AttributeName"]: entry["AttributeType"] for entry in definition["AttributeDefinitions"]}
-        self.codec = make_codec(definition["KeySchema"], types)
+        self.name = definition.name
+        self.is_hidden = bool(definition.restoring)
+        types = {attribute.name: attribute.type for attribute in definition.attributes}
+        self.codec = make_codec(definition.key_schema, types)
         self.key_names = tuple(attribute.name for attribute in self.codec.attributes)
         self.hash_name = self.key_names[0]
         counted = {index.name: (index.item_count, index.size_bytes) for index in self.indexes}
-        self.indexes = tuple(self._make_indexes(definition, types))
+        self.indexes = tuple(Index(index, types, self.codec) for index in definition.indexes)
         for index in self.indexes:
             index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
         self.encoders = [index.codec.encode for index in self.indexes]
         self.indexes_by_name = {index.name: index for index in self.indexes}
-        self.ttl_attribute: str | None = (definition.get("ttl") or {}).get("attribute")
-        self.logged = self.stream is not None or definition.get("pitr") is not None
+        self.ttl_attribute = definition.ttl.attribute if definition.ttl else None
+        self.logged = definition.stream is not None or definition.recovery is not None
         self.sql = Statements(
             self.n, tuple(index.column for index in self.indexes), expires=self.ttl_attribute is not None
         )
 
-    def _make_indexes(self, definition: Wire, types: dict[str, str]) -> list[Index]:
-        local = definition.get("LocalSecondaryIndexes") or ()
-        everywhere = definition.get("GlobalSecondaryIndexes") or ()
-        made = [Index(entry, types, self.codec, is_global=False) for entry in local]
-        return made + [Index(entry, types, self.codec, is_global=True) for entry in everywhere]
-
     @property
     def arn(self) -> str:
         """Return the table's ARN."""
-        return str(self.definition["arn"])
-
-    @property
-    def stream(self) -> Wire | None:
-        """Return the stream that is enabled now."""
-        streams = self.definition.get("streams")
-        return streams[-1] if streams and streams[-1].get("end") is None else None
+        return self.definition.arn
 
     @property
     def counts(self) -> tuple[int, int, dict[str, tuple[int, int]]]:
@@ -171,12 +160,11 @@ class Table:
         return int(whole) if 0 < len(whole) <= 18 else None
 
 
-def make_codec(schema: Sequence[Wire], types: dict[str, str]) -> KeyEncoder:
+def make_codec(schema: KeySchema, types: dict[str, str]) -> KeyEncoder:
     """Return the codec of a KeySchema."""
     sides: dict[str, list[KeyAttribute]] = {"HASH": [], "RANGE": []}
     for element in schema:
-        name = element["AttributeName"]
-        sides[element["KeyType"]].append(KeyAttribute(name, types[name]))
+        sides[element.type].append(KeyAttribute(element.name, types[element.name]))
     return KeyEncoder(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 

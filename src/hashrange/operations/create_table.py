@@ -8,8 +8,8 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.engine.control_plane.create_table import make_definition, mark_creating
-from hashrange.engine.control_plane.table_description import answer_time, describe_table
-from hashrange.engine.control_plane.table_status import check_name_is_free
+from hashrange.engine.control_plane.table_description import describe_table
+from hashrange.engine.control_plane.table_status import check_name_is_free, response_time
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each
 
@@ -32,9 +32,8 @@ def create_table(engine: Engine, request: dict[str, Any]) -> bytes:
     name, now, settings = engine.catalog.name_in(request["TableName"]), engine.now(), engine.settings
     definition = make_definition({**request, "TableName": name}, now, settings.region, settings.account)
     check_name_is_free(engine, name, now)
-    mark_creating(definition, request, now, settings.status_delay)
-    table = engine.catalog.create(definition)
+    table = engine.catalog.create(mark_creating(definition, request, now, settings.status_delay))
     stream = request.get("StreamSpecification")
     if stream is not None and stream["StreamEnabled"]:
         engine.catalog.open_stream(table, stream["StreamViewType"])
-    return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})
+    return orjson.dumps({"TableDescription": describe_table(table, response_time(now))})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control_plane.resource_policy import check_revision, find_holder, keep_policy, put_policy
+from hashrange.engine.control_plane.resource_policy import check_revision, find_policy_target, put_policy, save_policy
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 @operation(writes="tables")
 def delete_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the policy and return its revision; without one there is nothing to do."""
-    holder = find_holder(engine, request["ResourceArn"])
-    check_revision(holder, request.get("ExpectedRevisionId"))
-    entry = holder.entry
-    if entry is None:
+    target = find_policy_target(engine, request["ResourceArn"])
+    check_revision(target, request.get("ExpectedRevisionId"))
+    policy = target.policy
+    if policy is None:
         return b"{}"
-    keep_policy(engine, holder, put_policy(entry, None, engine.now()))
-    return orjson.dumps({"RevisionId": entry["revision"]})
+    save_policy(engine, target, put_policy(policy, None, engine.now()))
+    return orjson.dumps({"RevisionId": policy.revision})

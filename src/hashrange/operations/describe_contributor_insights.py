@@ -19,5 +19,5 @@ def describe_contributor_insights(engine: Engine, request: dict[str, Any]) -> by
     """Describe the setting of a table or an index."""
     table = engine.catalog.locate(request["TableName"])
     name = check_index(table, request.get("IndexName"))
-    setting = (table.definition.get("insights") or {}).get(name)
+    setting = table.definition.insights.get(name)
     return orjson.dumps(describe(table, name, setting, engine.now()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import PolicyNotFoundException
-from hashrange.engine.control_plane.resource_policy import NOT_FOUND, find_holder, format_document
+from hashrange.engine.control_plane.resource_policy import NOT_FOUND, find_policy_target, format_document
 from hashrange.engine.operation import operation
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @operation()
 def get_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the policy in canonical form, and its revision."""
-    entry = find_holder(engine, request["ResourceArn"]).entry
-    if entry is None or entry["document"] is None:
+    policy = find_policy_target(engine, request["ResourceArn"]).policy
+    if policy is None or policy.document is None:
         raise PolicyNotFoundException(f"{NOT_FOUND}{request['ResourceArn']}")
-    return orjson.dumps({"Policy": format_document(entry["document"]), "RevisionId": entry["revision"]})
+    return orjson.dumps({"Policy": format_document(policy.document), "RevisionId": policy.revision})

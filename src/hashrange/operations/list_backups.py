@@ -40,8 +40,8 @@ def _is_asked_for(backup: Backup, name: str | None, request: Wire) -> bool:
     """Tell whether a backup passes the filters; times are from, and up to but without."""
     kind, seconds = request.get("BackupType", "USER"), backup.created / 1000
     return (
-        (name is None or backup.definition["TableName"] == name)
-        and kind in ("ALL", backup.details["type"])
+        (name is None or backup.definition.name == name)
+        and kind in ("ALL", backup.details.type)
         and request.get("TimeRangeLowerBound", 0) <= seconds
         and ("TimeRangeUpperBound" not in request or seconds < request["TimeRangeUpperBound"])
     )

@@ -22,7 +22,7 @@ def list_streams(engine: Engine, request: dict[str, Any]) -> bytes:
     rest = [stream for stream in streams.list_streams(engine, request.get("TableName")) if stream.arn > start]
     page = rest[:limit]
     shown = [
-        {"StreamArn": stream.arn, "TableName": stream.table.name, "StreamLabel": stream.entry["label"]}
+        {"StreamArn": stream.arn, "TableName": stream.table.name, "StreamLabel": stream.definition.label}
         for stream in page
     ]
     last = {"LastEvaluatedStreamArn": page[-1].arn} if len(rest) > limit else {}

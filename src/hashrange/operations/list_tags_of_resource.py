@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 def list_tags_of_resource(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return all tags: there are never more than one page holds."""
     table = find_tagged(engine, request["ResourceArn"])
-    return orjson.dumps({"Tags": list_tags(table.definition["tags"])})
+    return orjson.dumps({"Tags": list_tags(table.definition.tags)})

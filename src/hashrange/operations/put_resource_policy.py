@@ -9,9 +9,9 @@ import orjson
 from hashrange.engine.control_plane.resource_policy import (
     check_document,
     check_revision,
-    find_holder,
-    keep_policy,
+    find_policy_target,
     put_policy,
+    save_policy,
 )
 from hashrange.engine.operation import operation
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def put_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
     """Keep the policy and return its revision; an equivalent one keeps the revision it has."""
     document = check_document(request["Policy"])
-    holder = find_holder(engine, request["ResourceArn"])
-    check_revision(holder, request.get("ExpectedRevisionId"))
-    entry = put_policy(holder.entry, document, engine.now())
-    keep_policy(engine, holder, entry)
-    return orjson.dumps({"RevisionId": entry["revision"]})
+    target = find_policy_target(engine, request["ResourceArn"])
+    check_revision(target, request.get("ExpectedRevisionId"))
+    policy = put_policy(target.policy, document, engine.now())
+    save_policy(engine, target, policy)
+    return orjson.dumps({"RevisionId": policy.revision})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.core.errors import ValidationException
-from hashrange.engine.control_plane.table_description import answer_time, describe_table
+from hashrange.engine.control_plane.table_description import describe_table
+from hashrange.engine.control_plane.table_status import response_time
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery import backup_store
 from hashrange.engine.recovery.point_in_time import OTHER_REGION
@@ -26,4 +27,4 @@ def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
     if arn != backup.arn and "SSESpecificationOverride" not in request:
         raise ValidationException(OTHER_REGION)
     table = restore_backup(engine, backup, request)
-    return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})
+    return orjson.dumps({"TableDescription": describe_table(table, response_time(now))})

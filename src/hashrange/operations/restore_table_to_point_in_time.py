@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control_plane.table_description import answer_time, describe_table
+from hashrange.engine.control_plane.table_description import describe_table
+from hashrange.engine.control_plane.table_status import response_time
 from hashrange.engine.operation import operation
 from hashrange.engine.recovery.point_in_time import check_time_members, choose_restore_time, find_source
 from hashrange.engine.recovery.restore import restore_to_time
@@ -22,4 +23,4 @@ def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> b
     source, now = find_source(engine, request), engine.now()
     moment = choose_restore_time(source, request.get("RestoreDateTime"), now)
     table = restore_to_time(engine, source, moment, request)
-    return orjson.dumps({"TableDescription": describe_table(table, answer_time(now))})
+    return orjson.dumps({"TableDescription": describe_table(table, response_time(now))})

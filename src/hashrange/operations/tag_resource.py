@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from hashrange.core.errors import ValidationException
 from hashrange.engine.control_plane.tags import check_count, check_tags, find_tagged
 from hashrange.engine.operation import operation
@@ -19,8 +21,7 @@ def tag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
     tags = check_tags(request["Tags"])
     table = find_tagged(engine, request["ResourceArn"])
-    merged = {**table.definition["tags"], **tags}
+    merged = {**table.definition.tags, **tags}
     check_count(merged)
-    table.definition["tags"] = merged
-    engine.catalog.save(table)
+    engine.catalog.save(table, replace(table.definition, tags=merged))
     return b""

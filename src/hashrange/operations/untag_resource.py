@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from hashrange.engine.control_plane.tags import check_keys, find_tagged
 from hashrange.engine.operation import operation
 
@@ -17,6 +19,6 @@ def untag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
     check_keys(request["TagKeys"])
     table = find_tagged(engine, request["ResourceArn"])
     removed = set(request["TagKeys"])
-    table.definition["tags"] = {key: value for key, value in table.definition["tags"].items() if key not in removed}
-    engine.catalog.save(table)
+    kept = {key: value for key, value in table.definition.tags.items() if key not in removed}
+    engine.catalog.save(table, replace(table.definition, tags=kept))
     return b""

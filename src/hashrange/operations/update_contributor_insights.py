@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.engine.control_plane.contributor_insights import change_setting, check_index, summarize
-from hashrange.engine.control_plane.table_description import answer_time
+from hashrange.engine.control_plane.table_status import response_time
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import length_in_own_sentence
 
@@ -20,10 +21,9 @@ def update_contributor_insights(engine: Engine, request: dict[str, Any]) -> byte
     """Keep the setting, and answer with it in the midst of its change."""
     table, now = engine.catalog.locate(request["TableName"]), engine.now()
     name = check_index(table, request.get("IndexName"))
-    settings = table.definition.get("insights") or {}
+    settings = table.definition.insights
     changed = change_setting(settings.get(name), request, now, engine.settings.status_delay)
-    if changed is settings.get(name):
+    if changed is None or changed is settings.get(name):
         return orjson.dumps(summarize(table, name, changed, now))
-    table.definition["insights"] = {**settings, name: changed}
-    engine.catalog.save(table)
-    return orjson.dumps(summarize(table, name, changed, answer_time(now)))
+    engine.catalog.save(table, replace(table.definition, insights={**settings, name: changed}))
+    return orjson.dumps(summarize(table, name, changed, response_time(now)))

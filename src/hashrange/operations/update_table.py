@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine.control_plane.table_description import answer_time, describe_table
-from hashrange.engine.control_plane.table_status import locate_changeable
+from hashrange.engine.control_plane.table_description import describe_table
+from hashrange.engine.control_plane.table_status import locate_changeable, response_time
 from hashrange.engine.control_plane.update_table import UpdateTableDraft, drop_unused
 from hashrange.engine.control_plane.update_table_request import check_request
 from hashrange.engine.operation import operation
@@ -24,16 +24,14 @@ def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
     table, now = locate_changeable(engine, request["TableName"]), engine.now()
     draft = UpdateTableDraft(table, request, now, engine.settings)
     draft.make()
-    table.definition = draft.definition
-    engine.catalog.save(table)
+    engine.catalog.save(table, draft.definition)
     _switch_stream(engine, table, request.get("StreamSpecification"))
     if draft.created is not None:
         engine.catalog.add_index(table, draft.created)
-    description = describe_table(table, answer_time(now))
+    description = describe_table(table, response_time(now))
     if draft.deleted is not None:
         engine.catalog.remove_index(table, draft.deleted)
-        drop_unused(table.definition)
-        engine.catalog.save(table)
+        engine.catalog.save(table, drop_unused(table.definition))
     return orjson.dumps({"TableDescription": description})
 
 

@@ -1,13 +1,15 @@
-"""Contributor insights as a setting of a table and of each of its global indexes; nothing is counted behind it.
+"""Contributor insights as a setting of a table and of each of its global indexes; nothing is counted.
 
-A table's definition holds one entry per setting, under TABLE or the index's name:
-`{"mode", "enabled", "since": when its rules were made, "updated", "until": when the change is through}`, times in ms.
+A table's definition holds one InsightsSetting per setting, under TABLE or the index's name.
 """
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from hashrange.core.errors import ResourceNotFoundException
 from hashrange.core.wire import Wire
+from hashrange.engine.definition import InsightsSetting
 from hashrange.engine.table import Table
 
 TABLE = ""
@@ -27,61 +29,61 @@ def check_index(table: Table, name: str | None) -> str:
     return name
 
 
-def change_setting(current: Wire | None, request: Wire, now: int, delay: int) -> Wire | None:
+def change_setting(current: InsightsSetting | None, request: Wire, now: int, delay: int) -> InsightsSetting | None:
     """Return the setting after an UpdateContributorInsights; repeats change nothing."""
     if request["ContributorInsightsAction"] == "DISABLE":
-        if current is None or not current["enabled"]:
+        if current is None or not current.enabled:
             return current
-        return {**current, "enabled": False, "updated": now, "until": now + delay}
+        return replace(current, enabled=False, updated=now, until=now + delay)
     mode = request.get("ContributorInsightsMode", EVERYTHING)
-    if current is None or not current["enabled"]:
-        return {"mode": mode, "enabled": True, "since": now, "updated": now, "until": now + delay}
-    if current["mode"] == mode:
+    if current is None or not current.enabled:
+        return InsightsSetting(mode=mode, enabled=True, since=now, updated=now, until=now + delay)
+    if current.mode == mode:
         return current
-    return {**current, "mode": mode, "updated": now, "until": now + delay}
+    return replace(current, mode=mode, updated=now, until=now + delay)
 
 
-def summarize(table: Table, name: str, setting: Wire | None, at: int) -> Wire:
-    """Return what is told of a setting in lists and in the answer to a change."""
+def summarize(table: Table, name: str, setting: InsightsSetting | None, at: int) -> Wire:
+    """Return a setting as lists and the response to a change show it."""
     summary: Wire = {"TableName": table.name} | ({"IndexName": name} if name != TABLE else {})
     summary["ContributorInsightsStatus"] = _status(setting, at)
     if setting is not None:
-        summary["ContributorInsightsMode"] = setting["mode"]
+        summary["ContributorInsightsMode"] = setting.mode
     return summary
 
 
-def describe(table: Table, name: str, setting: Wire | None, at: int) -> Wire:
-    """Return all that is told of a setting."""
+def describe(table: Table, name: str, setting: InsightsSetting | None, at: int) -> Wire:
+    """Return the full description of a setting."""
     description = summarize(table, name, setting, at)
     if setting is not None:
-        description["LastUpdateDateTime"] = setting["updated"] / 1000
-        if setting["enabled"]:
+        description["LastUpdateDateTime"] = setting.updated / 1000
+        if setting.enabled:
             description["ContributorInsightsRuleList"] = _name_rules(table, name, setting)
     return description
 
 
-def _status(setting: Wire | None, at: int) -> str:
+def _status(setting: InsightsSetting | None, at: int) -> str:
     if setting is None:
         return "DISABLED"
-    if at < setting["until"]:
-        return "ENABLING" if setting["enabled"] else "DISABLING"
-    return "ENABLED" if setting["enabled"] else "DISABLED"
+    if at < setting.until:
+        return "ENABLING" if setting.enabled else "DISABLING"
+    return "ENABLED" if setting.enabled else "DISABLED"
 
 
-def _name_rules(table: Table, name: str, setting: Wire) -> list[str]:
+def _name_rules(table: Table, name: str, setting: InsightsSetting) -> list[str]:
     codec = table.indexes_by_name[name].codec if name != TABLE else table.codec
     keys = ("PK", "SK") if codec.ranges else ("PK",)
     resource = table.name if name == TABLE else f"{table.name}-{name}"
     return [
-        f"DynamoDBContributorInsights-{key}{kind}-{resource}-{setting['since']}"
+        f"DynamoDBContributorInsights-{key}{kind}-{resource}-{setting.since}"
         for key in keys
-        for kind in RULES[setting["mode"]]
+        for kind in RULES[setting.mode]
     ]
 
 
 def list_settings(table: Table, at: int) -> list[Wire]:
     """Return the settings of a table that are not disabled: its own first, then its indexes'."""
-    settings: dict[str, Wire] = table.definition.get("insights") or {}
+    settings = table.definition.insights
     names = [TABLE, *(index.name for index in table.indexes)]
     summaries = [summarize(table, name, settings[name], at) for name in names if name in settings]
     return [summary for summary in summaries if summary["ContributorInsightsStatus"] != "DISABLED"]

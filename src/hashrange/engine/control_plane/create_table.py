@@ -5,7 +5,12 @@ The rules of single parts live with them (`key_schema`, `throughput`, `encryptio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
 from uuid import uuid4
+
+from msgspec import convert
+from msgspec.structs import replace
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
@@ -13,9 +18,19 @@ from hashrange.core.wire import Wire
 from hashrange.engine.arn import table_arn
 from hashrange.engine.control_plane import key_schema, resource_policy, throughput
 from hashrange.engine.control_plane.encryption import resolve_encryption
-from hashrange.engine.control_plane.table_description import make_phase
+from hashrange.engine.control_plane.table_status import make_phase
 from hashrange.engine.control_plane.tags import check_tags
-from hashrange.engine.control_plane.throughput import NO_UNITS, ON_DEMAND, TABLE, UNITS, Owner
+from hashrange.engine.control_plane.throughput import ON_DEMAND, TABLE, Owner
+from hashrange.engine.definition import (
+    NO_COLUMN,
+    AttributeDefinition,
+    Definition,
+    GlobalIndexDefinition,
+    IndexDefinition,
+    KeySchema,
+    Projection,
+)
+from hashrange.engine.sql import SPARE_COLUMNS
 
 MOST_GLOBAL = 20
 MOST_LOCAL = 5
@@ -23,7 +38,7 @@ UNSUPPORTED_MEMBERS = ("VectorIndexes", "GlobalTableSourceArn", "GlobalTableSett
 DEFAULT_CLASS = "STANDARD"
 
 
-def make_definition(request: Wire, now: int, region: str, account: str) -> Wire:
+def make_definition(request: Wire, now: int, region: str, account: str) -> Definition:
     """Return the definition of the table that a CreateTable request asks for, or raise what the service answers."""
     reject_unsupported(request, UNSUPPORTED_MEMBERS)
     mode = _check_keys_and_billing(request)
@@ -33,24 +48,47 @@ def make_definition(request: Wire, now: int, region: str, account: str) -> Wire:
     tags = check_tags(request.get("Tags", []))
     document = resource_policy.check_document(request["ResourcePolicy"]) if "ResourcePolicy" in request else None
     _check_quotas(request, region)
-    definition = _compose(request, mode, now)
-    definition["arn"] = table_arn(region, account, request["TableName"])
-    definition["SSESpecification"] = encryption
-    definition["tags"] = tags
-    if document is not None:
-        definition["policy"] = {resource_policy.TABLE: resource_policy.start_revision(document, now)}
-    return definition
+    local = [
+        compose_local_index(index, column) for column, index in enumerate(request.get("LocalSecondaryIndexes") or ())
+    ]
+    everywhere = [
+        compose_global_index(index, mode, column)
+        for column, index in enumerate(request.get("GlobalSecondaryIndexes") or (), len(local))
+    ]
+    table_class = request.get("TableClass", DEFAULT_CLASS)
+    return Definition(
+        name=request["TableName"],
+        table_id=str(uuid4()),
+        arn=table_arn(region, account, request["TableName"]),
+        created=now,
+        attributes=sort_attributes(convert(request["AttributeDefinitions"], list[AttributeDefinition])),
+        key_schema=convert(request["KeySchema"], KeySchema),
+        billing_mode=mode,
+        is_protected=request.get("DeletionProtectionEnabled", False),
+        **compose_throughput(request, mode, TABLE),
+        on_demand_since=now if mode == ON_DEMAND else None,
+        table_class=None if table_class == DEFAULT_CLASS else table_class,
+        local_indexes=tuple(local),
+        global_indexes=tuple(everywhere),
+        columns=len(local) + len(everywhere) + SPARE_COLUMNS,
+        encryption=encryption,
+        tags=tags,
+        policies={} if document is None else {resource_policy.TABLE: resource_policy.start_revision(document, now)},
+    )
 
 
-def mark_creating(definition: Wire, request: Wire, now: int, delay: int) -> None:
-    """Let a new table show as CREATING, without what the service tells only of a finished one."""
-    asked = definition["WarmThroughput"] if "WarmThroughput" in request else None
+def mark_creating(definition: Definition, request: Wire, now: int, delay: int) -> Definition:
+    """Return a new table's definition in the phase CREATING, without what the service shows only of a finished one."""
+    asked = definition.warm if "WarmThroughput" in request else None
     shown: Wire = {"WarmThroughput": asked and throughput.describe_rates(asked, "UPDATING")}
-    if definition["BillingMode"] == ON_DEMAND:
+    if definition.billing_mode == ON_DEMAND:
         shown["BillingModeSummary"] = {"BillingMode": ON_DEMAND}
-    definition["phase"] = make_phase("CREATING", now, delay, shown)
-    for index in definition.get("GlobalSecondaryIndexes", ()):
-        index["phase"] = make_phase("CREATING", now, delay, {"WarmThroughput": None})
+    index_phase = make_phase("CREATING", now, delay, {"WarmThroughput": None})
+    return replace(
+        definition,
+        phase=make_phase("CREATING", now, delay, shown),
+        global_indexes=tuple(replace(index, phase=index_phase) for index in definition.global_indexes),
+    )
 
 
 def reject_unsupported(request: Wire, members: tuple[str, ...]) -> None:
@@ -62,7 +100,7 @@ def reject_unsupported(request: Wire, members: tuple[str, ...]) -> None:
 
 def _check_keys_and_billing(request: Wire) -> str:
     mode = throughput.check_billing(request)
-    units = request.get("ProvisionedThroughput", NO_UNITS)
+    units = throughput.parse_units(request.get("ProvisionedThroughput"))
     throughput.start_caps(request.get("OnDemandThroughput"), mode, TABLE)
     throughput.start_rates(request.get("WarmThroughput"), mode, units, TABLE)
     definitions = request["AttributeDefinitions"]
@@ -106,7 +144,8 @@ def _check_index_throughput(index: Wire, mode: str) -> None:
     owner = Owner(index["IndexName"])
     throughput.check_index_billing(index, mode)
     throughput.start_caps(index.get("OnDemandThroughput"), mode, owner)
-    throughput.start_rates(index.get("WarmThroughput"), mode, index.get("ProvisionedThroughput", NO_UNITS), owner)
+    units = throughput.parse_units(index.get("ProvisionedThroughput"))
+    throughput.start_rates(index.get("WarmThroughput"), mode, units, owner)
 
 
 def _check_names_and_counts(indexes: list[Wire], local: int, everywhere: int) -> None:
@@ -124,7 +163,7 @@ def _check_names_and_counts(indexes: list[Wire], local: int, everywhere: int) ->
         raise ValidationException(
             f"{INVALID_PARAMETER}GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}"
         )
-    key_schema.check_projected_total(indexes)
+    key_schema.check_projected_total(index["Projection"].get("NonKeyAttributes") for index in indexes)
 
 
 def _check_stream(specification: Wire | None) -> None:
@@ -143,70 +182,48 @@ def _check_stream(specification: Wire | None) -> None:
 
 def _check_quotas(request: Wire, region: str) -> None:
     if "ProvisionedThroughput" in request:
-        throughput.check_quota(request["ProvisionedThroughput"], TABLE, region)
+        throughput.check_quota(throughput.parse_units(request["ProvisionedThroughput"]), TABLE, region)
     for index in request.get("GlobalSecondaryIndexes") or ():
         if "ProvisionedThroughput" in index:
-            throughput.check_quota(index["ProvisionedThroughput"], Owner(index["IndexName"]), region)
+            units = throughput.parse_units(index["ProvisionedThroughput"])
+            throughput.check_quota(units, Owner(index["IndexName"]), region)
 
 
-# -- the definition ----------------------------------------------------------------------------------------------------
+# -- the parts of a definition -----------------------------------------------------------------------------------------
 
 
-def _compose(request: Wire, mode: str, now: int) -> Wire:
-    definition: Wire = {
-        "TableName": request["TableName"],
-        "TableId": str(uuid4()),
-        "AttributeDefinitions": sort_definitions(request["AttributeDefinitions"]),
-        "KeySchema": [_keep_element(element) for element in request["KeySchema"]],
-        "BillingMode": mode,
-        "DeletionProtectionEnabled": request.get("DeletionProtectionEnabled", False),
-        "created": now,
-        **compose_throughput(request, mode, TABLE),
-    }
-    if mode == ON_DEMAND:
-        definition["on_demand_since"] = now
-    if request.get("TableClass", DEFAULT_CLASS) != DEFAULT_CLASS:
-        definition["TableClass"] = request["TableClass"]
-    for member, everywhere in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
-        if request.get(member):
-            definition[member] = [_compose_index(index, mode, everywhere) for index in request[member]]
-    return definition
-
-
-def _compose_index(index: Wire, mode: str, everywhere: bool) -> Wire:
-    return compose_global_index(index, mode) if everywhere else compose_local_index(index)
-
-
-def compose_local_index(index: Wire) -> Wire:
+def compose_local_index(index: Wire, column: int) -> IndexDefinition:
     """Return the definition of a local index."""
-    projection = dict(index["Projection"])
-    if "NonKeyAttributes" in projection:
-        projection["NonKeyAttributes"] = sorted(projection["NonKeyAttributes"])
-    schema = [_keep_element(element) for element in index["KeySchema"]]
-    return {"IndexName": index["IndexName"], "KeySchema": schema, "Projection": projection}
+    return IndexDefinition(**_compose_index(index, column))
 
 
-def compose_global_index(index: Wire, mode: str) -> Wire:
+def compose_global_index(index: Wire, mode: str, column: int = NO_COLUMN) -> GlobalIndexDefinition:
     """Return the definition of a global index."""
-    return compose_local_index(index) | compose_throughput(index, mode, Owner(index["IndexName"]))
+    figures = compose_throughput(index, mode, Owner(index["IndexName"]))
+    return GlobalIndexDefinition(**_compose_index(index, column), **figures)
 
 
-def compose_throughput(asked: Wire, mode: str, owner: Owner) -> Wire:
-    """Return the throughput members of a new table's or global index's definition."""
-    given = asked.get("ProvisionedThroughput", NO_UNITS)
-    units = {unit: given[unit] for unit in UNITS}
+def _compose_index(index: Wire, column: int) -> dict[str, Any]:
+    asked = index["Projection"]
+    others = tuple(sorted(asked["NonKeyAttributes"])) if "NonKeyAttributes" in asked else None
     return {
-        "ProvisionedThroughput": units,
-        "OnDemandThroughput": throughput.start_caps(asked.get("OnDemandThroughput"), mode, owner),
-        "WarmThroughput": throughput.start_rates(asked.get("WarmThroughput"), mode, units, owner),
+        "name": index["IndexName"],
+        "key_schema": convert(index["KeySchema"], KeySchema),
+        "projection": Projection(asked["ProjectionType"], others),
+        "column": column,
     }
 
 
-def sort_definitions(definitions: list[Wire]) -> list[Wire]:
-    """Return attribute definitions as they are kept and shown: by name."""
-    kept = [{member: entry[member] for member in ("AttributeName", "AttributeType")} for entry in definitions]
-    return sorted(kept, key=lambda entry: str(entry["AttributeName"]))
+def compose_throughput(asked: Wire, mode: str, owner: Owner) -> dict[str, Any]:
+    """Return the throughput of a new table's or global index's definition, by field."""
+    units = throughput.parse_units(asked.get("ProvisionedThroughput"))
+    return {
+        "provisioned": units,
+        "on_demand": throughput.start_caps(asked.get("OnDemandThroughput"), mode, owner),
+        "warm": throughput.start_rates(asked.get("WarmThroughput"), mode, units, owner),
+    }
 
 
-def _keep_element(element: Wire) -> Wire:
-    return {member: element[member] for member in ("AttributeName", "KeyType")}
+def sort_attributes(attributes: Iterable[AttributeDefinition]) -> tuple[AttributeDefinition, ...]:
+    """Return attribute definitions as they are stored and shown: by name."""
+    return tuple(sorted(attributes, key=lambda attribute: attribute.name))

@@ -7,12 +7,13 @@ from uuid import NAMESPACE_URL, uuid5
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
+from hashrange.engine.definition import Encryption
 
 MANAGED_KEY = "alias/aws/dynamodb"
 
 
-def resolve_encryption(specification: Wire, region: str, account: str) -> Wire | None:
-    """Return an SSESpecification with its key resolved to an ARN, None for the default; raise when it is at odds."""
+def resolve_encryption(specification: Wire, region: str, account: str) -> Encryption | None:
+    """Return what an SSESpecification asks for, None for the default; raise when its members contradict each other."""
     kind, key = specification.get("SSEType"), specification.get("KMSMasterKeyId")
     enabled = specification.get("Enabled", kind is not None or key is not None)
     if not enabled:
@@ -24,15 +25,15 @@ def resolve_encryption(specification: Wire, region: str, account: str) -> Wire |
         raise ValidationException(f"{INVALID_PARAMETER}SSEType AES256 is not supported")
     if key is not None and kind is None:
         raise ValidationException(f"{INVALID_PARAMETER}SSEType KMS is required if KMSMasterKeyId is specified")
-    return {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": resolve_key(key or MANAGED_KEY, region, account)}
+    return Encryption(resolve_key(key or MANAGED_KEY, region, account))
 
 
-def change_encryption(current: Wire | None, specification: Wire, region: str, account: str) -> Wire | None:
+def change_encryption(current: Encryption | None, specification: Wire, region: str, account: str) -> Encryption | None:
     """Return what UpdateTable makes of a table's encryption; raise when it would stay as it is."""
     wanted = resolve_encryption(specification, region, account)
     if wanted is None and current is None:
         raise ValidationException(f"{INVALID_PARAMETER}Table is already encrypted by default")
-    if current is not None and specification.get("KMSMasterKeyId") == current["KMSMasterKeyId"]:
+    if current is not None and specification.get("KMSMasterKeyId") == current.key_arn:
         raise ValidationException(
             f"{INVALID_PARAMETER}Table is already encrypted with given KMSMasterKeyId. "
             "Use KMSMasterKeyId parameter if you want to change Master Key"
@@ -50,8 +51,8 @@ def resolve_key(key: str, region: str, account: str) -> str:
     return f"arn:aws:kms:{region}:{account}:key/{key}"
 
 
-def describe_encryption(specification: Wire | None, status: str = "ENABLED") -> Wire | None:
+def describe_encryption(encryption: Encryption | None, status: str = "ENABLED") -> Wire | None:
     """Return the SSEDescription; the default encryption has none."""
-    if specification is None:
+    if encryption is None:
         return None
-    return {"Status": status, "SSEType": "KMS", "KMSMasterKeyArn": specification["KMSMasterKeyId"]}
+    return {"Status": status, "SSEType": encryption.type, "KMSMasterKeyArn": encryption.key_arn}

@@ -5,7 +5,7 @@ Pure rules over a request; `create_table` and `update_table_request` decide when
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
@@ -17,7 +17,7 @@ SAME_NAME = "Both the Hash Key and the Range Key element in the KeySchema have t
 NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
 
 
-def names_of(elements: Iterable[Wire]) -> list[str]:
+def attribute_names(elements: Iterable[Wire]) -> list[str]:
     """Return the attribute names of a key schema or of attribute definitions."""
     return [element["AttributeName"] for element in elements]
 
@@ -25,7 +25,7 @@ def names_of(elements: Iterable[Wire]) -> list[str]:
 def check_definitions(definitions: list[Wire]) -> None:
     """Raise when an attribute is defined twice."""
     seen: set[str] = set()
-    for name in names_of(definitions):
+    for name in attribute_names(definitions):
         if name in seen:
             raise ValidationException(f"Attribute Name is duplicated: {name}")
         seen.add(name)
@@ -35,7 +35,7 @@ def check_table_keys(schema: list[Wire], definitions: list[Wire]) -> None:
     """Raise unless a table's key is one defined hash attribute, or that and a range attribute."""
     if len(definitions) < len(schema):
         raise ValidationException(NO_DEFINITION)
-    if not set(names_of(schema)) <= set(names_of(definitions)):
+    if not set(attribute_names(schema)) <= set(attribute_names(definitions)):
         if len(schema) > 1:
             raise ValidationException(NO_DEFINITION)
         raise _undefined(schema, definitions)
@@ -73,7 +73,7 @@ def check_global_keys(index: Wire, definitions: list[Wire]) -> None:
             raise ValidationException(
                 f"{INVALID_PARAMETER}The KeySchema exceeds the maximum allowed number of {kind} key attributes"
             )
-    if len(set(names_of(schema))) < len(schema):
+    if len(set(attribute_names(schema))) < len(schema):
         pair = kinds == ["HASH", "RANGE"]
         raise ValidationException(
             SAME_NAME if pair else "The KeySchema contains multiple key attributes with the same name"
@@ -95,20 +95,21 @@ def _check_first(schema: list[Wire]) -> None:
 
 
 def _check_defined(schema: list[Wire], definitions: list[Wire]) -> None:
-    if not set(names_of(schema)) <= set(names_of(definitions)):
+    if not set(attribute_names(schema)) <= set(attribute_names(definitions)):
         raise _undefined(schema, definitions)
 
 
 def _undefined(schema: list[Wire], definitions: list[Wire]) -> ValidationException:
     return ValidationException(
         f"{INVALID_PARAMETER}Some index key attributes are not defined in AttributeDefinitions. "
-        f"Keys: {_show_set(names_of(schema))}, AttributeDefinitions: {_show_map(names_of(definitions))}"
+        f"Keys: {_format_set(attribute_names(schema))}, "
+        f"AttributeDefinitions: {_format_map(attribute_names(definitions))}"
     )
 
 
 def check_usage(definitions: list[Wire], schemas: list[list[Wire]]) -> None:
     """Raise when an attribute is defined that no key uses; the first schema is the table's, then its indexes'."""
-    used = dict.fromkeys(name for schema in schemas for name in names_of(schema))
+    used = dict.fromkeys(name for schema in schemas for name in attribute_names(schema))
     if len(definitions) <= len(used):
         return
     if len(schemas) == 1:
@@ -119,8 +120,8 @@ def check_usage(definitions: list[Wire], schemas: list[list[Wire]]) -> None:
         )
     raise ValidationException(
         f"{INVALID_PARAMETER}Some AttributeDefinitions are not used. AttributeDefinitions: "
-        f"{_show_map(names_of(definitions))}, "
-        f"keys used: {_show_set(used)}"
+        f"{_format_map(attribute_names(definitions))}, "
+        f"keys used: {_format_set(used)}"
     )
 
 
@@ -142,9 +143,9 @@ def check_projection(projection: Wire) -> None:
         seen.add(name)
 
 
-def check_projected_total(indexes: Iterable[Wire]) -> None:
+def check_projected_total(projected: Iterable[Sequence[str] | None]) -> None:
     """Raise when the indexes of a table together name too many attributes to project."""
-    if sum(len(index["Projection"].get("NonKeyAttributes", ())) for index in indexes) > MOST_PROJECTED:
+    if sum(len(names or ()) for names in projected) > MOST_PROJECTED:
         raise ValidationException(
             f"{INVALID_PARAMETER}Number of projected NonKeyAttributes exceeds per-table limit of {MOST_PROJECTED}"
         )
@@ -155,19 +156,19 @@ def check_projected_total(indexes: Iterable[Wire]) -> None:
 # same text here.
 
 
-def _show_set(names: Iterable[str]) -> str:
+def _format_set(names: Iterable[str]) -> str:
     """Show names as a set that started with Java's 16 buckets."""
-    return _show(dict.fromkeys(names), 16)
+    return _format(dict.fromkeys(names), 16)
 
 
-def _show_map(names: Iterable[str]) -> str:
+def _format_map(names: Iterable[str]) -> str:
     """Show names as a map that was made for just so many."""
     unique = dict.fromkeys(names)
     expected = len(unique)
-    return _show(unique, expected + 1 if expected < 3 else int(expected / 0.75 + 1))
+    return _format(unique, expected + 1 if expected < 3 else int(expected / 0.75 + 1))
 
 
-def _show(names: Collection[str], capacity: int) -> str:
+def _format(names: Collection[str], capacity: int) -> str:
     buckets = 1
     while buckets < capacity or len(names) > 0.75 * buckets:
         buckets *= 2

@@ -1,7 +1,6 @@
 """Resource policies: their documents checked and made canonical, their revisions kept. They are never evaluated.
 
-A table's definition holds one entry per policy: `{"document": canonical text or None once deleted, "revision": id}`,
-under TABLE for the table itself and under the label for a stream.
+A table's definition holds one Policy under TABLE for the table itself, and one per stream under its label.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.errors import PolicyNotFoundException, ResourceNotFoundException, ValidationException
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.arn import PARTITION, parse_resource
+from hashrange.engine.definition import Policy
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -136,18 +137,18 @@ class PolicyTarget:
     """What a policy is attached to: a table, or one of its streams."""
 
     table: Table
-    slot: str  # under which its policy is kept
+    label: str  # of the stream, or TABLE
 
     def __str__(self) -> str:
-        return f"table {self.table.name}" if self.slot == TABLE else f"stream {self.slot}"
+        return f"table {self.table.name}" if self.label == TABLE else f"stream {self.label}"
 
     @property
-    def entry(self) -> Wire | None:
+    def policy(self) -> Policy | None:
         """Return the policy's entry in the table's definition; it stays when the policy is deleted."""
-        return (self.table.definition.get("policy") or {}).get(self.slot)
+        return self.table.definition.policies.get(self.label)
 
 
-def find_holder(engine: Engine, arn: str) -> PolicyTarget:
+def find_policy_target(engine: Engine, arn: str) -> PolicyTarget:
     """Return what an ARN names, or raise for what cannot have a policy here."""
     resource, settings = parse_resource(arn), engine.settings
     if resource.account != settings.account:
@@ -155,7 +156,7 @@ def find_holder(engine: Engine, arn: str) -> PolicyTarget:
     if resource.home != (PARTITION, settings.region):
         raise ValidationException(f"{INVALID_PARAMETER}Invalid resource Arn: {arn}")
     table = engine.catalog.locate(resource.table)
-    labels = {stream["label"] for stream in table.definition.get("streams") or ()}
+    labels = {stream.label for stream in table.definition.streams}
     if resource.stream is not None and resource.stream not in labels:
         raise ResourceNotFoundException(
             f"Requested resource not found: Stream: {resource.stream} not found for Table: {table.name}"
@@ -163,47 +164,48 @@ def find_holder(engine: Engine, arn: str) -> PolicyTarget:
     return PolicyTarget(table, resource.stream or TABLE)
 
 
-def keep_policy(engine: Engine, holder: PolicyTarget, entry: Wire) -> None:
-    """Store the changed entry of a policy."""
-    holder.table.definition.setdefault("policy", {})[holder.slot] = entry
-    engine.catalog.save(holder.table)
+def save_policy(engine: Engine, target: PolicyTarget, policy: Policy) -> None:
+    """Store the changed policy of a table or stream."""
+    definition = target.table.definition
+    changed = replace(definition, policies={**definition.policies, target.label: policy})
+    engine.catalog.save(target.table, changed)
 
 
 # -- revisions ---------------------------------------------------------------------------------------------------------
 
 
-def start_revision(document: str, now: int) -> Wire:
-    """Return the entry of a table's first policy."""
-    return {"document": document, "revision": str(now)}
+def start_revision(document: str, now: int) -> Policy:
+    """Return a table's first policy."""
+    return Policy(document, str(now))
 
 
-def put_policy(current: Wire | None, document: str | None, now: int) -> Wire:
-    """Return the entry after a change (None deletes); an equivalent document keeps its revision."""
+def put_policy(current: Policy | None, document: str | None, now: int) -> Policy:
+    """Return the policy after a change (None deletes); an equivalent document keeps its revision."""
     if current is None:
-        return {"document": document, "revision": str(now)}
-    if current["document"] == document:
+        return Policy(document, str(now))
+    if current.document == document:
         return current
-    return {"document": document, "revision": str(max(now, int(current["revision"]) + 1))}
+    return Policy(document, str(max(now, int(current.revision) + 1)))
 
 
-def check_revision(holder: PolicyTarget, expected: str | None) -> None:
+def check_revision(target: PolicyTarget, expected: str | None) -> None:
     """Raise when a change expects another revision than there is."""
-    current = holder.entry
+    current = target.policy
     if expected is None:
         return
     if expected == NONE_EXPECTED:
-        if current is not None and current["document"] is not None:
+        if current is not None and current.document is not None:
             raise PolicyNotFoundException(
-                f"{NOT_FOUND}Requested policy update expecting none to be present for {holder}, "
-                f"but a policy exists with revision id {current['revision']}."
+                f"{NOT_FOUND}Requested policy update expecting none to be present for {target}, "
+                f"but a policy exists with revision id {current.revision}."
             )
     elif current is None:
         raise PolicyNotFoundException(
             f"{NOT_FOUND}Requested update for policy with revision id {expected}, "
-            f"but {holder} has no associated policy."
+            f"but {target} has no associated policy."
         )
-    elif current["revision"] != expected:
+    elif current.revision != expected:
         raise PolicyNotFoundException(
             f"{NOT_FOUND}Requested update for policy with revision id {expected}, but the policy associated to target "
-            f"{holder} has revision id {current['revision']}."
+            f"{target} has revision id {current.revision}."
         )

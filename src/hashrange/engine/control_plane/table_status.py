@@ -1,4 +1,9 @@
-"""Whether a table can take a change now: its own state, that of its indexes, and tables on their way in or out."""
+"""TableStatus and IndexStatus, and which changes a table accepts in which status.
+
+What takes time on the service (CREATING, UPDATING ...) is a phase in the definition of the table or index. Without a
+configured delay a phase ends the moment it begins, so the response to a change describes the table as of one
+millisecond before (`response_time`).
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,56 @@ from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ResourceInUseException, ValidationException
 from hashrange.core.wire import Wire
-from hashrange.engine.control_plane.table_description import ACTIVE, index_status, table_status
-from hashrange.engine.table import Table
+from hashrange.engine.definition import Definition, GlobalIndexDefinition, Phase
+from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
+ACTIVE = "ACTIVE"
 IN_USE = "Attempt to change a resource which is still in use: "
 
 
+def make_phase(status: str, now: int, delay: int, shown: Wire | None = None) -> Phase:
+    """Return a phase that begins now; a shown member that is None is left out while the phase lasts."""
+    return Phase(status, now + delay, shown or {})
+
+
+def response_time(now: int) -> int:
+    """Return the time as of which the response to a change describes the table: while its phase still lasts."""
+    return now - 1
+
+
+def running_phase(definition: Definition | GlobalIndexDefinition, at: int) -> Phase | None:
+    """Return the phase that a table or index is in."""
+    phase = definition.phase
+    return phase if phase is not None and at < phase.until else None
+
+
+def table_status(table: Table, at: int) -> str:
+    """Return the TableStatus; a table that is being restored or loaded is still CREATING."""
+    if table.is_hidden:
+        return "CREATING"
+    phase = running_phase(table.definition, at)
+    return ACTIVE if phase is None else phase.status
+
+
+def index_status(table: Table, index: Index, at: int) -> str:
+    """Return the IndexStatus of a global index."""
+    definition = index.definition
+    assert isinstance(definition, GlobalIndexDefinition)
+    phase = running_phase(definition, at)
+    if phase is not None:
+        return phase.status
+    return "CREATING" if definition.backfill or table_status(table, at) == "CREATING" else ACTIVE
+
+
+# -- what a status allows ----------------------------------------------------------------------------------------------
+
+
 def check_changeable(table: Table, members: set[str], now: int) -> None:
-    """Raise when a table is in the middle of something that a change of these members cannot join."""
+    """Raise when a table is in a status that does not allow a change of these members."""
     status = table_status(table, now)
     if status == "CREATING":
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
@@ -30,7 +73,7 @@ def check_deletable(table: Table, now: int) -> None:
     status = table_status(table, now)
     if status == "CREATING":
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
-    if table.definition["DeletionProtectionEnabled"]:
+    if table.definition.is_protected:
         raise ValidationException(
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
@@ -44,7 +87,7 @@ def check_deletable(table: Table, now: int) -> None:
 
 
 def check_name_is_free(engine: Engine, name: str, now: int) -> None:
-    """Raise when there is a table of that name, also one that is about to be gone."""
+    """Raise when there is a table of that name, also one that is being deleted."""
     table = engine.catalog.get(name)
     if table is not None and table_status(table, now) == "CREATING":
         raise ResourceInUseException(f"{IN_USE}Table is being created: {name}")
@@ -53,18 +96,18 @@ def check_name_is_free(engine: Engine, name: str, now: int) -> None:
 
 
 def locate_changeable(engine: Engine, name_or_arn: str) -> Table:
-    """Return a table to be changed or deleted, or raise that it is not there, or not for long."""
+    """Return a table to be changed or deleted, or raise that it does not exist or is being deleted."""
     name = engine.catalog.name_in(name_or_arn)
     if find_deleting(engine, name, engine.now()) is not None:
         raise ResourceInUseException(f"{IN_USE}Table is being deleted: {name}")
     return engine.catalog.locate(name)
 
 
-# -- deleted tables that still show, where a delay is configured -------------------------------------------------------
+# -- deleted tables that are shown as DELETING, where a delay is configured --------------------------------------------
 
 
 def mark_deleting(engine: Engine, description: Wire, now: int) -> None:
-    """Let a deleted table be seen as DELETING for as long as states last."""
+    """Show a deleted table as DELETING for the configured delay."""
     if engine.settings.status_delay:
         until = now + engine.settings.status_delay
         engine.catalog.deleting[description["TableName"]] = (until, description)

@@ -12,6 +12,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.errors import (
     AccessDeniedException,
@@ -20,8 +21,19 @@ from hashrange.core.errors import (
     StorageError,
     ValidationException,
 )
+from hashrange.engine.definition import RestoreState
 from hashrange.engine.recovery import table_copy
-from hashrange.engine.recovery.backup import AVAILABLE, CREATING, SYSTEM, USER, Backup
+from hashrange.engine.recovery.backup import (
+    AVAILABLE,
+    CREATING,
+    SYSTEM,
+    USER,
+    Backup,
+    BackupDetails,
+    CopyLocation,
+    dump_details,
+    load_details,
+)
 from hashrange.engine.recovery.point_in_time import format_time
 from hashrange.engine.stream.streams import DAY
 
@@ -50,44 +62,44 @@ def _fill(engine: Engine, backup: Backup, table: Table) -> None:
     elif table_copy.is_small_copy(engine, rows):
         _complete(engine, backup, table_copy.copy_to_file(engine, rows, file))
     else:
-        engine.copies.start(rows, file, lambda failure: _conclude(engine, backup, {"file": file}, failure))
+        engine.copies.start(rows, file, lambda failure: _conclude(engine, backup, CopyLocation(file=file), failure))
 
 
-def _conclude(engine: Engine, backup: Backup, place: table_copy.CopyLocation, failure: StorageError | None) -> None:
-    """Take note of how the writing of a large backup went; it may have been rolled back, hence unheard of."""
+def _conclude(engine: Engine, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
+    """Complete or remove a large backup once its file is written; its row may have been rolled back meanwhile."""
     kept = _load(engine, backup.arn)
     if kept is None:
-        table_copy.discard_copy(engine, place)
+        table_copy.discard_copy(engine, location)
     elif failure is None:
-        _complete(engine, kept, place)
+        _complete(engine, kept, location)
     else:
         logger.error("Backup %s was given up. %s", backup.arn, failure)
         _remove(engine, backup)
 
 
-def _complete(engine: Engine, backup: Backup, place: table_copy.CopyLocation) -> None:
-    details = backup.details | {"status": AVAILABLE, "place": place}
-    _save(engine, Backup(backup.arn, backup.name, backup.created, details))
+def _complete(engine: Engine, backup: Backup, location: CopyLocation) -> None:
+    _save(engine, replace(backup, details=replace(backup.details, status=AVAILABLE, location=location)))
 
 
 def keep_deleted_table(engine: Engine, table: Table) -> None:
     """Keep the rows of a table that is being deleted, where they are, as its system backup."""
     backup = _compose(engine, table, f"{table.name}$DeletedTableBackup", SYSTEM)
-    details = {"status": AVAILABLE, "place": {"table": table.n}, "expires": engine.now() + KEPT_DAYS * DAY}
-    _save(engine, Backup(backup.arn, backup.name, backup.created, backup.details | details))
+    location, expires = CopyLocation(table=table.n), engine.now() + KEPT_DAYS * DAY
+    details = replace(backup.details, status=AVAILABLE, location=location, expires=expires)
+    _save(engine, replace(backup, details=details))
 
 
 def _compose(engine: Engine, table: Table, name: str, kind: str) -> Backup:
     now = engine.now()
-    details = {
-        "type": kind,
-        "status": CREATING,
-        "definition": table.definition,
-        "items": table.item_count,
-        "bytes": table.size_bytes,
-        "place": None,
-        "expires": None,
-    }
+    details = BackupDetails(
+        type=kind,
+        status=CREATING,
+        definition=table.definition,
+        items=table.item_count,
+        bytes=table.size_bytes,
+        location=None,
+        expires=None,
+    )
     return Backup(_new_arn(engine, table, now, kind), name, now, details)
 
 
@@ -104,9 +116,9 @@ def delete_backup(engine: Engine, backup: Backup) -> None:
     if backup.is_system:
         raise ValidationException(
             f"Invalid Request: User is not allowed to delete the system backup with arn {backup.arn}. "
-            f"It will automatically expire on {format_time(backup.details['expires'])}"
+            f"It will automatically expire on {format_time(backup.details.expires or 0)}"
         )
-    if backup.details["status"] == CREATING:
+    if backup.details.status == CREATING:
         raise BackupInUseException(f"Backup is being created: {backup.arn}")
     if is_being_restored(engine, backup):
         raise BackupInUseException(f"Backup is being used to restore table: {backup.arn}")
@@ -115,21 +127,21 @@ def delete_backup(engine: Engine, backup: Backup) -> None:
 
 def is_being_restored(engine: Engine, backup: Backup) -> bool:
     """Tell whether a table is being made from a backup."""
-    restoring = [table.definition.get("restoring") for table in engine.catalog.tables.values()]
-    return any(isinstance(state, dict) and state.get("backup") == backup.arn for state in restoring)
+    restoring = [table.definition.restoring for table in engine.catalog.tables.values()]
+    return any(isinstance(state, RestoreState) and state.backup == backup.arn for state in restoring)
 
 
 def _remove(engine: Engine, backup: Backup) -> None:
     engine.written += 1
     engine.store.execute("DELETE FROM backup WHERE arn = ?", (backup.arn,))
-    if backup.details["place"] is not None:
-        table_copy.discard_copy(engine, backup.details["place"])
+    if backup.details.location is not None:
+        table_copy.discard_copy(engine, backup.details.location)
 
 
 def expire(engine: Engine) -> None:
     """Remove system backups that are past their time."""
     for backup in _load_where(engine, "created <= ?", engine.now() - KEPT_DAYS * DAY):
-        if backup.ends_by(engine.now()) and not is_being_restored(engine, backup):
+        if backup.has_expired(engine.now()) and not is_being_restored(engine, backup):
             engine.begin_transaction()
             _remove(engine, backup)
 
@@ -138,11 +150,11 @@ def resume(engine: Engine) -> None:
     """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
     _clean_up_files(engine)
     for backup in _load_where(engine):
-        if backup.details["status"] != CREATING:
+        if backup.details.status != CREATING:
             continue
         engine.begin_transaction()
-        table = engine.catalog.get(backup.definition["TableName"])
-        if table is not None and table.definition["TableId"] == backup.definition["TableId"]:
+        table = engine.catalog.get(backup.definition.name)
+        if table is not None and table.definition.table_id == backup.definition.table_id:
             _fill(engine, backup, table)
         else:
             logger.error("Backup %s was given up. Its table was deleted before it was complete.", backup.arn)
@@ -183,7 +195,7 @@ def find_backup(engine: Engine, arn: str) -> Backup:
     if account != settings.account:
         raise AccessDeniedException("Access is denied")
     backup = _load(engine, f"arn:aws:dynamodb:{settings.region}:{account}:table/{name}/backup/{identity}")
-    if backup is None or backup.ends_by(engine.now()):
+    if backup is None or backup.has_expired(engine.now()):
         raise BackupNotFoundException(f"Backup not found: {arn}")
     if not _is_kept(engine, backup):
         raise BackupNotFoundException(f"Backup not found: {arn} (its file {backup.file} is missing in backups)")
@@ -198,7 +210,7 @@ def list_after(engine: Engine, start: str | None) -> list[Backup]:
     """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
     after = ("", "") if start is None else _place_in_order(engine, start)
     now = engine.now()
-    shown = [backup for backup in _load_where(engine) if not backup.ends_by(now) and _is_kept(engine, backup)]
+    shown = [backup for backup in _load_where(engine) if not backup.has_expired(now) and _is_kept(engine, backup)]
     return sorted(
         (backup for backup in shown if (backup.identity, backup.arn) > after),
         key=lambda backup: (backup.identity, backup.arn),
@@ -225,12 +237,12 @@ def _load_where(engine: Engine, condition: str = "true", *parameters: object) ->
 
 def _read(row: tuple[Any, ...]) -> Backup:
     arn, name, created, details = row
-    return Backup(arn, name, created, orjson.loads(details))
+    return Backup(arn, name, created, load_details(details))
 
 
 def _save(engine: Engine, backup: Backup) -> None:
     engine.written += 1
     engine.store.execute(
         "INSERT OR REPLACE INTO backup (arn, name, created, details) VALUES (?, ?, ?, ?)",
-        (backup.arn, backup.name, backup.created, orjson.dumps(backup.details)),
+        (backup.arn, backup.name, backup.created, dump_details(backup.details)),
     )

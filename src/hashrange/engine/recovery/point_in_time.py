@@ -1,6 +1,6 @@
 """Point-in-time recovery: whether it is on for a table, and which times one can go back to.
 
-The change log is what makes it possible; `definition["pitr"]` says since when it is kept for this, and for how long.
+The change log makes it possible; the table's definition says since when it is kept for this, and for how long.
 The state of a table at a time is that after all changes of that millisecond.
 """
 
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hashrange.core.errors import (
     InvalidRestoreTimeException,
     PointInTimeRecoveryUnavailableException,
@@ -18,6 +20,7 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.wire import Wire
+from hashrange.engine.definition import PointInTimeRecovery
 from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
@@ -34,8 +37,9 @@ LAG = 300_000  # the service needs five minutes until a change can be recovered
 
 @dataclass(frozen=True, slots=True)
 class RestoreWindow:
-    """The times that can be gone back to, in ms, both of whole seconds."""
+    """The times that a table can be restored to, in ms, both of whole seconds."""
 
+    days: int
     earliest: int
     latest: int
 
@@ -43,7 +47,7 @@ class RestoreWindow:
 def find_table(engine: Engine, name_or_arn: str) -> Table:
     """Return a table for the backup and recovery operations, which have an error of their own."""
     table = engine.catalog.get(name_or_arn)
-    if table is None or table.definition.get("restoring"):
+    if table is None or table.is_hidden:
         raise TableNotFoundException(f"Table not found: {name_or_arn}")
     return table
 
@@ -59,28 +63,27 @@ def check_specification(specification: Wire) -> None:
 def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
     """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
     wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
-    current = table.definition.get("pitr")
+    current = table.definition.recovery
     changed = _change(current, days, engine.now()) if wanted else None
     if changed != current:
-        table.definition["pitr"] = changed
-        engine.catalog.save(table)
+        engine.catalog.save(table, replace(table.definition, pitr=changed))
 
 
-def _change(current: Wire | None, days: int | None, now: int) -> Wire:
+def _change(current: PointInTimeRecovery | None, days: int | None, now: int) -> PointInTimeRecovery:
     if current is None:
-        return {"days": days or LONGEST_PERIOD, "since": now}
-    days = days or current["days"]
-    kept = min(days, current["days"])  # a longer period does not bring back what a shorter one let go
-    return {"days": days, "since": max(current["since"], now - kept * DAY)}
+        return PointInTimeRecovery(days or LONGEST_PERIOD, now)
+    days = days or current.days
+    kept = min(days, current.days)  # a longer period does not bring back what a shorter one removed
+    return PointInTimeRecovery(days, max(current.since, now - kept * DAY))
 
 
 def find_window(table: Table, now: int) -> RestoreWindow | None:
     """Return the times that a table can be taken back to; None when recovery is off."""
-    recovery = table.definition.get("pitr")
+    recovery = table.definition.recovery
     if recovery is None:
         return None
-    earliest = max(recovery["since"], now - recovery["days"] * DAY)
-    return RestoreWindow(_whole(earliest), _whole(max(recovery["since"], now - LAG)))
+    earliest = max(recovery.since, now - recovery.days * DAY)
+    return RestoreWindow(recovery.days, _whole(earliest), _whole(max(recovery.since, now - LAG)))
 
 
 def _whole(millis: int) -> int:
@@ -92,7 +95,7 @@ def describe_recovery(table: Table, now: int) -> Wire:
     window = find_window(table, now)
     recovery: Wire = {"PointInTimeRecoveryStatus": "DISABLED" if window is None else "ENABLED"}
     if window is not None:
-        recovery["RecoveryPeriodInDays"] = table.definition["pitr"]["days"]
+        recovery["RecoveryPeriodInDays"] = window.days
         recovery["EarliestRestorableDateTime"] = window.earliest / 1000
         recovery["LatestRestorableDateTime"] = window.latest / 1000
     return {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery}

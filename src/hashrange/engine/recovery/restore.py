@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from hashrange.core.errors import (
     BackupInUseException,
@@ -21,9 +22,10 @@ from hashrange.core.errors import (
 from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine import write
+from hashrange.engine.definition import Definition, Phase, RestoreState, to_wire
 from hashrange.engine.jobs import Job, job_kind, table_numbered
 from hashrange.engine.recovery import backup_store, table_copy
-from hashrange.engine.recovery.backup import CREATING, Backup
+from hashrange.engine.recovery.backup import CREATING, Backup, CopyLocation
 from hashrange.engine.stream import streams
 from hashrange.engine.table import Table
 
@@ -39,21 +41,22 @@ def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
     """Make a table from a backup."""
     definition = _define(engine, backup.definition, request)
     check_target(engine, request["TargetTableName"])
-    if backup.details["status"] == CREATING:
+    if backup.details.status == CREATING:
         raise BackupInUseException(f"Backup is being created: {backup.arn}")
     if backup_store.is_being_restored(engine, backup):
         raise BackupInUseException(f"Backup is being used to restore another table: {backup.arn}")
     _check_readable(engine, backup)
-    summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition["arn"]}
-    table = _create(engine, definition, {"backup": backup.arn}, summary, engine.now())
-    state = {"place": backup.details["place"], "passing": False}
-    _start(engine, table, state, at_once=backup.details["items"] <= table_copy.SMALL)
+    summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition.arn}
+    table = _create(engine, definition, RestoreState(backup=backup.arn), summary, engine.now())
+    assert backup.details.location is not None  # its status is AVAILABLE
+    _start(engine, table, backup.details.location, temporary=False, at_once=backup.details.items <= table_copy.SMALL)
     return table
 
 
 def _check_readable(engine: Engine, backup: Backup) -> None:
     try:
-        table_copy.read_rows(engine, backup.details["place"], 0)
+        if backup.details.location is not None:
+            table_copy.read_rows(engine, backup.details.location, 0)
     except StorageError as failure:
         raise InternalServerError(f"Backup {backup.arn} cannot be read. {failure}") from failure
 
@@ -62,14 +65,16 @@ def restore_to_time(engine: Engine, source: Table, moment: int, request: Wire) -
     """Make a table that is what another was at a time."""
     definition = _define(engine, source.definition, request)
     check_target(engine, request["TargetTableName"])
-    exact = max(moment, source.definition["pitr"]["since"])  # shown in whole seconds, kept to the millisecond
-    state = {"source": source.definition["TableId"], "moment": exact}
+    recovery = source.definition.recovery
+    assert recovery is not None  # else there is no time to restore to
+    exact = max(moment, recovery.since)  # shown in whole seconds, kept to the millisecond
+    state = RestoreState(source=source.definition.table_id, moment=exact)
     table = _create(engine, definition, state, {"SourceTableArn": source.arn}, moment)
-    _capture(engine, source, table)
+    _copy_rows(engine, source, table, exact)
     return table
 
 
-def _define(engine: Engine, source: Wire, request: Wire) -> Wire:
+def _define(engine: Engine, source: Definition, request: Wire) -> Definition:
     from hashrange.engine.recovery.restore_overrides import (
         make_restored,  # the rules of definitions: not needed to start
     )
@@ -83,44 +88,44 @@ def check_target(engine: Engine, name: str) -> None:
     table = engine.catalog.get(name)
     if table is None:
         return
-    state = table.definition.get("restoring")
-    if not isinstance(state, dict):
+    state = table.definition.restoring
+    if not isinstance(state, RestoreState):
         raise TableAlreadyExistsException(f"Table already exists: {name}")
-    origin = f" from backup: {state['backup']}" if "backup" in state else ""
+    origin = f" from backup: {state.backup}" if state.backup is not None else ""
     raise TableInUseException(f"Table: {name} is already being restored{origin}")
 
 
-def _create(engine: Engine, definition: Wire, state: Wire, summary: Wire, moment: int) -> Table:
+def _create(engine: Engine, definition: Definition, state: RestoreState, summary: Wire, moment: int) -> Table:
     told = {**summary, "RestoreDateTime": moment / 1000, "RestoreInProgress": True}
     shown = {"RestoreSummary": told, "TableSizeBytes": 0, "ItemCount": 0}
-    definition["restoring"] = state
-    definition["phase"] = {"status": "CREATING", "until": UNTIL_DONE, "shown": shown}
-    return engine.catalog.create(definition)
+    phase = Phase("CREATING", UNTIL_DONE, shown)
+    return engine.catalog.create(replace(definition, restoring=state, phase=phase))
 
 
-def _capture(engine: Engine, source: Table, table: Table) -> None:
-    rows = table_copy.rows_at(source, table.definition["restoring"]["moment"])
+def _copy_rows(engine: Engine, source: Table, table: Table, moment: int) -> None:
+    rows = table_copy.rows_at(source, moment)
     is_small = table_copy.is_small_copy(engine, rows)
     if is_small or engine.store.in_memory:
-        _start(engine, table, {"place": table_copy.copy_to_table(engine, rows), "passing": True}, at_once=is_small)
+        _start(engine, table, table_copy.copy_to_table(engine, rows), temporary=True, at_once=is_small)
         return
-    file = f"restore-{table.definition['TableId']}.db"
-    engine.copies.start(rows, file, lambda failure: _conclude(engine, table.n, {"file": file}, failure))
+    location = CopyLocation(file=f"restore-{table.definition.table_id}.db")
+    engine.copies.start(rows, location.file or "", lambda failure: _conclude(engine, table.n, location, failure))
 
 
-def _conclude(engine: Engine, n: int, place: table_copy.CopyLocation, failure: StorageError | None) -> None:
-    """Go on once the copy is written; the whole restore may have been rolled back meanwhile."""
+def _conclude(engine: Engine, n: int, location: CopyLocation, failure: StorageError | None) -> None:
+    """Continue once the copy is written; the whole restore may have been rolled back meanwhile."""
     table = table_numbered(engine, n)
-    if table is None or not table.definition.get("restoring"):
-        table_copy.discard_copy(engine, place)
+    if table is None or not table.is_hidden:
+        table_copy.discard_copy(engine, location)
     elif failure is None:
-        _start(engine, table, {"place": place, "passing": True}, at_once=False)
+        _start(engine, table, location, temporary=True, at_once=False)
     else:
         _give_up(engine, table, str(failure))
 
 
-def _start(engine: Engine, table: Table, state: Wire, *, at_once: bool) -> None:
-    engine.jobs.start("restore", table.n, {**state, "last": 0}, at_once=at_once)
+def _start(engine: Engine, table: Table, location: CopyLocation, *, temporary: bool, at_once: bool) -> None:
+    state = {"place": to_wire(location), "passing": temporary, "last": 0}
+    engine.jobs.start("restore", table.n, state, at_once=at_once)
 
 
 def _give_up(engine: Engine, table: Table, reason: str) -> None:
@@ -140,14 +145,14 @@ def _restore(engine: Engine, job: Job) -> bool:
     if table is not None and rows is not None:
         _reveal(engine, table)
     if state["passing"]:
-        table_copy.discard_copy(engine, state["place"])
+        table_copy.discard_copy(engine, CopyLocation(**state["place"]))
     return True
 
 
 def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
     """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
     try:
-        return table_copy.read_rows(engine, state["place"], state["last"])
+        return table_copy.read_rows(engine, CopyLocation(**state["place"]), state["last"])
     except StorageError as failure:
         _give_up(engine, table, str(failure))
         return None
@@ -161,29 +166,29 @@ def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:
 
 
 def _reveal(engine: Engine, table: Table) -> None:
-    definition = table.definition
-    del definition["restoring"]
-    definition["phase"]["until"] = max(engine.now(), definition["created"] + engine.settings.status_delay)
-    engine.catalog.save(table)
+    definition, phase = table.definition, table.definition.phase
+    assert phase is not None
+    until = max(engine.now(), definition.created + engine.settings.status_delay)
+    engine.catalog.save(table, replace(definition, restoring=False, phase=replace(phase, until=until)))
 
 
 def resume(engine: Engine) -> None:
     """Go on after a restart with the restores that had not come as far as a job."""
     under_way = {n for (n,) in engine.store.execute("SELECT n FROM job WHERE kind = 'restore'")}
     for table in list(engine.catalog.tables.values()):
-        state = table.definition.get("restoring")
-        if isinstance(state, dict) and table.n not in under_way:
+        state = table.definition.restoring
+        if isinstance(state, RestoreState) and table.n not in under_way:
             engine.begin_transaction()
-            _begin_anew(engine, table, state)
+            _start_again(engine, table, state)
 
 
-def _begin_anew(engine: Engine, table: Table, state: Wire) -> None:
-    tables = engine.catalog.tables.values()
-    source = next((other for other in tables if other.definition["TableId"] == state["source"]), None)
-    recovery = source.definition.get("pitr") if source else None
-    if source is None or recovery is None or recovery["since"] > state["moment"]:
+def _start_again(engine: Engine, table: Table, state: RestoreState) -> None:
+    tables, moment = engine.catalog.tables.values(), state.moment
+    source = next((other for other in tables if other.definition.table_id == state.source), None)
+    recovery = source.definition.recovery if source else None
+    if source is None or moment is None or recovery is None or recovery.since > moment:
         _give_up(engine, table, "Its source was deleted, or recovery turned off there, before it was copied.")
-    elif streams.last_removed(engine, source) > streams.number_at(state["moment"]):
+    elif streams.last_removed(engine, source) > streams.number_at(moment):
         _give_up(engine, table, "The time to go back to is out of reach by now.")
     else:
-        _capture(engine, source, table)
+        _copy_rows(engine, source, table, moment)

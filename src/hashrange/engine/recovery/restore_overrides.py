@@ -6,42 +6,46 @@ Streams, TTL, recovery, tags, protection, policy and class are not restored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec import convert
+
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
 from hashrange.engine.control_plane.create_table import make_definition, reject_unsupported
-from hashrange.engine.control_plane.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS
+from hashrange.engine.control_plane.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS, by_unit
+from hashrange.engine.definition import Definition, GlobalIndexDefinition, IndexDefinition, KeySchema, to_wire
 
 PREFIX = "Invalid Request: "
 NOT_ON_DEMAND = "Cannot override ProvisionedThroughput if BillingMode is overridden to PAY_PER_REQUEST"
-INDEXES = (
-    ("LocalSecondaryIndexes", "LocalSecondaryIndexOverride"),
-    ("GlobalSecondaryIndexes", "GlobalSecondaryIndexOverride"),
-)
 
 
-def make_restored(source: Wire, request: Wire, now: int, region: str, account: str) -> Wire:
+def make_restored(source: Definition, request: Wire, now: int, region: str, account: str) -> Definition:
     """Return the definition of a table to be restored, or raise for overrides that do not fit."""
     reject_unsupported(request, ("VectorIndexOverride",))
     mode = _choose_mode(source, request)
     wanted: Wire = {
         "TableName": request["TargetTableName"],
-        "KeySchema": source["KeySchema"],
+        "KeySchema": to_wire(source.key_schema),
         "BillingMode": mode,
-        "SSESpecification": request.get("SSESpecificationOverride", source.get("SSESpecification")),
+        "SSESpecification": request.get("SSESpecificationOverride", to_wire(source.encryption)),
         **_choose_throughput(source, request, mode),
     }
-    for member, override in INDEXES:
-        indexes = _choose_indexes(source.get(member) or [], request.get(override))
-        if indexes:
-            is_global = member == "GlobalSecondaryIndexes"
-            wanted[member] = [_fit_index(index, request, mode) if is_global else index for index in indexes]
-    wanted["AttributeDefinitions"] = _keep_used(source["AttributeDefinitions"], wanted)
+    local = _choose_indexes(source.local_indexes, request.get("LocalSecondaryIndexOverride"))
+    everywhere = _choose_indexes(source.global_indexes, request.get("GlobalSecondaryIndexOverride"))
+    if local:
+        wanted["LocalSecondaryIndexes"] = local
+    if everywhere:
+        wanted["GlobalSecondaryIndexes"] = [_fit_index(index, request, mode) for index in everywhere]
+    schemas = [wanted["KeySchema"], *(index["KeySchema"] for index in (*local, *everywhere))]
+    used = {element["AttributeName"] for schema in schemas for element in schema}
+    wanted["AttributeDefinitions"] = [to_wire(attribute) for attribute in source.attributes if attribute.name in used]
     return make_definition(wanted, now, region, account)
 
 
-def _choose_mode(source: Wire, request: Wire) -> str:
+def _choose_mode(source: Definition, request: Wire) -> str:
     override, units = request.get("BillingModeOverride"), request.get("ProvisionedThroughputOverride")
-    mode: str = override or source["BillingMode"]
+    mode: str = override or source.billing_mode
     if units is not None and override == ON_DEMAND:
         raise ValidationException(PREFIX + NOT_ON_DEMAND)
     if units is not None and mode == ON_DEMAND:
@@ -64,27 +68,18 @@ def _check_caps(caps: Wire, mode: str) -> None:
             raise ValidationException(f"{PREFIX}Requested {cap} for OnDemandThroughput is outside of valid range")
 
 
-def _choose_throughput(source: Wire, request: Wire, mode: str) -> Wire:
+def _choose_throughput(source: Definition, request: Wire, mode: str) -> Wire:
     if mode == PROVISIONED:
-        return {"ProvisionedThroughput": request.get("ProvisionedThroughputOverride") or _units(source)}
-    return {"OnDemandThroughput": request.get("OnDemandThroughputOverride") or source.get("OnDemandThroughput")}
+        return {
+            "ProvisionedThroughput": request.get("ProvisionedThroughputOverride") or dict(by_unit(source.provisioned))
+        }
+    return {"OnDemandThroughput": request.get("OnDemandThroughputOverride") or to_wire(source.on_demand)}
 
 
-def _units(owner: Wire) -> Wire:
-    return {unit: owner["ProvisionedThroughput"][unit] for unit in UNITS}
-
-
-def _choose_indexes(recorded: list[Wire], asked: list[Wire] | None) -> list[Wire]:
+def _choose_indexes(recorded: Sequence[IndexDefinition], asked: list[Wire] | None) -> list[Wire]:
     """Return the recorded indexes or, of an override, those it names; each must be one of the recorded."""
     if asked is None:
-        members = ("IndexName", "KeySchema", "Projection", "OnDemandThroughput")
-        units = [
-            {"ProvisionedThroughput": _units(index)} if "ProvisionedThroughput" in index else {} for index in recorded
-        ]
-        return [
-            {member: index[member] for member in members if index.get(member)} | figures
-            for index, figures in zip(recorded, units, strict=True)
-        ]
+        return [_request_index(index) for index in recorded]
     for index in asked:
         if not any(_is_same(index, other) for other in recorded):
             raise ValidationException(
@@ -94,13 +89,27 @@ def _choose_indexes(recorded: list[Wire], asked: list[Wire] | None) -> list[Wire
     return asked
 
 
-def _is_same(left: Wire, right: Wire) -> bool:
-    return bool(left["KeySchema"] == right["KeySchema"]) and _projection(left) == _projection(right)
+def _request_index(index: IndexDefinition) -> Wire:
+    """Return an index as CreateTable asks for it."""
+    asked = {
+        "IndexName": index.name,
+        "KeySchema": to_wire(index.key_schema),
+        "Projection": to_wire(index.projection),
+    }
+    if isinstance(index, GlobalIndexDefinition):
+        asked["ProvisionedThroughput"] = dict(by_unit(index.provisioned))
+        if index.on_demand is not None:
+            asked["OnDemandThroughput"] = to_wire(index.on_demand)
+    return asked
 
 
-def _projection(index: Wire) -> tuple[str | None, list[str]]:
-    projection = index["Projection"]
-    return projection.get("ProjectionType"), sorted(projection.get("NonKeyAttributes") or ())
+def _is_same(asked: Wire, recorded: IndexDefinition) -> bool:
+    projection = asked["Projection"]
+    return (
+        convert(asked["KeySchema"], KeySchema) == recorded.key_schema
+        and projection.get("ProjectionType") == recorded.projection.type
+        and sorted(projection.get("NonKeyAttributes") or ()) == sorted(recorded.projection.non_key_attributes or ())
+    )
 
 
 def _fit_index(index: Wire, request: Wire, mode: str) -> Wire:
@@ -114,9 +123,3 @@ def _fit_index(index: Wire, request: Wire, mode: str) -> Wire:
     if units is None or not all(units[unit] for unit in UNITS):
         raise ValidationException(f"{PREFIX}Must specify provisioned throughput for index {name}")
     return {member: value for member, value in index.items() if member != "OnDemandThroughput" or is_asked}
-
-
-def _keep_used(definitions: list[Wire], wanted: Wire) -> list[Wire]:
-    schemas = [wanted["KeySchema"], *(index["KeySchema"] for member, _ in INDEXES for index in wanted.get(member, ()))]
-    used = {element["AttributeName"] for schema in schemas for element in schema}
-    return [entry for entry in definitions if entry["AttributeName"] in used]

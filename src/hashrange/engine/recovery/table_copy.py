@@ -1,7 +1,7 @@
 """Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
 
-A copy is a *place*: `{"file": name}` in the data directory's `backups`, or `{"table": n}` inside the database (in
-memory, and in passing). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
+A copy is in a file of the data directory's `backups`, or in a table inside the database (in memory, and for restores of
+small tables). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
 writes the file while requests go on. A file is undone with the transaction that tells of it, or gets its name after it.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import InternalServerError, StorageError
+from hashrange.engine.recovery.backup import CopyLocation
 from hashrange.engine.store import CopyFile, SqliteError, take_page
 from hashrange.engine.stream.streams import number_at
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Table
 
 logger = logging.getLogger("hashrange")
-CopyLocation = dict[str, Any]
 Outcome = Callable[[StorageError | None], None]
 SMALL = 1_000  # rows that are copied inside a call
 ROWS_PER_PAGE = 250
@@ -68,14 +68,14 @@ def copy_to_table(engine: Engine, rows: CopyQuery) -> CopyLocation:
     execute(f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)")
     execute(f"INSERT INTO t{n} (k, size, item) {rows.query}", rows.parameters)
     engine.written += 1
-    return {"table": n}
+    return CopyLocation(table=n)
 
 
 def copy_to_file(engine: Engine, rows: CopyQuery, name: str) -> CopyLocation:
     """Copy into a file, at once."""
     copy = engine.store.begin_copy(name)
     _write_at_once(engine, rows, copy)
-    return {"file": name}
+    return CopyLocation(file=name)
 
 
 def _write_at_once(engine: Engine, rows: CopyQuery, copy: CopyFile) -> None:
@@ -88,20 +88,20 @@ def _write_at_once(engine: Engine, rows: CopyQuery, copy: CopyFile) -> None:
     engine.copies.finished.append(copy)
 
 
-def read_rows(engine: Engine, place: CopyLocation, after: int) -> list[tuple[Any, ...]]:
+def read_rows(engine: Engine, location: CopyLocation, after: int) -> list[tuple[Any, ...]]:
     """Return a page of the rows of a copy: id, key, size or None, item."""
-    if "file" in place:
-        return engine.store.read_copy(place["file"], after, ROWS_PER_PAGE)
-    query = f"SELECT id, k, size, item FROM t{place['table']} WHERE id > ? ORDER BY id LIMIT ?"
+    if location.file is not None:
+        return engine.store.read_copy(location.file, after, ROWS_PER_PAGE)
+    query = f"SELECT id, k, size, item FROM t{location.table} WHERE id > ? ORDER BY id LIMIT ?"
     return take_page(engine.store.execute(query, (after, ROWS_PER_PAGE)))
 
 
-def discard_copy(engine: Engine, place: CopyLocation) -> None:
-    """Remove a copy: a table's rows in slices, a file once its last mention is gone for good."""
-    if "file" in place:
-        engine.jobs.start("unlink", 0, place, at_once=False)
+def discard_copy(engine: Engine, location: CopyLocation) -> None:
+    """Remove a copy: a table's rows in slices, a file after the commit that no longer mentions it."""
+    if location.table is None:
+        engine.jobs.start("unlink", 0, {"file": location.file}, at_once=False)
     else:
-        engine.jobs.start("purge", place["table"], {"names": [f"t{place['table']}"]})
+        engine.jobs.start("purge", location.table, {"names": [f"t{location.table}"]})
 
 
 class BackgroundCopies:

@@ -40,7 +40,7 @@ def read_records(
 ) -> tuple[list[Wire], ShardPosition | None]:
     """Return the records from a position on, and where to go on; nowhere when a closed stream is read to its end."""
     stream = position.stream
-    end = stream.entry["end"] if stream.is_closed else ENDLESS
+    end = ENDLESS if stream.definition.end is None else stream.definition.end
     rows = engine.store.execute(
         f"SELECT seq, at, old, new, actor FROM c{stream.table.n} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
         (position.number, end, limit + 1),
@@ -74,7 +74,7 @@ def make_record(stream: Stream, entry: Entry, region: str) -> Wire:
 
 
 def _describe_change(stream: Stream, entry: Entry) -> Wire:
-    view = stream.entry["view"]
+    view = stream.definition.view
     new, old = (None if body is None else orjson.loads(body) for body in (entry.new, entry.old))
     keys = stream.table.key_item(new or old or {})
     shown = (("NewImage", new, SHOWS_NEW), ("OldImage", old, SHOWS_OLD))

@@ -99,8 +99,8 @@ def _given_number(engine: Engine, stream: Stream, text: str) -> int:
 
 def _next_number(engine: Engine, stream: Stream) -> int:
     """Return the position after everything that a stream holds now."""
-    if stream.is_closed:
-        return int(stream.entry["end"])
+    if stream.definition.end is not None:
+        return stream.definition.end
     newest = engine.store.execute(f"SELECT max(seq) FROM c{stream.table.n}").fetchone()
     return max(streams.first_number(engine, stream), int((newest and newest[0]) or 0) + 1)
 
@@ -114,6 +114,6 @@ def _number_at(engine: Engine, stream: Stream, seconds: float) -> int:
 
 def _keep_untrimmed(engine: Engine, position: ShardPosition) -> ShardPosition:
     stream = position.stream
-    if position.number < stream.entry["start"] or position.number <= streams.last_trimmed(engine, stream.table):
+    if position.number < stream.definition.start or position.number <= streams.last_trimmed(engine, stream.table):
         raise TrimmedDataAccessException("The data you are trying to access has been trimmed.")
     return position

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hashrange.core.errors import ResourceNotFoundException, ValidationException
 from hashrange.core.wire import Wire
 from hashrange.engine.arn import stream_arn
+from hashrange.engine.definition import StreamDefinition, to_wire
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -34,23 +37,23 @@ class Stream:
     """One stream of a table: enabled, or closed not long ago."""
 
     table: Table
-    entry: Wire  # label, view, start, end, created, closed
+    definition: StreamDefinition
 
     @property
     def arn(self) -> str:
         """Return its ARN."""
-        return stream_arn(self.table.arn, self.entry["label"])
+        return stream_arn(self.table.arn, self.definition.label)
 
     @property
     def shard(self) -> str:
         """Return the id of its one shard, always the same."""
         mark = blake2b(self.arn.encode(), digest_size=4).hexdigest()
-        return f"shardId-{self.entry['created']:020d}-{mark}"
+        return f"shardId-{self.definition.created:020d}-{mark}"
 
     @property
     def is_closed(self) -> bool:
         """Tell whether nothing is added to it any more."""
-        return self.entry.get("end") is not None
+        return self.definition.end is not None
 
 
 def write_number(sequence: int) -> str:
@@ -73,8 +76,8 @@ def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
     live, retired = engine.catalog.tables, engine.catalog.retired.values()
     chosen = live.values() if name is None else [live[name]] if name in live else []
     tables = [*chosen, *(table for table in retired if name is None or table.name == name)]
-    streams = [Stream(table, entry) for table in tables for entry in table.definition.get("streams") or ()]
-    shown = [stream for stream in streams if not is_forgotten(stream.entry, engine.now())]
+    streams = [Stream(table, entry) for table in tables for entry in table.definition.streams]
+    shown = [stream for stream in streams if not is_forgotten(stream.definition, engine.now())]
     return sorted(shown, key=lambda stream: stream.arn)
 
 
@@ -93,20 +96,20 @@ def describe_stream(stream: Stream) -> Wire:
     """Return the StreamDescription without its shards."""
     return {
         "StreamArn": stream.arn,
-        "StreamLabel": stream.entry["label"],
+        "StreamLabel": stream.definition.label,
         "StreamStatus": "DISABLED" if stream.is_closed else "ENABLED",
-        "StreamViewType": stream.entry["view"],
-        "CreationRequestDateTime": stream.entry["created"] / 1000,
+        "StreamViewType": stream.definition.view,
+        "CreationRequestDateTime": stream.definition.created / 1000,
         "TableName": stream.table.name,
-        "KeySchema": stream.table.definition["KeySchema"],
+        "KeySchema": to_wire(stream.table.definition.key_schema),
     }
 
 
 def describe_shard(engine: Engine, stream: Stream) -> Wire:
     """Return the description of a stream's shard; what was trimmed is no part of it."""
     numbers = {"StartingSequenceNumber": write_number(first_number(engine, stream))}
-    if stream.is_closed:
-        numbers["EndingSequenceNumber"] = write_number(stream.entry["end"])
+    if stream.definition.end is not None:
+        numbers["EndingSequenceNumber"] = write_number(stream.definition.end)
     return {"ShardId": stream.shard, "SequenceNumberRange": numbers}
 
 
@@ -115,7 +118,7 @@ def describe_shard(engine: Engine, stream: Stream) -> Wire:
 
 def first_number(engine: Engine, stream: Stream) -> int:
     """Return the lowest sequence number from which a stream can be read without missing anything."""
-    return max(int(stream.entry["start"]), last_trimmed(engine, stream.table) + 1)
+    return max(stream.definition.start, last_trimmed(engine, stream.table) + 1)
 
 
 def last_trimmed(engine: Engine, table: Table) -> int:
@@ -134,18 +137,18 @@ def last_removed(engine: Engine, table: Table) -> int:
     return int(found[0]) if found else 0
 
 
-def is_forgotten(entry: Wire, now: int) -> bool:
+def is_forgotten(stream: StreamDefinition, now: int) -> bool:
     """Tell whether a stream was closed more than a day ago."""
-    return entry.get("end") is not None and entry["closed"] < now - DAY
+    return stream.closed is not None and stream.closed < now - DAY
 
 
 def last_number(engine: Engine) -> int:
     """Return the highest sequence number that anything remembers; 0 when there is none."""
     execute, tables = engine.store.execute, _all_tables(engine)
-    entries = [entry for table in tables for entry in table.definition.get("streams") or ()]
-    queries = [f"SELECT max(seq) FROM c{table.n}" for table in tables if has_log(table)]
+    entries = [entry for table in tables for entry in table.definition.streams]
+    queries = [f"SELECT max(seq) FROM c{table.n}" for table in tables if table.definition.has_log]
     rows = [execute(query).fetchone() for query in (*queries, "SELECT max(value) FROM meta WHERE key GLOB 'trimmed*'")]
-    given = [*(row[0] for row in rows if row), *(entry.get(end) for entry in entries for end in ("start", "end"))]
+    given = [*(row[0] for row in rows if row), *(number for entry in entries for number in (entry.start, entry.end))]
     return max((int(number) for number in given if number is not None), default=0)
 
 
@@ -155,13 +158,10 @@ def _all_tables(engine: Engine) -> list[Table]:
 
 def trim(engine: Engine) -> bool:
     """Remove a slice of the log that nobody may read any more; tell whether there may be more."""
-    trimmed = [_trim_table(engine, table) for table in _all_tables(engine) if has_log(table)]  # each has its turn
+    trimmed = [
+        _trim_table(engine, table) for table in _all_tables(engine) if table.definition.has_log
+    ]  # each has its turn
     return any(trimmed)
-
-
-def has_log(table: Table) -> bool:
-    """Tell whether a table has a change log, if only one that nothing is added to any more."""
-    return table.logged or bool(table.definition.get("streams")) or "pitr" in table.definition
 
 
 def _trim_table(engine: Engine, table: Table) -> bool:
@@ -181,20 +181,19 @@ def _trim_table(engine: Engine, table: Table) -> bool:
 
 def retention(table: Table) -> int:
     """Return how long, in ms, a table's changes are kept; for recovery a little longer than promised, see `restore`."""
-    recovery = table.definition.get("pitr")
-    return DAY if recovery is None else int(recovery["days"]) * DAY + HOUR
+    recovery = table.definition.recovery
+    return DAY if recovery is None else recovery.days * DAY + HOUR
 
 
 def _forget_closed(engine: Engine, table: Table) -> None:
     """Drop streams that were closed more than a day ago and, after the last of them, a deleted table."""
-    streams = table.definition.get("streams") or []
-    kept = [entry for entry in streams if not is_forgotten(entry, engine.now())]
+    streams = table.definition.streams
+    kept = tuple(stream for stream in streams if not is_forgotten(stream, engine.now()))
     if len(kept) == len(streams):
         return
     engine.begin_transaction()
-    table.definition["streams"] = kept
     if not kept and table.n in engine.catalog.retired:
         engine.catalog.forget(table)
         engine.store.execute("DELETE FROM meta WHERE key = ?", (f"trimmed{table.n}",))
     else:
-        engine.catalog.save(table)
+        engine.catalog.save(table, replace(table.definition, streams=kept))
