@@ -215,27 +215,30 @@ def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Va
         )
 
 
-# ── values that are not there ────────────────────────────────────────────────────────────────────────────────────────
+# ── values that are None ─────────────────────────────────────────────────────────────────────────────────────────────
 def placeholders_in(tree: Condition | None) -> list[str]:
     """Return the placeholders of a condition, each once."""
     nodes = walk(tree) if tree is not None else ()
     return list(dict.fromkeys(node.name for node in nodes if isinstance(node, Placeholder)))
 
 
-def settle(tree: Condition, present: AbstractSet[str], place: str) -> Condition:
-    """Return a condition for a call in which some values are not there.
+def require_absence(tree: Condition, present: AbstractSet[str], place: str, unset: str | None) -> Condition:
+    """Return the condition of a call in which some values are None.
 
-    An attribute that should equal such a value must be absent; of several alternatives those that need it do not hold.
+    An attribute that should equal such a value must be absent, null, or the table's word for no value. Of several
+    alternatives, those that need such a value do not hold.
     """
     if present >= set(placeholders_in(tree)):
         return tree
     match tree:
         case And():
-            return And(tuple(settle(part, present, place) for part in tree.operands))
+            return And(tuple(require_absence(part, present, place, unset) for part in tree.operands))
         case Or():
             held = [part for part in tree.operands if present >= set(placeholders_in(part))]
             if held:
                 return join_any(held)
-        case Comparison(operator="=", left=DocumentPath()):
-            return FunctionCall("attribute_not_exists", (tree.left,))
+        case Comparison(operator="=", left=DocumentPath() as left):
+            absent = never_there(str(left.elements[0])).condition
+            word = [] if unset is None else [Comparison("=", left, Literal({"S": unset}))]
+            return join_any([absent, *word])
     raise ValueInvalid(f"{place}: a value that it is compared with is None")

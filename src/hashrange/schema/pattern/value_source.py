@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from hashrange.core.values import Value
 from hashrange.schema.declare.codec import Codec, plain
 from hashrange.schema.declare.key_codec import KeyCodec
-from hashrange.schema.declare.shape import loaded_keys
+from hashrange.schema.declare.shape import Shape, loaded_keys
 
 Arguments = Mapping[str, Any]
 
@@ -272,3 +272,26 @@ class Incremented(Struct, frozen=True):
     def text(self) -> str:
         """The source and one."""
         return f"{self.source.text} + 1"
+
+
+class DefaultOf(Struct, frozen=True):
+    """The default that a class declares for a field."""
+
+    kind: type[Shape]
+    name: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is one that does not depend on other fields, and is not None."""
+        info = self.kind.__pydantic_fields__[self.name]
+        depends = self.name in self.kind.__special__ or info.default_factory_takes_validated_data
+        return not depends and not info.is_required() and (info.default_factory is not None or info.default is not None)
+
+    def get(self, _arguments: Arguments) -> Any:
+        """Return it, made anew if the class declares a factory."""
+        return self.kind.__pydantic_fields__[self.name].get_default(call_default_factory=True)
+
+    @property
+    def text(self) -> str:
+        """The word for it."""
+        return f"{{default of {self.name}}}"

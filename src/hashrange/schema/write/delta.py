@@ -1,192 +1,189 @@
-"""A write taken apart: which item it is about, what is left and entered, what is tested and what is changed.
+"""Step 1 of the write compiler: every field that a write sets, removes or counts, and how its new value is known.
 
-What cannot be told from the signature is refused here: an item without its key, a state without what it requires.
+The delta has the parameters, the fixed values of the state entered, the fields of the state left, touched times, the
+version, and defaults that are index keys. `index_keys` computes keys from it; what is not in it does not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError
+from hashrange.core.values import Value
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute, Kind
-from hashrange.schema.declare.table import Table
-from hashrange.schema.pattern import criterion
-from hashrange.schema.pattern.criterion import Criterion
-from hashrange.schema.pattern.signature import Parameter, Signature
+from hashrange.schema.declare.introspection import Attribute
 from hashrange.schema.pattern.value_source import (
     Argument,
-    ArgumentField,
     ArgumentSource,
     Constant,
+    DefaultOf,
+    FieldValue,
+    FixedValue,
+    Incremented,
+    Now,
     OptionalArgument,
-    Placeholders,
 )
+from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import AttributeChange
 
+REMOVE = "REMOVE"
 
-class Move(Struct):
-    """A write taken apart: what is left, what is entered, what is tested and what is changed."""
 
-    signature: Signature
-    subject: str | None
-    sources: list[Kind]
-    target: Kind
-    beside: dict[str, list[Kind]]  # other lifecycles of the same item that must hold
-    tests: dict[str, Parameter]
-    changes: dict[str, Parameter]
-    placeholders: Placeholders = field(default_factory=Placeholders)
-    changed: dict[str, AttributeChange] = field(default_factory=dict)  # by stored name
-    removed: dict[str, None] = field(default_factory=dict)
-    moving: list[str] = field(default_factory=list)  # the key attributes that change
-    conditions: list[Criterion] = field(default_factory=list)
+class FieldChange(Struct, frozen=True):
+    """One field that a write changes."""
+
+    attribute: Attribute
+    action: str  # SET, REMOVE, ADD, DELETE, APPEND or ONCE
+    source: ArgumentSource  # the value that is sent; None for one that is removed
+    parameter: str = ""  # the parameter that gives it
+    optional: bool = False  # it is left alone in a call without that parameter
+    counted_from: ArgumentSource | None = None  # the old value that a version is counted up from
 
     @property
-    def label(self) -> str:
-        """Where it is declared."""
-        return self.signature.label
+    def is_known(self) -> bool:
+        """Whether the new value is known before the database has made the change."""
+        return self.action in {"SET", REMOVE}
 
-    @property
-    def verb(self) -> str:
-        """Its verb."""
-        return self.signature.verb
 
-    @property
-    def table(self) -> Table:
-        """The table it writes to."""
-        return introspection.table_of(self.target)
+class Delta(Struct, frozen=True):
+    """The fields that a write changes, by name."""
 
-    @property
-    def fields(self) -> dict[str, Attribute]:
-        """Every field of the item."""
-        return introspection.known(self.target)
+    fields: Mapping[str, FieldChange]
 
-    @property
-    def identity(self) -> frozenset[str]:
-        """The fields that the primary key is made of."""
-        return introspection.identity(self.target)
-
-    def source_of(self, name: str) -> ArgumentSource | None:
-        """Say where the new value of a field comes from: a parameter, the state entered, the item passed in."""
-        held = (
-            ArgumentField(self.subject, name)
-            if self.subject and all(name in introspection.attributes(s) for s in self.sources)
-            else None
-        )
-        parameter = self.signature.values.get(name)
-        if parameter is not None and name not in self.tests:
-            return OptionalArgument(name, held) if parameter.may_be_left_out else Argument(name)
-        fixed = introspection.fixed_values(self.target)
+    def new_value(self, intent: WriteIntent, name: str) -> ArgumentSource | None:
+        """Return the value that a field has after the write; None when it is not known here."""
+        change = self.fields.get(name)
+        if change is not None:
+            return OptionalArgument(name, intent.held(name)) if change.optional else change.source
+        fixed, parameter = introspection.fixed_values(intent.target), intent.signature.values.get(name)
+        if parameter is not None and name not in intent.tests:
+            return Argument(name)  # part of the primary key
         if name in fixed:
             return Constant(fixed[name])
-        return Argument(name) if parameter is not None and parameter.operator == "=" else held
+        return Argument(name) if parameter is not None and parameter.operator == "=" else intent.held(name)
 
 
-def take_apart(signature: Signature) -> Move:
-    """Return a pattern that writes, taken apart, or refuse one that has no beginning."""
-    target = signature.kinds[0]
-    beside = {name: found.shapes for name, found in signature.parameters.items() if found.shapes}
-    subject = _subject(beside, target)
-    sources = beside.pop(subject) if subject else []
-    _check_same_item(signature, target, [*sources, *(kind for kinds in beside.values() for kind in kinds)])
-    in_where = criterion.parameters_in(signature.wheres)
-    fields = introspection.known(target)
-    for name in signature.values:
-        if name not in in_where:
-            signature.attribute(target, name, f"parameter {name!r}")
-    move = Move(signature, subject, sources, target, beside, {}, {})
-    for name, parameter in signature.values.items():
-        if name not in fields:
-            continue
-        if parameter.compare or (name == signature.tenant and name not in move.identity):
-            move.tests[name] = parameter
-        elif name in move.identity and (signature.verb != "Upsert" or fields[name].stored in move.table.keys):
-            continue  # it is in the key, which an update cannot set
-        elif not fields[name].key_only:
-            move.changes[name] = parameter
-    _check_starts_somewhere(move)
-    return move
+def compute_delta(intent: WriteIntent) -> Delta:
+    """Return every field that a write changes."""
+    found: dict[str, FieldChange] = {}
+    for changes in (_parameters, _fixed_values, _absent_fields, _touched_times, _version, _defaults, _left_fields):
+        for change in changes(intent):
+            found.setdefault(change.attribute.name, change)
+    return Delta(found)
 
 
-def _subject(beside: Mapping[str, list[Kind]], target: Kind) -> str | None:
-    """Return the parameter that is the item in the state it leaves."""
-    same = (name for name, kinds in beside.items() if introspection.root(kinds[0]) is introspection.root(target))
-    return next(same, next(iter(beside), None))
-
-
-def _check_same_item(signature: Signature, target: Kind, others: list[Kind]) -> None:
-    item = introspection.root(introspection.item_of(target))
-    for kind in others:
-        if introspection.root(introspection.item_of(kind)) is not item:
+def _parameters(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield what the caller gives."""
+    for name, parameter in intent.sets.items():
+        attribute = intent.fields[name]
+        if parameter.change == "ONCE" and _unset_word(intent, attribute) is not None:
             raise DeclarationError(
-                "HR240",
-                signature.label,
-                f"{kind.__name__} and {target.__name__} are of different items",
-                "write one pattern for each, and run them in transact()",
+                "HR247",
+                intent.label,
+                f"{name} would never be set: {intent.table.name} stores a word for no value, so it is always there",
+                "set it when the item is created, or test it with @where",
             )
+        action = REMOVE if parameter.is_none else parameter.change or "SET"
+        optional = parameter.may_be_left_out and not parameter.is_none
+        yield FieldChange(attribute, action, Argument(name), name, optional)
 
 
-def _check_starts_somewhere(move: Move) -> None:
-    known = {*move.signature.values, *(name for kind in move.sources for name in introspection.attributes(kind))}
-    lacking = sorted(move.identity - known)
-    if lacking:
-        raise DeclarationError(
-            "HR241",
-            move.label,
-            f"the key of {move.target.__name__} needs {', '.join(lacking)}",
-            "take them as parameters",
-        )
-    told = introspection.fixed_values(move.target, own=True) or introspection.state_keys(move.target)
-    if not move.subject and move.verb == "Update" and told:
-        raise DeclarationError(
-            "HR244",
-            move.label,
-            f"{move.target.__name__} is a state, and nothing says which state is left",
-            "take the item in the state it leaves as a parameter",
-        )
+def _fixed_values(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the fields that have one value in the state entered, and may have had another before."""
+    for name, value in introspection.fixed_values(intent.target).items():
+        before = [introspection.fixed_values(kind).get(name) for kind in intent.start_kinds]
+        if intent.verb == "Upsert" or any(held != value for held in before):
+            yield FieldChange(intent.fields[name], "SET", Constant(value))
 
 
-def check_complete(move: Move) -> None:
-    """Refuse to enter a state without what it requires."""
-    given = {*move.changes, *move.identity, *(found.name for found in introspection.touched(move.target))}
-    for name, attribute in introspection.attributes(move.target).items():
-        if not attribute.required or attribute.fixed is not introspection.NOTHING or name in given:
+def _absent_fields(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the fields that the state entered never has."""
+    for name, attribute in introspection.attributes(intent.target).items():
+        if attribute.fixed is None:
+            yield FieldChange(intent.fields[name], REMOVE, Constant(None))
+
+
+def _touched_times(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the times of the last write."""
+    for attribute in introspection.touched(intent.target):
+        yield FieldChange(attribute, "SET", Now())
+
+
+def _version(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the version: one more than the subject's, or counted by the database."""
+    version = introspection.version_of(intent.target)
+    if version is None:
+        return
+    held = intent.held(version.name)
+    if held is not None:
+        yield FieldChange(version, "SET", Incremented(held), counted_from=held)
+    else:
+        yield FieldChange(version, "ADD", Constant(1))
+
+
+def _defaults(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the defaults that are index keys: an item that is created without them would not be in the index."""
+    if intent.verb != "Upsert":
+        return
+    for name, attribute in introspection.attributes(intent.target).items():
+        is_index_key = attribute.stored in intent.table.key_names - set(intent.table.keys) and not attribute.key_only
+        default = DefaultOf(intent.target, name)
+        if is_index_key and default.is_there:
+            yield FieldChange(attribute, "ONCE", default)
+
+
+def _left_fields(intent: WriteIntent) -> Iterator[FieldChange]:
+    """Yield the fields of the state left that are no part of the one entered."""
+    top = introspection.root(intent.target)
+    if not intent.start_kinds or introspection.root(intent.start_kinds[0]) is not top:
+        return
+    kept = {*introspection.attributes(intent.target), *introspection.attributes(top)}
+    for kind in intent.left_kinds():
+        for name, attribute in introspection.attributes(kind).items():
+            if name not in kept and not attribute.key_only:
+                yield FieldChange(attribute, REMOVE, Constant(None))
+
+
+# ── attributes ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def change_attributes(intent: WriteIntent, delta: Delta) -> tuple[dict[str, AttributeChange], list[str]]:
+    """Return the attributes that a delta sets, by stored name, and those that it removes."""
+    changes: dict[str, AttributeChange] = {}
+    removes: list[str] = []
+    for change in delta.fields.values():
+        stored, unset = change.attribute.stored, _unset_word(intent, change.attribute)
+        if change.attribute.key_only:
             continue
-        if not move.sources and move.verb == "Upsert":
-            _refuse_incomplete(move, name, "the item that it may create")
-        for source in move.sources:
-            held = introspection.attributes(source).get(name)
-            wider = introspection.root(source) is not introspection.root(
-                move.target
-            )  # from a view to its item: it is stored already
-            if (held is None or held.optional) and not wider:
-                _refuse_incomplete(move, name, source.__name__)
+        if change.action != REMOVE:
+            changes[stored] = AttributeChange(
+                stored=stored,
+                action=change.action,
+                value_source=FieldValue(change.source, change.attribute.codec),
+                depends=frozenset({change.parameter}) if change.optional else frozenset(),
+                unset=unset,
+                sealed=change.attribute.sealed,
+            )
+        elif unset is not None:
+            changes[stored] = AttributeChange(stored=stored, action="SET", value_source=FixedValue(unset))
+        else:
+            removes.append(stored)
+    return changes, removes
 
 
-def _refuse_incomplete(move: Move, name: str, place: str) -> None:
-    raise DeclarationError(
-        "HR243",
-        move.label,
-        f"{move.target.__name__} requires {name}, which {place} does not have",
-        f"take {name} as a parameter",
+def repair_expiry(intent: WriteIntent, delta: Delta) -> AttributeChange | None:
+    """Return the change that writes a TTL in seconds, where the subject was stored with one in milliseconds."""
+    ttl = next((found for found in intent.fields.values() if found.stored == intent.table.ttl), None)
+    held = intent.held(ttl.name) if ttl is not None and ttl.name not in delta.fields else None
+    if ttl is None or held is None or not intent.subject:
+        return None
+    return AttributeChange(
+        stored=ttl.stored, action="SET", value_source=FieldValue(held, ttl.codec), repairs=intent.subject
     )
 
 
-def check_changes(move: Move) -> None:
-    """Refuse an update that changes nothing."""
-    if move.verb == "Update" and not move.changed and not move.removed:
-        raise DeclarationError(
-            "HR245", move.label, "changes nothing", "take what it sets as a parameter, or return Ensure to test only"
-        )
-
-
-def left(move: Move) -> list[Kind]:
-    """Return every variant that an item passed in may be of, save those that are of the target already."""
-    found = [variant for kind in move.sources for variant in introspection.family(kind)]
-    return [
-        kind
-        for kind in found
-        if not issubclass(kind, move.target) and not issubclass(introspection.item_of(kind), move.target)
-    ]
+def _unset_word(intent: WriteIntent, attribute: Attribute) -> Value | None:
+    """Return the table's word for "no value", where this attribute can hold it."""
+    word = intent.table.unset
+    can_hold = word is not None and attribute.codec.tag == "S" and attribute.stored not in intent.table.key_names
+    return {"S": word} if can_hold else None

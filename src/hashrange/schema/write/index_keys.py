@@ -1,16 +1,19 @@
-"""Index keys that a write moves: each is written anew in the same request, or the pattern is refused.
+"""Step 2 of the write compiler: every index key whose template mentions a changed field is written in the same request.
 
-A key that moves from where the item was seen is fenced: the item must still be there.
+A key is computed from the delta, and from values of the item passed in. Those are pinned: the write happens only if
+they are still stored. A key that cannot be computed makes the pattern refused: there is no stale index key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from msgspec import Struct
+
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.key_template import Template
-from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
     ArgumentSource,
@@ -18,85 +21,121 @@ from hashrange.schema.pattern.value_source import (
     KeyValue,
     LoadedValue,
     OptionalArgument,
+    ValueSource,
 )
-from hashrange.schema.write.delta import Move, left
+from hashrange.schema.write.delta import Delta, FieldChange
+from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import AttributeChange
 
 
-def move_keys(move: Move) -> None:
-    """Write anew every index key that changes, or refuse the pattern."""
-    by_stored = {attribute.stored: name for name, attribute in move.fields.items() if not attribute.key_only}
-    leaving = left(move)
-    for attr in sorted(move.table.key_names - set(move.table.keys)):
-        after = introspection.carried(attr, move.target)
-        held = any(introspection.carried(attr, kind) for kind in leaving)
-        moves = held if after is None else _moves(move, attr, after, leaving)
-        if not moves:
+class Pin(Struct, frozen=True):
+    """An attribute that must still have the value from which a key is computed."""
+
+    stored: str
+    value_source: ValueSource
+    unless: str = ""  # the argument that replaces the value
+    depends: frozenset[str] = frozenset()  # the key is written only if one of these arguments is given; always if none
+
+
+class IndexKey(Struct, frozen=True):
+    """One index key that a write changes."""
+
+    attr: str
+    change: AttributeChange | None = None  # its new value; None for a plain field, which the delta has, or a removal
+    removed: bool = False
+    pins: tuple[Pin, ...] = ()
+
+
+def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
+    """Return every index key that a write changes, or refuse the pattern."""
+    names = introspection.names_by_attribute(intent.target)
+    found: list[IndexKey] = []
+    for attr in sorted(intent.table.key_names - set(intent.table.keys)):
+        template = introspection.carried(attr, intent.target)
+        if not _is_changed(intent, delta, attr, template):
             continue
-        move.moving.append(attr)
-        if attr in by_stored:
-            _fence(move, attr, by_stored[attr])
-        elif after is None:
-            move.removed[attr] = None
+        if attr in names:
+            found.append(IndexKey(attr, pins=tuple(_pin_plain_key(intent, delta, attr, names[attr]))))
+        elif template is None:
+            found.append(IndexKey(attr, removed=True))
         else:
-            _set_key(move, attr, after)
+            found.append(_compute_key(intent, delta, attr, template))
+    return tuple(found)
 
 
-def _moves(move: Move, attr: str, after: Template, leaving: list[Kind]) -> bool:
-    """Whether a key may change: its template is another, or one of its fields is."""
-    if move.verb == "Upsert" or set(after.fields) & set(move.changes):
+def _is_changed(intent: WriteIntent, delta: Delta, attr: str, template: Template | None) -> bool:
+    """Whether a key may change: the write enters or leaves its index, or changes one of its fields."""
+    left = intent.left_kinds()
+    if template is None:
+        return any(introspection.carried(attr, kind) for kind in left)
+    if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
         return True
-    if any(introspection.carried(attr, kind) != after for kind in leaving):
+    if any(introspection.carried(attr, kind) != template for kind in left):
         return True
-    fixed = introspection.fixed_values(move.target)
-    return any(
-        introspection.fixed_values(kind).get(name) != fixed.get(name) for kind in leaving for name in after.fields
+    fixed = introspection.fixed_values(intent.target)
+    before = [introspection.fixed_values(kind) for kind in left]
+    return any(held.get(name) != fixed.get(name) for held in before for name in template.fields)
+
+
+def _pin_plain_key(intent: WriteIntent, delta: Delta, attr: str, name: str) -> Iterator[Pin]:
+    """Yield the pin of a field that is an index key itself: a caller who moves it must have seen where it was."""
+    held = intent.held(name)
+    if held is not None and name in intent.sets:
+        loaded = LoadedValue(held.parameter, attr, FieldValue(held, intent.fields[name].codec))
+        yield Pin(attr, loaded, depends=_optional_parameters([delta.fields[name]]))
+
+
+def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Template) -> IndexKey:
+    sources = {name: _source_of(intent, delta, attr, template, name) for name in template.fields}
+    changed = [delta.fields[name] for name in template.fields if name in delta.fields]
+    depends = _optional_parameters(changed)
+    key_codec = key_codecs(intent.target)[attr]
+    value_source = KeyValue(key_codec, sources, len(key_codec.steps), key_codec.tail)
+    return IndexKey(
+        attr=attr,
+        change=AttributeChange(stored=attr, action="SET", value_source=value_source, depends=depends),
+        pins=tuple(_pin_sources(intent, sources, depends)),
     )
 
 
-def _set_key(move: Move, attr: str, after: Template) -> None:
-    sources: dict[str, ArgumentSource] = {}
-    for name in after.fields:
-        source = move.source_of(name)
-        changed = move.changes.get(name)
-        if changed is not None and changed.change:
-            raise DeclarationError(
-                "HR246",
-                move.label,
-                f"{attr}={after.text!r} is made of {name}, whose new value only the database will know",
-                f"set {name} to a value instead",
-            )
-        if source is None or (
-            isinstance(source, OptionalArgument) and source.otherwise is None and len(after.fields) > 1
-        ):
-            raise DeclarationError(
-                "HR242",
-                move.label,
-                f"{attr}={after.text!r} would go stale, because {name} is not known here",
-                f"take {name} as a parameter, or start from a wider shape",
-            )
-        sources[name] = source
-        if isinstance(source, ArgumentField):
-            fence_held(move, name)
-    key_codec = key_codecs(move.target)[attr]
-    depends = [name for name in after.fields if name in move.changes]
-    left_out = all(move.changes[name].may_be_left_out for name in depends) and bool(depends)
-    value_source = KeyValue(key_codec, sources, len(key_codec.steps), key_codec.tail)
-    move.changed[attr] = AttributeChange(attr, "SET", value_source, frozenset(depends) if left_out else frozenset())
+def _optional_parameters(changed: list[FieldChange]) -> frozenset[str]:
+    """Return the parameters without which a key stays as it is; none where it changes in any case."""
+    if not all(change.optional for change in changed):
+        return frozenset()
+    return frozenset(change.parameter for change in changed)
 
 
-def _fence(move: Move, attr: str, name: str) -> None:
-    """Where the item passed in shows the key that it moves from, the item must still be there."""
-    if name in move.changes and move.subject and all(name in introspection.attributes(kind) for kind in move.sources):
-        old = FieldValue(ArgumentField(move.subject, name), move.fields[name].codec)
-        move.conditions.append(criterion.equal(attr, LoadedValue(move.subject, attr, old), move.placeholders))
+def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template, name: str) -> ArgumentSource:
+    """Return where the value of a field in a new key comes from, or refuse a key that cannot be computed."""
+    change = delta.fields.get(name)
+    if change is not None and not change.is_known:
+        raise DeclarationError(
+            "HR246",
+            intent.label,
+            f"{attr}={template.text!r} is made of {name}, whose new value only the database will know",
+            f"set {name} to a value instead",
+        )
+    source = delta.new_value(intent, name)
+    is_half_known = isinstance(source, OptionalArgument) and source.otherwise is None and len(template.fields) > 1
+    if source is None or is_half_known:
+        raise DeclarationError(
+            "HR242",
+            intent.label,
+            f"{attr}={template.text!r} would go stale, because {name} is not known here",
+            f"take {name} as a parameter, or start from a wider shape",
+        )
+    return source
 
 
-def fence_held(move: Move, name: str) -> None:
-    """Where a key is made of what the item passed in shows, that must still be so, or the key would be stale."""
-    attribute = move.fields[name]
-    if move.subject and name not in move.identity and not attribute.optional and not attribute.key_only:
-        seen = FieldValue(ArgumentField(move.subject, name), attribute.codec)
-        same = criterion.equal(attribute.stored, LoadedValue(move.subject, attribute.stored, seen), move.placeholders)
-        if same not in move.conditions:
-            move.conditions.append(same)
+def _pin_sources(intent: WriteIntent, sources: dict[str, ArgumentSource], depends: frozenset[str]) -> Iterator[Pin]:
+    """Yield the pins of what a key takes from the item passed in, and does not set."""
+    for name, source in sources.items():
+        held = source.otherwise if isinstance(source, OptionalArgument) else source
+        attribute = intent.fields[name]
+        if not isinstance(held, ArgumentField) or name in intent.identity or attribute.key_only:
+            continue
+        loaded = LoadedValue(held.parameter, attribute.stored, FieldValue(held, attribute.codec))
+        if not isinstance(source, OptionalArgument):
+            yield Pin(attribute.stored, loaded, depends=depends)
+        elif depends != {name}:  # else the key is written only where the argument is given
+            yield Pin(attribute.stored, loaded, unless=name, depends=depends - {name})

@@ -1,6 +1,13 @@
-"""What must hold for a write to happen: the state that is left, the parameters that compare, that the item exists."""
+"""Step 3 of the write compiler: what must hold for a write to happen.
+
+That is what was pinned, the states that are left, the parameters that compare, `@where`, and that the item exists.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
 
 from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, without_repeats
 from hashrange.schema.declare import introspection
@@ -8,72 +15,120 @@ from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.criterion import Criterion
+from hashrange.schema.pattern.expression_text import used_values
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
-    ArgumentSource,
+    FieldValue,
     FixedValue,
     KeyValue,
     LoadedValue,
+    Placeholders,
     ValueSource,
 )
-from hashrange.schema.write.delta import Move
+from hashrange.schema.write.delta import Delta
+from hashrange.schema.write.index_keys import IndexKey, Pin
+from hashrange.schema.write.write_intent import WriteIntent
+from hashrange.schema.write.write_plan import PinnedCondition
 
 
-def require_states(move: Move) -> None:
-    """Test that the item is in the state that was passed in: by the very key that was seen, so that a move fences."""
-    for subject, kinds in {move.subject or "": move.sources, **move.beside}.items():
-        trees = [tree for kind in kinds if (tree := _state_test(move, kind, subject)) is not None]
-        if trees and len(trees) == len(kinds):  # a state that nothing tells could be any
-            move.conditions.append(Criterion(join_any(without_repeats(trees))))
-    if move.subject is None and move.verb in {"Delete", "Ensure"}:
-        move.conditions += _shape_tests(move)
+class WriteConditions(Struct, frozen=True):
+    """What is tested in every call, what is tested in some, and the values of both by placeholder."""
+
+    condition: Condition | None
+    pinned: tuple[PinnedCondition, ...]
+    values: Mapping[str, ValueSource]
 
 
-def _shape_tests(move: Move) -> list[Criterion]:
-    """Return the tests that tell the state of an item that is known by its key alone."""
-    tests = _fixed_tests(move, move.target)
-    for attr, template in introspection.state_keys(move.target).items():
-        prefix = FixedValue({"S": template.prefix})
-        test = criterion.starts if template.fields else criterion.equal
-        tests.append(test(attr, prefix, move.placeholders))
-    return tests
-
-
-def _fixed_tests(move: Move, kind: Kind) -> list[Criterion]:
-    """Return the tests of the fields that have one value in a state, and of those that are never there."""
-    fixed = introspection.fixed_values(kind)
+def compute_conditions(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKey]) -> WriteConditions:
+    """Return what must hold for a write to happen."""
+    placeholders = Placeholders()
+    pins = _merge_pins(pin for key in keys for pin in key.pins)
     tests = [
-        criterion.equal(move.fields[name].stored, FixedValue(move.fields[name].codec.encode(value)), move.placeholders)
-        for name, value in fixed.items()
+        *_test_version(delta, placeholders),
+        *(criterion.equal(pin.stored, pin.value_source, placeholders) for pin in pins if _is_always_needed(pin)),
+        *_test_states(intent, placeholders),
+        *_test_parameters(intent, placeholders),
     ]
-    absent = [found.stored for found in introspection.attributes(kind).values() if found.fixed is None]
-    return tests + [criterion.never_there(stored) for stored in absent]
+    implied = any(_implies_existence(found.condition) for found in tests)
+    if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would make half an item
+        tests.insert(0, criterion.exists(intent.table.pk))
+    condition = join_all([found.condition for found in tests])
+    pinned = tuple(
+        PinnedCondition(criterion.equal(pin.stored, pin.value_source, placeholders).condition, pin.unless, pin.depends)
+        for pin in pins
+        if not _is_always_needed(pin)
+    )
+    values = used_values(placeholders, (condition, *(found.condition for found in pinned)))
+    return WriteConditions(condition, pinned, values)
 
 
-def _state_test(move: Move, kind: Kind, subject: str) -> Condition | None:
-    tests = _fixed_tests(move, kind)
+def _is_always_needed(pin: Pin) -> bool:
+    return not pin.unless and not pin.depends
+
+
+def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
+    """Return each pin once; one that two keys need holds where either is written."""
+    found: dict[tuple[str, str], Pin] = {}
+    for pin in pins:
+        same = found.get((pin.stored, pin.unless))
+        both = same.depends | pin.depends if same and same.depends and pin.depends else frozenset[str]()
+        found[pin.stored, pin.unless] = Pin(pin.stored, pin.value_source, pin.unless, both if same else pin.depends)
+    return list(found.values())
+
+
+def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the test that a version which is counted up is still the one that was seen."""
+    for change in delta.fields.values():
+        if change.counted_from is not None:
+            held = FieldValue(change.counted_from, change.attribute.codec)
+            yield criterion.equal(change.attribute.stored, held, placeholders)
+
+
+def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests that the item is in the states passed in, each by the very key that was loaded."""
+    for parameter, kinds in {intent.subject or "": intent.start_kinds, **intent.beside}.items():
+        trees = [tree for kind in kinds if (tree := _test_state(intent, kind, parameter, placeholders)) is not None]
+        if trees and len(trees) == len(kinds):  # a state that nothing tells could be any
+            yield Criterion(join_any(without_repeats(trees)))
+    if intent.subject is None and intent.verb in {"Delete", "Ensure"}:
+        yield from _test_shape(intent, placeholders)
+
+
+def _test_state(intent: WriteIntent, kind: Kind, parameter: str, placeholders: Placeholders) -> Condition | None:
+    tests = list(_test_fixed_values(intent, kind, placeholders))
     for attr, template in introspection.state_keys(kind).items():
         key_codec = key_codecs(kind)[attr]
-        sources: dict[str, ArgumentSource] = {name: ArgumentField(subject, name) for name in template.fields}
-        rendered = KeyValue(key_codec, sources, len(key_codec.steps), key_codec.tail)
-        value_source: ValueSource = LoadedValue(subject, attr, rendered) if template.fields else rendered
-        tests.append(criterion.equal(attr, value_source, move.placeholders))
+        fields = {name: ArgumentField(parameter, name) for name in template.fields}
+        rendered = KeyValue(key_codec, fields, len(key_codec.steps), key_codec.tail)
+        value_source: ValueSource = LoadedValue(parameter, attr, rendered) if template.fields else rendered
+        tests.append(criterion.equal(attr, value_source, placeholders))
     return join_all([test.condition for test in tests])
 
 
-def require_parameters(move: Move) -> None:
-    """Add the tests of parameters that compare, and of `@where`."""
-    for name, parameter in move.tests.items():
-        move.conditions.append(criterion.compare(move.fields[name], parameter, move.placeholders))
-    for expression in move.signature.wheres:
-        move.conditions.append(criterion.read_where(move.signature, move.target, expression, move.placeholders))
+def _test_shape(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests of the state of an item that is known by its key alone."""
+    yield from _test_fixed_values(intent, intent.target, placeholders)
+    for attr, template in introspection.state_keys(intent.target).items():
+        test = criterion.starts if template.fields else criterion.equal
+        yield test(attr, FixedValue({"S": template.prefix}), placeholders)
 
 
-def require_existence(move: Move) -> None:
-    """See to it that an update finds its item: a phantom would be half an item."""
-    implied = any(_implies_existence(found.condition) for found in move.conditions)
-    if move.verb in {"Update", "Ensure"} and not implied:
-        move.conditions.insert(0, criterion.exists(move.table.pk))
+def _test_fixed_values(intent: WriteIntent, kind: Kind, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests of the fields that have one value in a state, and of those that it never has."""
+    for name, value in introspection.fixed_values(kind).items():
+        attribute = intent.fields[name]
+        yield criterion.equal(attribute.stored, FixedValue(attribute.codec.encode(value)), placeholders)
+    for attribute in introspection.attributes(kind).values():
+        if attribute.fixed is None:
+            yield criterion.never_there(attribute.stored)
+
+
+def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests of parameters that compare, and of `@where`."""
+    for name, parameter in intent.tests.items():
+        yield criterion.compare(intent.fields[name], parameter, placeholders)
+    for expression in intent.signature.wheres:
+        yield criterion.read_where(intent.signature, intent.target, expression, placeholders)
 
 
 def _implies_existence(tree: Condition) -> bool:

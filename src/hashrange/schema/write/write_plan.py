@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import And, Condition
+from hashrange.expr.nodes import And, Condition, join_all
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.codec import counts_millis
@@ -19,7 +19,7 @@ from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.marker import Marker
 from hashrange.schema.declare.shape import Item, Shape, loaded_keys
 from hashrange.schema.declare.table import Table
-from hashrange.schema.pattern.criterion import exists, placeholders_in, settle
+from hashrange.schema.pattern.criterion import exists, placeholders_in, require_absence
 from hashrange.schema.pattern.expression_text import Aliases, show, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Parameter, Signature
@@ -86,6 +86,26 @@ class AttributeChange(Struct, frozen=True):
         return self.action if self.action in SECTIONS else "SET"
 
 
+class PinnedCondition(Struct, frozen=True):
+    """A condition of those calls only that compute a key from a value they do not set."""
+
+    condition: Condition
+    unless: str  # the argument that replaces the value
+    depends: frozenset[str]  # the key is written only if one of these arguments is given; always if none
+
+    @property
+    def when(self) -> str:
+        """The calls that need it, as text."""
+        given = f"if {' or '.join(sorted(self.depends))} is given" if self.depends else ""
+        return (
+            f"{given}{', ' if given and self.unless else ''}{f'unless {self.unless} is given' if self.unless else ''}"
+        )
+
+    def applies(self, arguments: Arguments) -> bool:
+        """Whether a call needs it."""
+        return self.unless not in arguments and (not self.depends or any(name in arguments for name in self.depends))
+
+
 class WritePlan(Struct, frozen=True):
     """An Update, Upsert, Delete or Ensure."""
 
@@ -98,14 +118,15 @@ class WritePlan(Struct, frozen=True):
     subject: str | None
     changes: tuple[AttributeChange, ...]
     removes: tuple[str, ...]
-    condition: Condition | None
+    condition: Condition | None  # of every call
+    pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
     moving: tuple[str, ...]  # the key attributes that it writes anew
     edges: tuple[tuple[str, str], ...]
     exact: bool
     signature: Signature
     sets: tuple[str, ...]  # the parameters that set a field
-    texts: dict[tuple[tuple[int, ...], frozenset[str]], _Text] = field(default_factory=dict)
+    texts: dict[tuple[tuple[int, ...], frozenset[str], tuple[bool, ...]], _Text] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -124,7 +145,7 @@ class WritePlan(Struct, frozen=True):
         return (self.target,)
 
     @property
-    def sources(self) -> list[Kind]:
+    def start_kinds(self) -> list[Kind]:
         """The states that the item passed in may be in."""
         return self.signature.parameters[self.subject].shapes if self.subject else []
 
@@ -164,9 +185,10 @@ class WritePlan(Struct, frozen=True):
             if value is not None and outcomes[-1] == CHANGED:
                 values[f":s{at}"] = value
         tested = values_of(self.condition_values, arguments)
-        case = (tuple(outcomes), frozenset(tested))
+        pins = tuple(pin.applies(arguments) for pin in self.pinned)
+        case = (tuple(outcomes), frozenset(tested), pins)
         if case not in self.texts:
-            self.texts[case] = self._texts(outcomes, self._settle(tested.keys()))
+            self.texts[case] = self._texts(outcomes, self._condition(tested.keys(), pins))
         text = self.texts[case]
         values.update((name, tested[name]) for name in text.tested)
         request = {"Key": self.key_of(arguments), **text.request}
@@ -174,11 +196,13 @@ class WritePlan(Struct, frozen=True):
             request["ExpressionAttributeValues"] = {**text.constants, **values}
         return request, text.sealed
 
-    def _settle(self, present: AbstractSet[str]) -> Condition | None:
-        """Return the condition of a call in which some values are not there: their attributes must not be either."""
-        if self.condition is None or present >= self.condition_values.keys():
-            return self.condition
-        settled = settle(self.condition, present, self.label)
+    def _condition(self, present: AbstractSet[str], pins: Iterable[bool]) -> Condition | None:
+        """Return the condition of a call, with the pins that it needs; an attribute whose value is None is absent."""
+        needed = [pin.condition for pin, applies in zip(self.pinned, pins, strict=True) if applies]
+        condition = join_all([*([self.condition] if self.condition is not None else []), *needed])
+        if condition is None or present >= set(placeholders_in(condition)):
+            return condition
+        settled = require_absence(condition, present, self.label, self.table.unset)
         return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
 
     def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
@@ -233,6 +257,7 @@ class WritePlan(Struct, frozen=True):
             lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]
         if self.condition is not None:
             lines.append(f"    if      {show(self.condition, self.condition_values)}")
+        lines += [f"    if      {show(pin.condition, self.condition_values)}  ({pin.when})" for pin in self.pinned]
         lines.append(f"    cost    {' + '.join(f'{place} {units}' for place, units in self.costs)}")
         return "\n".join(lines)
 
@@ -254,7 +279,7 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
     if plan.verb == "Ensure":
         return tuple(found)
     changed = {*(change.stored for change in plan.changes), *plan.removes}
-    kinds = [kind for shape in (plan.target, *plan.sources) for kind in introspection.family(shape)]
+    kinds = [kind for shape in (plan.target, *plan.start_kinds) for kind in introspection.family(shape)]
     for index in plan.table.indexes:
         if not any(_is_in(index.keys, kind) for kind in kinds):
             continue
