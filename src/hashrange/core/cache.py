@@ -1,4 +1,4 @@
-"""A dictionary that forgets its oldest entries, for what is worked out once per text."""
+"""A cache of bounded size, for results that are computed once per expression or statement text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Entry = TypeVar("Entry")
 
 
 class BoundedCache(Generic[Entry]):
-    """Keeps the newest entries, so many and so heavy. Looking up takes no lock; another thread may store meanwhile."""
+    """Keeps the newest entries, up to a number and a total weight. `get` takes no lock; other threads may store."""
 
-    def __init__(self, most: int = 2000, heaviest: int = 400_000) -> None:
-        self._most = most
-        self._heaviest = heaviest
+    def __init__(self, max_entries: int = 2000, max_weight: int = 400_000) -> None:
+        self._max_entries = max_entries
+        self._max_weight = max_weight
         self._entries: dict[Hashable, Entry] = {}
         self._weights: dict[Hashable, int] = {}
         self._weight = 0
@@ -25,17 +25,17 @@ class BoundedCache(Generic[Entry]):
         return len(self._entries)
 
     def store(self, key: Hashable, entry: Entry, weight: int) -> None:
-        """Keep an entry, in place of the oldest if there are too many; what it weighs is up to the caller."""
-        if weight > self._heaviest:
+        """Store an entry of a weight that the caller chooses; the oldest entries are removed to make room."""
+        if weight > self._max_weight:
             return
         with self._lock:
-            self._forget(key)
-            while len(self._entries) >= self._most or self._weight + weight > self._heaviest:
-                self._forget(next(iter(self._weights)))
+            self._remove(key)
+            while len(self._entries) >= self._max_entries or self._weight + weight > self._max_weight:
+                self._remove(next(iter(self._weights)))
             self._entries[key] = entry
             self._weights[key] = weight
             self._weight += weight
 
-    def _forget(self, key: Hashable) -> None:
+    def _remove(self, key: Hashable) -> None:
         self._entries.pop(key, None)
         self._weight -= self._weights.pop(key, 0)

@@ -1,4 +1,4 @@
-"""Time as something handed in: logic asks a Clock, so that tests move time instead of sleeping."""
+"""Injected time: code asks a Clock, so that tests set the time instead of sleeping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where logic gets its time from."""
+    """A source of the current time."""
 
     def millis(self) -> int:
         """Return the milliseconds since the epoch, UTC."""
@@ -15,27 +15,27 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The clock of the operating system."""
 
     def millis(self) -> int:
-        """Return the machine's time."""
+        """Return the milliseconds since the epoch, UTC."""
         return time.time_ns() // 1_000_000
 
 
 class ManualClock:
-    """A clock that stands still until it is told to move."""
+    """A clock that is moved by hand, for tests."""
 
     def __init__(self, start: float = 1_800_000_000.0) -> None:
         self._millis = int(start * 1000)
 
     def millis(self) -> int:
-        """Return the time it was last set to."""
+        """Return the time that it was set to."""
         return self._millis
 
     def advance(self, seconds: float) -> None:
-        """Move forward (or, negative, backward) by so many seconds."""
+        """Move forward by some seconds, or backward if negative."""
         self._millis += int(seconds * 1000)
 
     def set(self, seconds: float) -> None:
-        """Move to that many seconds since the epoch."""
+        """Set the time, in seconds since the epoch."""
         self._millis = int(seconds * 1000)

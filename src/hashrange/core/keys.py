@@ -1,17 +1,17 @@
-"""Keys as bytes that sort as DynamoDB sorts: the form in which rows and index entries are ordered on disk.
+"""Key encoding: bytes that sort as DynamoDB sorts, by which rows and index entries are ordered on disk.
 
     key       = crc32(hash part) as 4 bytes | length of hash part as 2 bytes | hash part | range part
-    part      = every component but the last delimited, the last one bare
+    part      = all components but the last delimited, the last one not
     S, B      = the UTF-8 or raw bytes; delimited: 00 becomes 00 FF, then 00 00 ends it
     N         = sign and exponent | pairs of digits | terminator; complemented when negative
 
-The checksum in front spreads partitions over the scan order, so that a scan segment is one range of keys.
+The checksum at the start spreads partitions over the scan order, so that a scan segment is one range of keys.
 
-    place     = 1 | 25 bits of the checksum | 21 bits of another one, of all but the last two bytes | the last two bytes
+    rowid     = 1 | 25 bits of the checksum | 21 bits of the checksum of all but the last two bytes | the last two bytes
 
-The place of a key is the number under which its row is looked for first. Rows in the order of their places stand with
-those of their partition, and runs of keys that differ only at the end (`#0041`, `#0042`) in their own order. Two keys
-may have the same place, though hardly ever.
+The rowid is derived from the key, so that a get is one B-tree search. In rowid order, the rows of a partition are
+together, and keys that differ only at the end (`#0041`, `#0042`) keep their order. Two keys may have the same rowid,
+though rarely: a rowid collision.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _spread_digits(whole: str, fraction: str) -> tuple[str, int]:
 
 
 def rowid_of(key: bytes) -> int:
-    """Return the place of a key."""
+    """Return the rowid under which the row of a key is stored, unless another key has it."""
     checksum: int = unpack_checksum(key)[0]
     run = crc32(key[:-2]) & 0x1FFFFF
     return FIRST_ROWID | checksum >> 7 << 37 | run << 16 | key[-2] << 8 | key[-1]
@@ -69,12 +69,12 @@ ENCODERS: dict[str, Callable[[str], bytes]] = {"S": str.encode, "N": encode_numb
 
 
 def delimit(tag: str, part: bytes) -> bytes:
-    """Return an encoded component so that another may follow it without disturbing the order."""
+    """Return an encoded component with a delimiter, so that another component may follow in the right order."""
     return part if tag == "N" else part.replace(b"\x00", b"\x00\xff") + b"\x00\x00"
 
 
 def successor(prefix: bytes) -> bytes | None:
-    """Return the least bytes above everything that starts with a prefix; None when there are none."""
+    """Return the smallest bytes greater than everything that starts with a prefix; None when there are none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
@@ -103,7 +103,7 @@ def message_for_empty_key(attribute: KeyAttribute) -> str:
 
 
 class KeyEncoder:
-    """How one key (a table's or an index's) becomes bytes."""
+    """Encodes the key of a table or an index as bytes."""
 
     __slots__ = ("attributes", "encode", "hashes", "ranges")
 
@@ -111,13 +111,13 @@ class KeyEncoder:
         self.hashes = hashes
         self.ranges = ranges
         self.attributes = hashes + ranges
-        # The key of an item; None when it lacks an attribute, or has one of a wrong type or length.
+        # Encodes the key of an item; None when a key attribute is missing or has a wrong type or length.
         self.encode: Encode = _make_encoder(
             _make_joiner(hashes, HASH_LIMIT), _make_joiner(ranges, RANGE_LIMIT) if ranges else None
         )
 
     def partition(self, parts: Sequence[str]) -> bytes:
-        """Return the prefix shared by all keys of a partition, from the hash values' wire contents."""
+        """Return the prefix that all keys of a partition share, from the contents of its hash values."""
         if len(parts) == 1:
             head = ENCODERS[self.hashes[0].tag](parts[0])
         else:
@@ -126,13 +126,13 @@ class KeyEncoder:
         return pack_head(crc32(head), len(head)) + head
 
     def range_part(self, position: int, content: str) -> bytes:
-        """Return one range component as it stands at a position (delimited unless it is the last)."""
+        """Return a range component as encoded at a position (delimited unless it is the last)."""
         attribute = self.ranges[position]
         part = ENCODERS[attribute.tag](content)
         return part if position == len(self.ranges) - 1 else delimit(attribute.tag, part)
 
     def range_prefix(self, position: int, content: str) -> bytes:
-        """Return the bytes that every range component starting with a content starts with."""
+        """Return the prefix of all range components that start with a content."""
         attribute = self.ranges[position]
         part = ENCODERS[attribute.tag](content)
         return part if position == len(self.ranges) - 1 else part.replace(b"\x00", b"\x00\xff")
@@ -154,7 +154,7 @@ def _make_encoder(join_hashes: Encode, join_ranges: Encode | None) -> Encode:
 
 
 def _make_joiner(attributes: tuple[KeyAttribute, ...], limit: int) -> Encode:
-    """Return what encodes one side of a key; a closure, because every read and write takes it."""
+    """Return the encoder of the hash or range part; a closure, because every read and write calls it."""
     if len(attributes) > 1:
         return lambda item: _join(attributes, limit, item)
     name, tag, encode_part = attributes[0].name, attributes[0].tag, ENCODERS[attributes[0].tag]
@@ -162,7 +162,7 @@ def _make_joiner(attributes: tuple[KeyAttribute, ...], limit: int) -> Encode:
     def join(item: Item) -> bytes | None:
         value = item.get(name)
         content = value.get(tag) if value is not None else None
-        part = encode_part(content) if content else None  # another type or empty: neither can be a key
+        part = encode_part(content) if content else None  # a value of another type, or an empty one, is not a key
         return part if part is None or len(part) <= limit else None
 
     return join
@@ -182,12 +182,12 @@ def _concatenate(attributes: tuple[KeyAttribute, ...], encoded: Sequence[bytes])
 
 
 def segment_bounds(segment: int, total: int) -> tuple[bytes, bytes | None]:
-    """Return the key range of one scan segment: from the first bytes, up to but without the second."""
+    """Return the key range of a scan segment: from the first bytes (included) to the second (excluded)."""
     low = -(-(segment << 32) // total)
     high = -(-((segment + 1) << 32) // total)
     return low.to_bytes(4, "big"), None if high > 0xFFFFFFFF else high.to_bytes(4, "big")
 
 
 def segment_of(key: bytes, total: int) -> int:
-    """Return the scan segment that a key falls into."""
+    """Return the scan segment that contains a key."""
     return (int.from_bytes(key[:4], "big") * total) >> 32

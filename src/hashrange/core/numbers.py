@@ -1,6 +1,6 @@
-"""DynamoDB numbers as canonical text: 38 significant digits, 1E-130 to 9.99E+125, exact.
+"""DynamoDB numbers as canonical strings: 38 significant digits, 1E-130 to 9.99E+125, exact.
 
-Canonical is plain decimal without exponent, sign `+`, or superfluous zeros, so equal numbers are equal strings.
+Canonical means plain decimal without exponent, `+` sign or superfluous zeros, so equal numbers are equal strings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ is_canonical = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?").fullmatch
 MAX_DIGITS = 38
 MAX_EXPONENT = 125
 MIN_EXPONENT = -130
-# The sizes of short canonical numbers, kept because prices and counts come again and again; `size` fills it.
+# The sizes of short canonical numbers, cached by `size` because prices and counts repeat.
 KNOWN_SIZES: dict[str, int] = {}
 SHORT = 8
 MAX_KNOWN = 8192
@@ -24,7 +24,7 @@ EXACT = Context(prec=300, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 class NumberErrorKind(Enum):
-    """Why a text is not a number that can be stored."""
+    """Why a string is not a number that DynamoDB stores, with the text of the error."""
 
     SYNTAX = "The parameter cannot be converted to a numeric value: {text}"
     OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
@@ -33,7 +33,7 @@ class NumberErrorKind(Enum):
 
 
 class NumberError(ValueError):
-    """A text that is not a number DynamoDB stores; says why."""
+    """A string that is not a number DynamoDB stores; `kind` tells why."""
 
     def __init__(self, kind: NumberErrorKind, text: str) -> None:
         super().__init__(kind.value.format(text=text))
@@ -42,7 +42,7 @@ class NumberError(ValueError):
 
 
 def normalize(text: str) -> str:
-    """Return the canonical text of a number, or raise NotStorable."""
+    """Return a number in canonical form, or raise NumberError."""
     if len(text) <= MAX_DIGITS:  # the common cases: whole numbers, and others that are canonical already
         if text.isdigit() and text.isascii() and text[0] != "0":
             return text
@@ -70,12 +70,12 @@ def _normalize(text: str) -> str:
     return _check_range(text, sign, trimmed, power)
 
 
-# Kept, because prices come again and again, and many are written with a zero at the end.
+# Cached, because prices repeat, and many are written with a zero at the end.
 normalize_short = lru_cache(maxsize=MAX_KNOWN)(_normalize)
 
 
 def _check_zero(text: str, power: int, fraction: str) -> str:
-    # Zero is judged by the exponent it is written with, unless it is written with a fraction.
+    # The service checks the exponent that a zero is written with, unless the zero has a fraction.
     if fraction:
         return "0"
     if power > MAX_EXPONENT:
@@ -105,12 +105,12 @@ def _write(sign: str, digits: str, power: int) -> str:
 
 
 def add(left: str, right: str) -> str:
-    """Return the exact sum of two canonical numbers, or raise NotStorable (a result too wide overflows)."""
+    """Return the exact sum of two canonical numbers, or raise NumberError (a result of too many digits overflows)."""
     return _store_result(EXACT.add(Decimal(left), Decimal(right)))
 
 
 def subtract(left: str, right: str) -> str:
-    """Return the exact difference of two canonical numbers, or raise NotStorable."""
+    """Return the exact difference of two canonical numbers, or raise NumberError."""
     return _store_result(EXACT.subtract(Decimal(left), Decimal(right)))
 
 
@@ -124,7 +124,7 @@ def _store_result(result: Decimal) -> str:
 
 
 def size(text: str) -> int:
-    """Return the bytes that a canonical number counts for."""
+    """Return the size of a canonical number in bytes."""
     counted = 1 + (len(text.rstrip("0")) + 1) // 2 if text.isdigit() else _measure(text)
     if len(text) <= SHORT:
         if len(KNOWN_SIZES) >= MAX_KNOWN:

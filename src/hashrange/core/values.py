@@ -2,8 +2,8 @@
 
 Canonical means: numbers normalised, sets sorted, base64 strict. Then Python's `==` on wire values is DynamoDB's
 equality (sets and maps without order, numbers by value), and the stored bytes can go back out undecoded.
-One walk checks and measures, because every written item takes it; what it finds canonical is used as it is, the rest
-is made anew. Nothing given is ever changed: it may be the caller's own.
+One walk over an item checks and measures it, because every write does both. Values that are canonical are used as they
+are; the others are replaced by canonical copies. The given objects are never modified: the caller may still use them.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ NULL_FALSE = f"{INVALID_PARAMETER}Null attribute value types must have the value
 
 
 class WrongWireType(TypeError):
-    """JSON of a type that the attribute value does not take; the shape check words it."""
+    """JSON of the wrong type for an attribute value; `engine.shape` then makes the error message."""
 
 
 class ErrorWording(Enum):
-    """Which of the service's two value checkers words a refusal."""
+    """The service has two value validators with different error texts: which of them an operation uses."""
 
     CURRENT = "current"  # PutItem, UpdateItem, DeleteItem, GetItem, BatchGetItem, Query, transactions
     OLDER = "older"  # BatchWriteItem, Scan
 
 
 class InvalidValue(ValueError):
-    """A value of the right JSON type that may not be stored; `raise_as` words it for a wording."""
+    """A value of the right JSON type that cannot be stored; holds the error texts of both validators."""
 
     def __init__(self, text: str, *, older: str | None = None, enveloped: bool = True) -> None:
         super().__init__(text)
@@ -63,18 +63,18 @@ class InvalidValue(ValueError):
         self.enveloped = enveloped
 
     def service_error(self, wording: ErrorWording = ErrorWording.CURRENT, wrap: str = "{}") -> ValidationException:
-        """Return the refusal in the words of a wording, put inside `wrap`."""
+        """Return the service error of one of the validators, its text put inside `wrap`."""
         text = wrap.format(self.text if wording is ErrorWording.CURRENT else self.older)
         return RequestInvalid(text) if self.enveloped else ValidationException(text)
 
 
 def utf8_length(text: str) -> int:
-    """Return the length of a text in UTF-8 bytes."""
+    """Return the length of a string in UTF-8 bytes."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def check_item(item: Item, wording: ErrorWording = ErrorWording.CURRENT) -> tuple[Item, int]:
-    """Return an item in canonical form and its size, or raise the wording's refusal."""
+    """Return an item in canonical form and its size, or raise the service error."""
     try:
         return canonicalise_item(item)
     except InvalidValue as error:
@@ -82,7 +82,7 @@ def check_item(item: Item, wording: ErrorWording = ErrorWording.CURRENT) -> tupl
 
 
 def check_key(key: Item, wording: ErrorWording = ErrorWording.CURRENT) -> Item:
-    """Return a key in canonical form, or raise the wording's refusal; most are of plain texts, which need no walk."""
+    """Return a key in canonical form, or raise the service error; most keys are ASCII strings, which need no walk."""
     for name, value in key.items():
         text = value.get("S") if type(value) is dict and len(value) == 1 else None
         named = type(name) is str and 0 < len(name) <= MAX_KEY_NAME_LENGTH
@@ -92,11 +92,11 @@ def check_key(key: Item, wording: ErrorWording = ErrorWording.CURRENT) -> Item:
 
 
 def check_expression_values(values: Item, wording: ErrorWording = ErrorWording.CURRENT) -> Item:
-    """Return the values of an expression in canonical form, or raise the error for the first invalid one."""
-    settled: Item = {}
+    """Return the values of an expression in canonical form, or raise the service error of the first invalid one."""
+    canonical: Item = {}
     for name, value in values.items():
         try:
-            settled[name] = canonicalise(value)
+            canonical[name] = canonicalise(value)
         except InvalidValue as error:
             wrap = (
                 "{}"
@@ -104,30 +104,30 @@ def check_expression_values(values: Item, wording: ErrorWording = ErrorWording.C
                 else f"ExpressionAttributeValues contains invalid value: {{}} for key {name}"
             )
             raise error.service_error(wording, wrap) from None
-    return settled
+    return canonical
 
 
 def canonicalise_item(item: Item) -> tuple[Item, int]:
     """Return an item in canonical form (itself, if it has that already) and its size."""
-    texts: list[str] = []
-    unsettled: list[Any] = []
-    size = _walk_members(item, 1, texts, unsettled) + _weigh(texts)
+    strings: list[str] = []
+    not_canonical: list[Any] = []
+    size = _walk_members(item, 1, strings, not_canonical) + _measure_strings(strings)
     if size > MAX_NAME_BYTES:
         _check_names(item.values(), item)
-    return _make_members(item) if unsettled else item, size
+    return _copy_members(item) if not_canonical else item, size
 
 
 def canonicalise_values(values: Item) -> Item:
-    """Return values that have names, but are no item, in canonical form."""
+    """Return named values that are not an item (such as expression values) in canonical form."""
     return canonicalise_and_measure(values)[0]
 
 
 def canonicalise_and_measure(values: Item) -> tuple[Item, int]:
-    """Return such values in canonical form, and their size together, without their names."""
-    texts: list[str] = []
-    unsettled: list[Any] = []
-    size = _walk(values.values(), 1, texts, unsettled) + _weigh(texts)
-    return _make_members(values) if unsettled else values, size
+    """Return named values that are not an item in canonical form, and their total size without the names."""
+    strings: list[str] = []
+    not_canonical: list[Any] = []
+    size = _walk(values.values(), 1, strings, not_canonical) + _measure_strings(strings)
+    return _copy_members(values) if not_canonical else values, size
 
 
 def canonicalise(value: Value) -> Value:
@@ -141,71 +141,71 @@ def measure_item(item: Item) -> int:
 
 
 def measure(value: Value) -> int:
-    """Return the size of a canonical value; most are texts or numbers, which need no walk."""
+    """Return the size of a canonical value; most are strings or numbers, which need no walk."""
     if "S" in value:
         return utf8_length(value["S"])
     if "N" in value:
         return numbers.size(value["N"])
-    texts: list[str] = []
-    return _walk((value,), 1, texts, []) + _weigh(texts)
+    strings: list[str] = []
+    return _walk((value,), 1, strings, []) + _measure_strings(strings)
 
 
 # -- the walk ---------------------------------------------------------------------------------------------------------
 
 
-# Each check gets the content of a value, the level it stands at, and two lists that it adds to: the texts (whatever
-# counts by its UTF-8 bytes; they are measured together, and only then looked at) and what is not canonical. It returns
-# what the content counts for, texts left aside.
+# Each check gets the content of a value, its nesting level, and two lists that it appends to: strings (all strings of
+# an item are joined, checked and measured in one step after the walk) and contents that are not canonical.
+# It returns the size of the content without its strings.
 Check = Callable[[Any, int, list[str], list[Any]], int]
 
 
-def _weigh(texts: list[str]) -> int:
+def _measure_strings(strings: list[str]) -> int:
     try:
-        return utf8_length("".join(texts))
-    except (TypeError, UnicodeEncodeError):  # not all of them are texts, or half a surrogate pair
+        return utf8_length("".join(strings))
+    except (TypeError, UnicodeEncodeError):  # not all are strings, or half a surrogate pair
         raise WrongWireType from None
 
 
-def _walk_members(members: Item, depth: int, texts: list[str], unsettled: list[Any]) -> int:
+def _walk_members(members: Item, depth: int, strings: list[str], not_canonical: list[Any]) -> int:
     if "" in members:
         raise InvalidValue("Empty attribute name", enveloped=False)
-    texts += members
-    return _walk(members.values(), depth, texts, unsettled)
+    strings += members
+    return _walk(members.values(), depth, strings, not_canonical)
 
 
-def _walk(values: Iterable[Value], depth: int, texts: list[str], unsettled: list[Any]) -> int:
-    """Check the values that stand at a level, from 1, and return what they count for, texts left aside."""
+def _walk(values: Iterable[Value], depth: int, strings: list[str], not_canonical: list[Any]) -> int:
+    """Check the values at a nesting level (from 1), and return their size without their strings."""
     if depth > MAX_DEPTH:
-        _refuse_depth(values)
+        _raise_depth(values)
     checks, known_size = _CHECKS, numbers.KNOWN_SIZES.get
     total = 0
     for value in values:
         try:
             if "S" in value and len(value) == 1:
-                texts.append(value["S"])
+                strings.append(value["S"])
                 continue
             (tag,) = value
             content = value[tag]
         except (TypeError, ValueError, IndexError):
-            _refuse_form(value)
+            _raise_form(value)
         if tag == "N" and type(content) is str and (size := known_size(content)) is not None:
             total += size
         elif tag in checks:
-            total += checks[tag](content, depth, texts, unsettled)
+            total += checks[tag](content, depth, strings, not_canonical)
         else:
-            _refuse_form(value)
+            _raise_form(value)
     return total
 
 
-def _refuse_depth(values: Iterable[Value]) -> None:
+def _raise_depth(values: Iterable[Value]) -> None:
     for value in values:
         if type(value) is not dict or len(value) != 1:
-            _refuse_form(value)
+            _raise_form(value)
         raise InvalidValue(TOO_DEEP, enveloped=False)
 
 
-def _refuse_form(value: Any) -> NoReturn:
-    """Raise for what has not exactly one type; nulls and unknown types beside one are the shape check's to drop."""
+def _raise_form(value: Any) -> NoReturn:
+    """Raise for a value without exactly one type; `engine.shape` drops nulls and unknown types beside it."""
     if type(value) is not dict:
         raise WrongWireType
     present = {tag: content for tag, content in value.items() if tag in TAGS and content is not None}
@@ -227,20 +227,20 @@ def _check_names(values: Iterable[Value], names: Iterable[str] = ()) -> None:
         _check_names(value.get("L") or members.values(), members)
 
 
-def _check_number(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
+def _check_number(content: Any, _depth: int, _strings: list[str], not_canonical: list[Any]) -> int:
     if type(content) is not str:
         raise WrongWireType
     try:
         canonical = numbers.normalize(content)
     except numbers.NumberError as error:
-        raise _word_number(error) from None
+        raise _number_error(error) from None
     if canonical != content:
-        unsettled.append(content)
+        not_canonical.append(content)
     return numbers.size(canonical)
 
 
-def _word_number(error: numbers.NumberError) -> InvalidValue:
-    """Word a number's refusal for both layers; they differ on an empty text and on a 32-bit exponent."""
+def _number_error(error: numbers.NumberError) -> InvalidValue:
+    """Return the error for a number; the validators differ on an empty string and on a 32-bit exponent."""
     text = str(error)
     if error.text == "":
         return InvalidValue(text, older=text.removesuffix(": "))
@@ -254,12 +254,12 @@ def _exponent(text: str) -> int:
     return int(power) if written else 0
 
 
-def _check_binary(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
+def _check_binary(content: Any, _depth: int, _strings: list[str], _not_canonical: list[Any]) -> int:
     return len(decode_binary(content))
 
 
 def decode_binary(content: Any) -> bytes:
-    """Return the bytes behind strict base64, or raise WrongWireType."""
+    """Return the bytes of strict base64, or raise WrongWireType."""
     if type(content) is not str:
         raise WrongWireType
     try:
@@ -272,17 +272,17 @@ def decode_binary(content: Any) -> bytes:
 
 
 def encode_binary(raw: bytes) -> str:
-    """Return bytes as the wire writes them."""
+    """Return bytes as base64."""
     return binascii.b2a_base64(raw, newline=False).decode()
 
 
-def _check_bool(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
+def _check_bool(content: Any, _depth: int, _strings: list[str], _not_canonical: list[Any]) -> int:
     if type(content) is not bool:
         raise WrongWireType
     return 1
 
 
-def _check_null(content: Any, _depth: int, _texts: list[str], _unsettled: list[Any]) -> int:
+def _check_null(content: Any, _depth: int, _strings: list[str], _not_canonical: list[Any]) -> int:
     if type(content) is not bool:
         raise WrongWireType
     if not content:
@@ -290,39 +290,39 @@ def _check_null(content: Any, _depth: int, _texts: list[str], _unsettled: list[A
     return 1
 
 
-def _check_list(content: Any, depth: int, texts: list[str], unsettled: list[Any]) -> int:
+def _check_list(content: Any, depth: int, strings: list[str], not_canonical: list[Any]) -> int:
     if type(content) is not list:
         raise WrongWireType
-    return 3 + len(content) + _walk(content, depth + 1, texts, unsettled)
+    return 3 + len(content) + _walk(content, depth + 1, strings, not_canonical)
 
 
-def _check_map(content: Any, depth: int, texts: list[str], unsettled: list[Any]) -> int:
+def _check_map(content: Any, depth: int, strings: list[str], not_canonical: list[Any]) -> int:
     if type(content) is not dict:
         raise WrongWireType
-    return 3 + len(content) + _walk_members(content, depth + 1, texts, unsettled)
+    return 3 + len(content) + _walk_members(content, depth + 1, strings, not_canonical)
 
 
-def _check_strings(content: Any, _depth: int, texts: list[str], unsettled: list[Any]) -> int:
+def _check_strings(content: Any, _depth: int, strings: list[str], not_canonical: list[Any]) -> int:
     if type(content) is not list:
         raise WrongWireType
-    texts += content
-    if not content or not _ascend(content):
+    strings += content
+    if not content or not _are_sorted(content):
         members = _members(content, "SS")
         if len(set(members)) != len(members):
             raise _duplicate_strings(members)
-        unsettled.append(content)
+        not_canonical.append(content)
     return 0
 
 
-def _ascend(texts: list[str]) -> bool:
-    """Tell whether texts are in order without repeats."""
+def _are_sorted(strings: list[str]) -> bool:
+    """Tell whether strings are sorted and distinct."""
     try:
-        return all(map(lt, texts, texts[1:]))
-    except TypeError:  # not all of them are texts
+        return all(map(lt, strings, strings[1:]))
+    except TypeError:  # not all are strings
         raise WrongWireType from None
 
 
-def _check_numbers(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
+def _check_numbers(content: Any, _depth: int, _strings: list[str], not_canonical: list[Any]) -> int:
     size = sum(_check_number(member, 1, [], []) for member in _members(content, "NS"))
     canonical = _order_numbers(content)
     if len(set(canonical)) != len(canonical):
@@ -331,17 +331,17 @@ def _check_numbers(content: Any, _depth: int, _texts: list[str], unsettled: list
             older="Input collection contains duplicates",
         )
     if canonical != content:
-        unsettled.append(content)
+        not_canonical.append(content)
     return size
 
 
-def _check_binaries(content: Any, _depth: int, _texts: list[str], unsettled: list[Any]) -> int:
+def _check_binaries(content: Any, _depth: int, _strings: list[str], not_canonical: list[Any]) -> int:
     members = _members(content, "BS")
     raw = [decode_binary(member) for member in members]
     if len(set(members)) != len(members):
         raise _duplicate_binaries(members)
     if _order_binaries(members) != content:
-        unsettled.append(content)
+        not_canonical.append(content)
     return sum(map(len, raw))
 
 
@@ -350,7 +350,7 @@ def _members(content: Any, tag: str) -> list[str]:
         raise WrongWireType
     try:
         "".join(content)
-    except TypeError:  # not all of them are texts
+    except TypeError:  # not all are strings
         raise WrongWireType from None
     if not content:
         raise InvalidValue(EMPTY_SETS[tag])
@@ -358,7 +358,7 @@ def _members(content: Any, tag: str) -> list[str]:
 
 
 def _duplicate_strings(members: list[str]) -> InvalidValue:
-    shown = ", ".join(f'"{member}"' for member in _up_to_repeat(members, str.encode))
+    shown = ", ".join(f'"{member}"' for member in _sort_up_to_duplicate(members, str.encode))
     return InvalidValue(
         f"{INVALID_PARAMETER}Input collection [{shown}] contains duplicates.",
         older=f"{INVALID_PARAMETER}Input collection [{', '.join(members)}] contains duplicates.",
@@ -366,15 +366,15 @@ def _duplicate_strings(members: list[str]) -> InvalidValue:
 
 
 def _duplicate_binaries(members: list[str]) -> InvalidValue:
-    shown = ",".join(f'"{member}"' for member in _up_to_repeat(members, decode_binary))
+    shown = ",".join(f'"{member}"' for member in _sort_up_to_duplicate(members, decode_binary))
     return InvalidValue(
         f"{INVALID_PARAMETER}Input collection [{shown}]of type BS contains duplicates.",
         older=f"{INVALID_PARAMETER}Input collection [{', '.join(members)}]of type BS contains duplicates.",
     )
 
 
-def _up_to_repeat(members: list[str], order: Any) -> list[str]:
-    """Return members as the service lists them: sorted up to the first repeat, then as sent."""
+def _sort_up_to_duplicate(members: list[str], order: Any) -> list[str]:
+    """Return members as the service prints them: sorted up to the first duplicate, then as sent."""
     seen: set[str] = set()
     for position, member in enumerate(members):
         if member in seen:
@@ -396,20 +396,20 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-# -- the canonical form of what has been checked ----------------------------------------------------------------------
+# -- canonical form of checked values ---------------------------------------------------------------------------------
 
 
-def _make_members(members: Item) -> Item:
-    return {name: _make(value) for name, value in members.items()}
+def _copy_members(members: Item) -> Item:
+    return {name: _copy(value) for name, value in members.items()}
 
 
-def _make(value: Value) -> Value:
+def _copy(value: Value) -> Value:
     ((tag, content),) = value.items()
-    return {tag: _MAKERS[tag](content)} if tag in _MAKERS else value
+    return {tag: _COPIERS[tag](content)} if tag in _COPIERS else value
 
 
-def _make_list(content: list[Value]) -> list[Value]:
-    return [_make(element) for element in content]
+def _copy_list(content: list[Value]) -> list[Value]:
+    return [_copy(element) for element in content]
 
 
 def _order_numbers(members: list[str]) -> list[str]:
@@ -420,10 +420,10 @@ def _order_binaries(members: list[str]) -> list[str]:
     return sorted(members, key=decode_binary)
 
 
-_MAKERS: dict[str, Callable[[Any], Any]] = {
+_COPIERS: dict[str, Callable[[Any], Any]] = {
     "N": numbers.normalize,
-    "L": _make_list,
-    "M": _make_members,
+    "L": _copy_list,
+    "M": _copy_members,
     "SS": sorted,
     "NS": _order_numbers,
     "BS": _order_binaries,

@@ -1,4 +1,4 @@
-"""The type of JSON objects as they cross a boundary: requests, responses, and what is stored of them."""
+"""The type of JSON objects: requests, responses, and definitions as stored."""
 
 from __future__ import annotations
 

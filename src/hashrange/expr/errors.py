@@ -1,4 +1,4 @@
-"""What is wrong with an expression, in DynamoDB's words; whoever knows the parameter's name puts it in front."""
+"""The error of an invalid expression, with DynamoDB's text; the caller adds the name of the parameter."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from hashrange.core.errors import RequestInvalid
 
 
 class ExpressionError(ValueError):
-    """An expression that DynamoDB refuses; `text` lacks the `Invalid ...Expression: ` in front."""
+    """An expression that DynamoDB refuses; `text` is without the prefix `Invalid ...Expression: `."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
 
     def service_error(self, parameter: str) -> RequestInvalid:
-        """Return the refusal as worded for a request's parameter, such as FilterExpression."""
+        """Return the service error for a parameter of the request, such as FilterExpression."""
         return RequestInvalid(f"Invalid {parameter}: {self.text}")

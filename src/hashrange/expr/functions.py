@@ -1,4 +1,4 @@
-"""The functions of the expression language: one table of all that is true of each, and their evaluators.
+"""The functions of the expression language, in one table, with their evaluators.
 
 A new function is one entry of FUNCTIONS; parsers, checks, key conditions, PartiQL and declarations look it up there.
 Evaluators are compiled once per expression text: a compiled function is a factory that is given the values of a
@@ -58,7 +58,7 @@ class OperandRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """All that is true of one function."""
+    """What is true of one function: operands, evaluator, cost, and where it may be called."""
 
     name: str
     role: Role

@@ -1,7 +1,7 @@
-"""Key conditions: the few forms a condition may have when it says which items a query reads.
+"""Key conditions: the restricted conditions that select the items of a Query.
 
-`compile_key_condition` refuses every other form; `check_key_condition` holds what is left against the key of a table or
-an index, whose partition and sort key may have up to four attributes each.
+`compile_key_condition` refuses conditions of any other form; `check_key_condition` checks a key condition against the
+key of a table or an index, whose partition key and sort key may have up to four attributes each.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
 
 
 class KeyClause(NamedTuple):
-    """What a key condition asks of one attribute; the attribute stands on the left of the operator."""
+    """The condition on one key attribute; the attribute is the left operand."""
 
     attribute: str
     operator: str
@@ -53,7 +53,7 @@ class KeyCondition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompiledKeyCondition:
-    """A key condition that lacks only the values of its placeholders."""
+    """A key condition without the values of its placeholders."""
 
     clauses: tuple[tuple[str, str, tuple[Fetch, ...]], ...]
 
@@ -70,7 +70,7 @@ class CompiledKeyCondition:
 
 
 def compile_key_condition(condition: Condition) -> CompiledKeyCondition:
-    """Return a resolved condition as a key condition, or raise Fault for the first part that cannot be in one."""
+    """Return a resolved condition as a key condition, or raise ExpressionError for the first invalid part."""
     clauses: dict[str, tuple[str, str, tuple[Fetch, ...]]] = {}
     for part in _parts_of(condition):
         attribute = _check_part(part)
@@ -81,7 +81,7 @@ def compile_key_condition(condition: Condition) -> CompiledKeyCondition:
 
 
 def _parts_of(condition: Condition) -> Iterator[Condition]:
-    """Yield what AND joins, left to right."""
+    """Yield the conditions joined by AND, left to right."""
     stack = [condition]
     while stack:
         current = stack.pop()
@@ -114,7 +114,7 @@ def _is_indexable(operator: str) -> bool:
 
 
 def _check_part(part: Condition) -> str:
-    """Return the attribute that a part is about, or raise Fault."""
+    """Return the key attribute of a part, or raise ExpressionError."""
     name = _written_operator(part)
     if not _is_indexable(name):
         raise ExpressionError(f"Invalid operator used in KeyConditionExpression: {name}")
@@ -153,7 +153,7 @@ def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
 def check_key_condition(
     condition: KeyCondition, hashes: Sequence[KeyAttribute], ranges: Sequence[KeyAttribute]
 ) -> tuple[list[Value], list[KeyClause]]:
-    """Return the values of the partition key and the clauses on the sort key, each in the key's order, or refuse."""
+    """Return the partition key's values and the sort key's clauses, in the key's order, or raise a service error."""
     given = {clause.attribute: clause for clause in condition.clauses}
     if len(given) > len(hashes) + len(ranges):
         raise ValidationException(
@@ -178,7 +178,7 @@ def _check_hash(clause: KeyClause | None, name: str, tag: str, hashes: Sequence[
 
 def _check_ranges(given: dict[str, KeyClause], wanted: int, ranges: Sequence[KeyAttribute]) -> list[KeyClause]:
     clauses: list[KeyClause] = []
-    behind: list[str] = []  # attributes that nothing may follow, for want of an equality
+    behind: list[str] = []  # attributes without an equality: no condition may follow them
     for name, tag in ranges:
         clause = given.get(name)
         if clause is not None:

@@ -1,7 +1,7 @@
-"""The parameters from before there were expressions, turned into the same compiled objects.
+"""Legacy parameters (Expected, QueryFilter, AttributeUpdates ...), converted to the same objects as expressions.
 
-Names in them are literal: a dot is a character, and reserved words are welcome. NULL and NOT_NULL ask whether an
-attribute is there, not whether it is of the type NULL.
+Names are literal: a dot has no meaning, and reserved words are allowed. NULL and NOT_NULL test whether an attribute
+exists, not whether it has the type NULL.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ADDABLE_TYPES = SET_TYPES | {"N", "L"}
 
 
 def check_operator(operator: str | None, conditions: Mapping[str, Any] | None) -> None:
-    """Refuse a ConditionalOperator that has nothing to combine."""
+    """Refuse a ConditionalOperator without two conditions to combine."""
     if operator is None:
         return
     if not conditions:
@@ -59,19 +59,19 @@ def check_operator(operator: str | None, conditions: Mapping[str, Any] | None) -
 
 
 def convert_expected(expected: Wire, operator: str | None, wording: ErrorWording) -> Predicate | None:
-    """Return the test that Expected stands for; None when it expects nothing."""
+    """Return the predicate of Expected; None when it is empty."""
     nodes = [_convert_expectation(name, condition, wording) for name, condition in expected.items()]
     return _combine(nodes, operator)
 
 
 def convert_filter(conditions: Wire, operator: str | None, wording: ErrorWording) -> Predicate | None:
-    """Return the test that a QueryFilter or ScanFilter stands for; None when it is empty."""
+    """Return the predicate of a QueryFilter or ScanFilter; None when it is empty."""
     nodes = [_convert_condition(name, condition, wording) for name, condition in conditions.items()]
     return _combine(nodes, operator)
 
 
 def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondition:
-    """Return the key condition that KeyConditions stands for."""
+    """Return the key condition of KeyConditions."""
     if not conditions:
         raise RequestInvalid("Conditions can be of length 1 or 2 only")
     clauses = []
@@ -82,7 +82,7 @@ def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondit
 
 
 def convert_attributes(names: list[str]) -> Projection:
-    """Return the projection that AttributesToGet stands for."""
+    """Return the projection of AttributesToGet."""
     for position, name in enumerate(names):
         if name in names[:position]:
             raise RequestInvalid(f"{INVALID_PARAMETER}Duplicate value in attribute name: {name}")
@@ -90,7 +90,7 @@ def convert_attributes(names: list[str]) -> Projection:
 
 
 def convert_updates(updates: Wire, wording: ErrorWording) -> ItemUpdate | None:
-    """Return the update that AttributeUpdates stands for; None when it is empty."""
+    """Return the update of AttributeUpdates; None when it is empty."""
     actions = tuple(_convert_update(path_of(name), update, wording) for name, update in updates.items())
     return bind_update(actions, LEGACY_ARITHMETIC) if actions else None
 
@@ -133,7 +133,7 @@ def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> C
 
 
 def _check_members(name: str, condition: Wire) -> None:
-    """Refuse an expectation whose members do not go together."""
+    """Refuse an entry of Expected with members that exclude each other."""
     has_value, has_list = "Value" in condition, "AttributeValueList" in condition
     operator, exists = condition.get("ComparisonOperator"), condition.get("Exists")
     if has_value and has_list:
@@ -189,7 +189,7 @@ def _make_node(path: DocumentPath, operator: str, values: list[Value]) -> Condit
             return Membership(path, operands)
         case "BEGINS_WITH":
             return FunctionCall("begins_with", (path, operands[0]))
-        case "NOT_CONTAINS":  # false for a missing attribute, unlike the opposite of CONTAINS
+        case "NOT_CONTAINS":  # false for a missing attribute, unlike NOT contains()
             return And((FunctionCall("attribute_exists", (path,)), Not(FunctionCall("contains", (path, operands[0])))))
         case _:
             return FunctionCall("contains", (path, operands[0]))

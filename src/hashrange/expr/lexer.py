@@ -1,4 +1,4 @@
-"""An expression's text as tokens with their offsets, and the words for one that does not belong where it is."""
+"""Splits an expression's text into tokens with their offsets, and makes the syntax error for an unexpected token."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# They are keywords in every kind of expression and in any case, so none of them can name an attribute.
+# Keywords in every kind of expression, in upper or lower case; none of them can be an attribute name.
 KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE"})
 END = "end"
 
 
 class Token(NamedTuple):
-    """A piece of the text; a keyword's kind is its upper case, a symbol's the symbol itself."""
+    """A token; the kind of a keyword is the keyword in upper case, the kind of a symbol is the symbol."""
 
     kind: str
     text: str
@@ -33,7 +33,7 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a text and how far they are read."""
+    """The tokens of a text, and a position in them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -43,31 +43,31 @@ class Tokens:
         self.kind = self._tokens[0].kind
 
     def next_kind(self) -> str:
-        """Return the kind of the token after the current one, which must not be the end."""
+        """Return the kind of the token after the current one; the current one must not be the end."""
         return self._tokens[self._at + 1].kind
 
     def take(self) -> Token:
-        """Return the current token and go on to the next."""
+        """Return the current token and advance."""
         token = self._tokens[self._at]
         self._at += 1
         self.kind = self._tokens[self._at].kind
         return token
 
     def accept(self, kind: str) -> bool:
-        """Go on if the current token is of a kind, and say whether it is."""
+        """Advance if the current token is of a kind; tell whether it is."""
         if self.kind != kind:
             return False
         self.take()
         return True
 
     def expect(self, kind: str) -> str:
-        """Return the text of the current token and go on, or refuse it for being of another kind."""
+        """Return the text of the current token and advance, or raise the syntax error if it is of another kind."""
         if self.kind != kind:
             raise self.fault()
         return self.take().text
 
     def fault(self) -> ExpressionError:
-        """Return what is wrong: the current token, with the tokens around it as they were written."""
+        """Return the error for the current token; its text quotes the tokens around it."""
         token = self._tokens[self._at]
         start = self._tokens[self._at - 1].start if self._at else token.start
         end = self._tokens[self._at - 1].end if token.kind == END and self._at else self._end_of_next()

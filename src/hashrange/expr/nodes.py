@@ -1,8 +1,8 @@
-"""The syntax tree of all expressions: frozen values that a parser, a legacy parameter or PartiQL can make.
+"""The syntax tree of all expressions: frozen values, made by the parser, from legacy parameters or by PartiQL.
 
-As the parser makes them, a path's `#name` elements and `:value` placeholders are still references; `resolve` replaces
-the names. Trees made by hand hold real names and `Literal` values instead. Walks here keep their own stack, because a
-text of 4096 bytes may nest deeper than Python does.
+The parser's trees contain `#name` references and `:value` placeholders; `validation` replaces the names. Other trees
+contain attribute names and `Literal` values instead. The walks use a stack of their own, because a text of 4096 bytes
+may be nested deeper than Python's recursion limit.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Placeholder(Struct, frozen=True):
 
 
 class Literal(Struct, frozen=True):
-    """A value that stands in the tree itself, settled."""
+    """A value in the tree itself, in canonical form."""
 
     value: Value
 
 
 class FunctionCall(Struct, frozen=True):
-    """A function and its arguments; an operand or a condition, as the function has it."""
+    """A function and its arguments; by the function's role an operand or a condition."""
 
     function: str
     arguments: tuple[Operand, ...]
@@ -68,26 +68,26 @@ class Between(Struct, frozen=True):
 
 
 class Membership(Struct, frozen=True):
-    """An operand equal to one of several: IN."""
+    """`operand IN (options)`."""
 
     operand: Operand
     options: tuple[Operand, ...]
 
 
 class Not(Struct, frozen=True):
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     operand: Condition
 
 
 class And(Struct, frozen=True):
-    """All of several conditions."""
+    """The conjunction of conditions."""
 
     operands: tuple[Condition, ...]
 
 
 class Or(Struct, frozen=True):
-    """Any of several conditions."""
+    """The disjunction of conditions."""
 
     operands: tuple[Condition, ...]
 
@@ -120,7 +120,7 @@ class DeleteAction(Struct, frozen=True):
 
 
 class Section(Struct, frozen=True):
-    """One SET, REMOVE, ADD or DELETE of an update and its actions, as written."""
+    """A SET, REMOVE, ADD or DELETE section of an update, and its actions in the order written."""
 
     keyword: str
     actions: tuple[Action, ...]
@@ -136,14 +136,14 @@ Node: TypeAlias = Condition | Assigned
 
 
 def negate(condition: Condition) -> Condition:
-    """Return the opposite of a condition, never more than two NOTs deep."""
+    """Return the negation of a condition; three NOTs become one."""
     if isinstance(condition, Not) and isinstance(condition.operand, Not):
         return condition.operand
     return Not(condition)
 
 
 def children_of(node: Node) -> tuple[Node, ...]:
-    """Return what a node is made of, in the order written."""
+    """Return the children of a node, in the order written."""
     match node:
         case FunctionCall():
             return node.arguments
@@ -217,7 +217,7 @@ def _rebuild(node: Node, parts: list[Any]) -> Node:
 
 
 def conditions_inner_first(condition: Condition) -> Iterator[Condition]:
-    """Yield a condition and those it is put together from, each after its own, left to right."""
+    """Yield all conditions that AND, OR and NOT combine, each after its parts, left to right; the whole one last."""
     stack, order = [condition], []
     while stack:
         current = stack.pop()
@@ -231,7 +231,7 @@ def conditions_inner_first(condition: Condition) -> Iterator[Condition]:
 
 
 def clauses_of(condition: Condition) -> Iterator[Clause]:
-    """Yield the comparisons and function calls that a condition is put together from, left to right."""
+    """Yield the comparisons and function calls of a condition, left to right."""
     for found in conditions_inner_first(condition):
         if not isinstance(found, And | Or | Not):
             yield found
@@ -248,27 +248,27 @@ def calls_of(node: Node) -> Iterator[FunctionCall]:
 
 
 def path_of(name: str) -> DocumentPath:
-    """Return the path of a top-level attribute; a dot in its name is just a character."""
+    """Return the path of a top-level attribute; a dot in its name has no meaning."""
     return DocumentPath((name,))
 
 
 def format_path(path: DocumentPath) -> str:
-    """Return a path as error texts write it: `[a, b, [1]]`."""
+    """Return a path as in error texts: `[a, b, [1]]`."""
     return f"[{', '.join(f'[{element}]' if isinstance(element, int) else element for element in path.elements)}]"
 
 
 def join_all(conditions: list[Condition]) -> Condition | None:
-    """Return the conjunction of conditions; None of none."""
+    """Return the conjunction of conditions; None if there are none."""
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(tuple(conditions))
 
 
 def join_any(conditions: list[Condition]) -> Condition:
-    """Return the disjunction of conditions, of which there is at least one."""
+    """Return the disjunction of at least one condition."""
     return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
 
 
 def without_repeats(conditions: list[Condition]) -> list[Condition]:
-    """Return conditions each once, in order; trees that hold values cannot be hashed."""
+    """Return conditions without duplicates, in order; nodes that contain values cannot be hashed."""
     return [condition for at, condition in enumerate(conditions) if condition not in conditions[:at]]

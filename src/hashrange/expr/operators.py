@@ -1,4 +1,4 @@
-"""What the operators of the language do to values: comparison, `+` and `-`, ADD and DELETE.
+"""The operators of the expression language, applied to values: comparison, `+` and `-`, ADD and DELETE.
 
 Strings compare by code point, numbers exactly, binaries by byte; no other type has an order.
 """
@@ -25,7 +25,7 @@ MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 COMPARISON_KEYS: dict[str, Callable[[str], Any]] = {"S": str, "N": Decimal, "B": a2b_base64}
 ORDERED_TYPES = frozenset(COMPARISON_KEYS)
 SET_TYPES = frozenset({"SS", "NS", "BS"})
-# How the members of a set are sorted; None for as they are.
+# The sort key of a set's members; None to compare them as strings.
 SET_ORDERS: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": Decimal, "BS": a2b_base64}
 # Whole numbers up to this length cannot overflow when added.
 SHORT = 36

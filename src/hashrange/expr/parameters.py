@@ -12,16 +12,16 @@ VALUES = "ExpressionAttributeValues"
 
 @dataclass(frozen=True, slots=True)
 class ExpressionParameters:
-    """An operation's expression parameters, in the order in which it lists them when they are mixed."""
+    """An operation's expression parameters, in the order in which its error about mixed parameters lists them."""
 
     name: str
     expressions: tuple[str, ...]
     legacy: tuple[str, ...] = ()
     wording: ErrorWording = ErrorWording.CURRENT
     takes_values: bool = True
-    """Whether it has ExpressionAttributeValues; one that has not ignores them like any unknown member."""
+    """Whether it has ExpressionAttributeValues; if not, they are ignored like any unknown member."""
     members: frozenset[str] = frozenset()
-    """The members without any of which there is nothing to read."""
+    """The members of a request that need reading; a request with none of them has no expressions."""
     legacy_members: frozenset[str] = frozenset()
 
 
@@ -34,7 +34,7 @@ def _make_spec(
     takes_values: bool = True,
     lone_maps: bool = False,
 ) -> ExpressionParameters:
-    """Make a Spec; `lone_maps` says that names and values without any expression are accepted unread."""
+    """Make the parameters; `lone_maps` tells that names and values without an expression are ignored."""
     maps = (NAMES, VALUES) if takes_values else (NAMES,)
     return ExpressionParameters(
         name,

@@ -1,4 +1,4 @@
-"""Texts into syntax trees: conditions, projections, updates. Syntax alone; what a name means is left to `resolve`.
+"""Parses conditions, projections and updates into syntax trees; `validation` resolves and checks the names in them.
 
     condition  = or            or = and { OR and }        and = not { AND not }        not = { NOT } primary
     primary    = "(" or ")" | call | operand comparator operand | operand BETWEEN operand AND operand
@@ -9,7 +9,7 @@
     section    = SET path "=" value { "," ... } | REMOVE path { "," ... } | (ADD | DELETE) path :value { "," ... }
     value      = operand | sum            sum = operand ("+" | "-") operand | "(" sum ")"
 
-Nothing here recurses: parentheses and calls are kept on a list, so that 4096 of them are no danger.
+Nothing here recurses: open parentheses and calls are kept in a list, because a text may have thousands of them.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from hashrange.expr.nodes import (
 LONGEST = 4096
 MOST_OPERATORS = 300
 COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
-# The parameters whose refusal of a long text says how long it is.
+# The parameters whose error for a long text contains its length.
 SIZE_TOLD = frozenset({"ConditionExpression", "FilterExpression"})
 
 Part = TypeVar("Part")
-Written: TypeAlias = DocumentPath | Placeholder | FunctionCall  # the operands that a text can have
+Written: TypeAlias = DocumentPath | Placeholder | FunctionCall  # the operands of a parsed text
 Term: TypeAlias = Condition | Written
 
 
 class _Group(Struct):
-    """A pair of parentheses in a condition, or the whole text, as far as it is read."""
+    """What was read so far inside a pair of parentheses of a condition, or of the whole text."""
 
     alternatives: list[Condition] = field(default_factory=list)
     conjuncts: list[Condition] = field(default_factory=list)
@@ -86,7 +86,7 @@ def _join(make: type[And | Or], conditions: list[Condition]) -> Condition:
 
 
 def check_size(parameter: str, text: str) -> None:
-    """Refuse a text that is empty or too long, before anything else is asked of it."""
+    """Refuse a text that is empty or too long; this is checked before it is parsed."""
     if not text:
         raise ExpressionError("The expression can not be empty;")
     size = utf8_length(text)
@@ -96,7 +96,7 @@ def check_size(parameter: str, text: str) -> None:
 
 
 def parse_projection(text: str) -> tuple[DocumentPath, ...]:
-    """Return the paths of a projection, or raise Fault."""
+    """Return the paths of a projection, or raise ExpressionError."""
     tokens = Tokens(text)
     paths = _read_list(tokens, _read_path)
     _expect_end(tokens)
@@ -104,7 +104,7 @@ def parse_projection(text: str) -> tuple[DocumentPath, ...]:
 
 
 def parse_update(text: str) -> tuple[Section, ...]:
-    """Return the sections of an update, or raise Fault."""
+    """Return the sections of an update, or raise ExpressionError."""
     tokens = Tokens(text)
     sections = [_read_section(tokens)]
     while tokens.kind != END:
@@ -119,12 +119,12 @@ def parse_update(text: str) -> tuple[Section, ...]:
 
 
 def parse_condition(text: str) -> Condition:
-    """Return the tree of a condition, or raise Fault."""
+    """Return the tree of a condition, or raise ExpressionError."""
     return _ConditionReader(text).read()
 
 
 def _check_operators(count: int) -> None:
-    if count > MOST_OPERATORS:  # the count told is where counting stopped
+    if count > MOST_OPERATORS:  # the service stops counting here
         raise ExpressionError(f"The expression contains too many operators; operator count: {MOST_OPERATORS + 1}")
 
 
@@ -145,7 +145,7 @@ def _read_list(tokens: Tokens, read: Callable[[Tokens], Part]) -> tuple[Part, ..
 
 
 class _ConditionReader:
-    """Reads a condition: the groups still open are on a list, the innermost last."""
+    """Parses a condition; keeps a list of the open groups, the innermost last."""
 
     def __init__(self, text: str) -> None:
         self._tokens = Tokens(text)
@@ -173,7 +173,7 @@ class _ConditionReader:
                 return
 
     def _close(self, term: Term) -> None:
-        """Put what was just read into its group, and close the groups that end here."""
+        """Add the term just read to its group, and close the groups that end here."""
         enclosed = False
         while self._tokens.kind == ")" and len(self._groups) > 1:
             group = self._groups[-1]
@@ -209,7 +209,7 @@ class _ConditionReader:
             raise self._tokens.fault()
 
     def _read_comparison(self, term: Term) -> Term:
-        """Return a term together with the comparison that follows it, if it is an operand and one does."""
+        """Return the comparison that a term begins; the term itself if no comparison follows."""
         if not isinstance(term, DocumentPath | Placeholder | FunctionCall):
             return term
         kind = self._tokens.kind
@@ -255,7 +255,7 @@ def _read_simple(tokens: Tokens) -> Written:
 
 
 def _read_operand(tokens: Tokens) -> Written:
-    pending: list[_Call | None] = []  # calls and, as None, parentheses still open
+    pending: list[_Call | None] = []  # open calls and, as None, open parentheses
     while True:
         if tokens.accept("("):
             pending.append(None)
@@ -277,7 +277,7 @@ class _Call(Struct):
 
 
 def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Written) -> Written | None:
-    """Close what ends after an operand; return it when nothing is open, or None when an argument is to follow."""
+    """Close what ends after an operand; return the result if nothing is open, None if another argument follows."""
     enclosed = False
     while pending:
         call = pending[-1]

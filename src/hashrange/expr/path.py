@@ -1,4 +1,4 @@
-"""Document paths in items: reading along one, and the tree of several that share their beginnings."""
+"""Document paths: reading the value at a path, and the tree of several paths that share prefixes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hashrange.expr.errors import ExpressionError
 from hashrange.expr.nodes import DocumentPath, Elements, format_path
 
 Getter: TypeAlias = Callable[[Item], Value | None]
-# Each element leads to the tree below it, or to the position of the path that ends there.
+# Maps each element to the tree below it, or to the position of the path that ends there.
 PathTree: TypeAlias = "dict[str | int, PathTree | int]"
 
 
 def make_getter(elements: Elements) -> Getter:
-    """Return a function that reads a path in an item; None where there is nothing."""
+    """Return a function that returns the value at a path of an item; None if there is none."""
     head = cast("str", elements[0])
     rest = elements[1:]
 
@@ -34,7 +34,7 @@ def make_getter(elements: Elements) -> Getter:
 
 
 def step(value: Value, element: str | int) -> Value | None:
-    """Return a map's member or a list's element; None where there is none."""
+    """Return a map's member or a list's element; None if there is none."""
     if isinstance(element, str):
         members: Item = value.get("M") or {}
         return members.get(element)
@@ -43,17 +43,17 @@ def step(value: Value, element: str | int) -> Value | None:
 
 
 def top_level_attributes(paths: Iterable[DocumentPath]) -> frozenset[str]:
-    """Return the top-level attributes that paths start from."""
+    """Return the top-level attributes of paths."""
     return frozenset(cast("str", path.elements[0]) for path in paths)
 
 
 def document_attributes(paths: Iterable[DocumentPath]) -> tuple[str, ...]:
-    """Return the top-level attributes that paths go into as documents, in order of appearance."""
+    """Return the top-level attributes of the paths with more than one element, in order of appearance."""
     return tuple(dict.fromkeys(cast("str", path.elements[0]) for path in paths if len(path.elements) > 1))
 
 
 def make_path_tree(paths: tuple[DocumentPath, ...]) -> PathTree:
-    """Return the tree of paths, lists in order of index; refuse paths that overlap or conflict."""
+    """Return the tree of paths, list elements sorted by index; raise ExpressionError if paths overlap or conflict."""
     tree: PathTree = {}
     for position, path in enumerate(paths):
         if not _insert(tree, path.elements, position):
@@ -62,7 +62,7 @@ def make_path_tree(paths: tuple[DocumentPath, ...]) -> PathTree:
 
 
 def _insert(tree: PathTree, elements: Elements, position: int) -> bool:
-    """Add a path; say whether it goes together with those that are there."""
+    """Add a path; return False if it overlaps or conflicts with an earlier one."""
     for element in elements[:-1]:
         if not _fits(tree, element):
             return False
@@ -87,7 +87,7 @@ def _sort_lists(tree: PathTree) -> PathTree:
 
 
 def _find_overlap(paths: tuple[DocumentPath, ...]) -> ExpressionError | None:
-    """Return the first overlap in the order written, which is told before any conflict."""
+    """Return the first overlap in the order written; overlaps are reported before conflicts."""
     whole: set[Elements] = set()
     begun: set[Elements] = set()
     for position, path in enumerate(paths):

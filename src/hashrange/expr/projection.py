@@ -1,4 +1,4 @@
-"""Projections: the part of an item that some document paths select."""
+"""Projections: the parts of an item that document paths select."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hashrange.expr.path import PathTree, document_attributes, make_path_tree, t
 
 
 class Projection:
-    """Paths to keep of an item. Maps and lists on the way are rebuilt around what is kept, lists without gaps."""
+    """Selects document paths of an item. Maps and lists contain only what is selected, lists without gaps."""
 
     __slots__ = ("_nested", "_tree", "attributes", "document_attributes", "paths")
 
@@ -22,7 +22,7 @@ class Projection:
         self._nested = bool(self.document_attributes)
 
     def __call__(self, item: Item) -> Item:
-        """Return a new item of what the paths select; unchanged parts are shared with the old one."""
+        """Return a new item with what the paths select; it shares unchanged values with the given one."""
         if self._nested:
             return _pick_members(item, self._tree)
         return {name: item[name] for name in self.attributes if name in item}
@@ -44,7 +44,7 @@ def _pick_members(members: Item, tree: PathTree) -> Item:
 
 
 def _pick(value: Value | None, below: PathTree | int) -> Value | None:
-    """Return what is kept of a value; None when that is nothing."""
+    """Return the selected part of a value; None if nothing is selected."""
     if value is None or isinstance(below, int):
         return value
     tag = "L" if isinstance(next(iter(below)), int) else "M"

@@ -1,6 +1,6 @@
-"""Syntax trees back into text.
+"""Renders syntax trees as text.
 
-How a path and a value are written is the caller's: aliases for a request, real names for a reader.
+The caller decides how paths and values are written: as `#name` and `:value` in a request, as themselves for a reader.
 """
 
 from __future__ import annotations

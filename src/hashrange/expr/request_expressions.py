@@ -1,7 +1,7 @@
-"""What operations call: a request's expressions, checked in the service's order and ready for items.
+"""Reads all expressions of a request: checks them in the service's order and compiles them.
 
-Everything that does not depend on the contents of values is worked out once per (operation, texts, names, types of the
-values) and kept as a plan, so that a request whose like was seen needs its values settled and bound, nothing else.
+Everything that does not depend on the contents of values is done once per (operation, texts, names, types of the
+values) and cached as a plan. A request with a cached plan only has its values canonicalised and bound.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from hashrange.expr.validation import (
     resolve_update,
 )
 
-# The order in which a request's expressions are read.
+# The order in which the service reads a request's expressions.
 READING_ORDER = (
     "UpdateExpression",
     "ConditionExpression",
@@ -60,12 +60,12 @@ NAME_KEY = re.compile(r"#[A-Za-z0-9_]+", re.ASCII)
 VALUE_KEY = re.compile(r":[A-Za-z0-9_]+", re.ASCII)
 LONGEST_KEY = 255
 LARGEST_MAPS = 2 * 1024 * 1024
-# The limit is documented, the service's own words for it are not.
+# The service documents the limit, but not the text of the error.
 TOO_LARGE_MAPS = f"{NAMES} and {VALUES} together have exceeded the maximum allowed size; allowed size: {LARGEST_MAPS}"
 
 
 class Expressions(Struct, frozen=True, gc=False):
-    """A request's expressions, whichever parameters they were given in; None where there is none."""
+    """A request's expressions, from expression or legacy parameters; None for those that it does not have."""
 
     condition: Predicate | None = None
     filter: Predicate | None = None
@@ -79,7 +79,7 @@ NO_EXPRESSIONS = Expressions()
 
 @dataclass(slots=True)
 class _Plan:
-    """A request's expressions without its values; the room for these, and the clauses that must see them."""
+    """A request's expressions without its values; `room` is the size allowed for these."""
 
     condition: CompiledPredicate | None = None
     filter: CompiledPredicate | None = None
@@ -111,13 +111,13 @@ PARSED: BoundedCache[Any] = BoundedCache()
 
 
 def check_mixing(request: Wire, spec: ExpressionParameters) -> None:
-    """Refuse a request that has both expressions and the parameters they replaced."""
+    """Refuse a request that has both expressions and legacy parameters."""
     if not spec.legacy_members.isdisjoint(request):
         check_mixing_across([request], spec)
 
 
 def check_mixing_across(requests: Iterable[Wire], spec: ExpressionParameters) -> None:
-    """Refuse requests that go together and of which one has expressions and one what they replaced."""
+    """Refuse requests of one batch if one has expressions and one has legacy parameters."""
     given = {parameter for request in requests for parameter in request}
     if "KeyConditionExpression" not in given:
         given.discard("KeyConditions")
@@ -131,7 +131,7 @@ def check_mixing_across(requests: Iterable[Wire], spec: ExpressionParameters) ->
 
 
 def read_expressions(request: Wire, spec: ExpressionParameters) -> Expressions:
-    """Return a request's expressions, or refuse the first thing that is wrong with them. Settles their values."""
+    """Return a request's expressions with canonical values, or raise the first error in the service's order."""
     if spec is not QUERY and spec.members.isdisjoint(request):
         return NO_EXPRESSIONS
     if spec.legacy_members.isdisjoint(request):
@@ -148,7 +148,7 @@ def _check_key_given(request: Wire, spec: ExpressionParameters) -> None:
 
 
 def _read_legacy(request: Wire, spec: ExpressionParameters) -> Expressions:
-    """Read the old parameters, and the expressions that KeyConditions may stand beside."""
+    """Read the legacy parameters; KeyConditions may be combined with expressions."""
     operator, wording = request.get("ConditionalOperator"), spec.wording
     conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter") or {}
     legacy_parameters.check_operator(operator, conditions)
@@ -180,7 +180,7 @@ def _read_texts(request: Wire, spec: ExpressionParameters) -> Expressions:
     texts = [request.get(parameter) for parameter in spec.expressions]
     names = request.get(NAMES)
     values = request.get(VALUES) if spec.takes_values else None
-    # The key of the plan. What a count stands for shows by its sign: names, then values and their types.
+    # The cache key. Counts separate its parts: positive before the names, negative before the values and their types.
     key: tuple[str | int | None, ...] = (spec.name, *texts)
     if names is not None:
         key += (1 + len(names), *names, *names.values())
@@ -200,7 +200,7 @@ def _weigh(texts: list[str | None], names: Wire | None) -> int:
 
 
 def _settle_values(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item) -> tuple[Item, int]:
-    """Return the values in canonical form and their size; what is wrong with the maps as such is said first."""
+    """Return the values in canonical form and their size; errors of the maps themselves come first."""
     try:
         return canonicalise_and_measure(values)
     except InvalidValue:
@@ -211,7 +211,7 @@ def _settle_values(request: Wire, spec: ExpressionParameters, names: Wire | None
 def _make_plan(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> _Plan:
     _check_maps(request, spec, names, values)
     given = [parameter for parameter in READING_ORDER if parameter in spec.expressions and parameter in request]
-    if spec is UPDATE:  # it alone looks for empty texts before it reads the first
+    if spec is UPDATE:  # only UpdateItem checks all texts for emptiness before it reads the first
         for parameter in given:
             if not request[parameter]:
                 _check_text(parameter, "")
@@ -258,7 +258,7 @@ def _check_text(parameter: str, text: str) -> None:
 
 
 def _read_text(parameter: str, text: str, scope: ExpressionAttributes) -> Any:
-    """Return the resolved tree of an expression, or refuse it."""
+    """Return the resolved tree of an expression, or raise the service error."""
     _check_text(parameter, text)
     try:
         parse = PARSERS[parameter]
@@ -284,7 +284,7 @@ def _check_unused(parameter: str, given: Wire | None, used: set[str]) -> None:
 
 
 def _check_maps(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
-    """Refuse names and values that no expression can use, then empty maps and malformed keys."""
+    """Refuse names and values without an expression that could use them, then empty maps and malformed keys."""
     _check_needed(request, spec, names, values)
     if names is not None:
         _check_keys(NAMES, names, NAME_KEY)

@@ -1,4 +1,4 @@
-"""The words that may not stand as literal names in a document path; `#name` references take any of them."""
+"""DynamoDB's reserved words: an expression can use them as attribute names only through `#name` references."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ RESERVED = frozenset(WORDS.split())
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a literal attribute name is a reserved word, in any case."""
+    """Tell whether an attribute name is a reserved word, in upper or lower case."""
     return name.upper() in RESERVED

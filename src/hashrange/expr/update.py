@@ -1,8 +1,8 @@
-"""Updates as functions: compiled once per text, bound to a request's values, then applied to items.
+"""Updates: compiled once per expression text, bound to a request's values, then applied to items.
 
-Every right side reads the item as it was. Each action becomes an operation that gives the new value of its path, or
-None when nothing is to be there; the results are put into copies of the maps and lists on the way, the rest is shared.
-Indices mean positions before the update; elements set beyond a list's end are appended in the order of their indices.
+Every right side reads the item before the update. Each action becomes an operation that returns the new value of its
+path, or None to remove it; maps and lists on the path are copied, all else is shared with the old item. Indices are
+positions before the update; elements set beyond the end of a list are appended in the order of their indices.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ OperationFactory: TypeAlias = Callable[[Values], AttributeOperation]
 Fetch: TypeAlias = Callable[[Values], Value]
 
 WRONG_PATH = "The document path provided in the update expression is invalid for update"
-# What the service charges a statement with, in bytes, besides what it writes.
+# What the service charges a statement for, in bytes, besides what it writes.
 STATEMENT_COST, WRITE_COST, REMOVAL_COST = 3, 19, 1
 ARITHMETIC_COSTS = {"+": 34, "-": 37}
 
 
 class ItemUpdate:
-    """An update bound to its values: calling it with an item gives the new one."""
+    """An update bound to its values: called with an item, it returns the new one."""
 
     __slots__ = ("_compiled", "_operations", "_values")
 
@@ -73,16 +73,16 @@ class ItemUpdate:
 
     @property
     def document_attributes(self) -> tuple[str, ...]:
-        """The top-level attributes it goes into as documents, reading or writing."""
+        """The top-level attributes that it reads or writes as documents."""
         return self._compiled.document_attributes
 
     @property
     def removes_only(self) -> bool:
-        """Whether it only removes, so that it creates no item."""
+        """Whether it only removes; such an update does not create an item."""
         return self._compiled.removes_only
 
     def __call__(self, item: Item, *, fresh: bool = False) -> Item:
-        """Return the updated item; `fresh` says that `item` is only the key of one that does not exist yet."""
+        """Return the updated item; `fresh` tells that the item does not exist yet and `item` is only its key."""
         compiled = self._compiled
         if compiled.names is not None:
             updated = item.copy()
@@ -97,18 +97,18 @@ class ItemUpdate:
         return _rebuild_members(item, compiled.tree, results, compiled.removals if fresh else frozenset())
 
     def touched(self, item: Item) -> Item:
-        """Return what UPDATED_OLD shows of the old item, or UPDATED_NEW of the new one."""
+        """Return the updated attributes of an item, for UPDATED_OLD and UPDATED_NEW."""
         return self._compiled.touch(item)
 
     def cost(self) -> int:
-        """Return the bytes that the statement is charged for, which must not exceed an item's limit either."""
+        """Return the bytes that the statement is charged for; they must not exceed the size limit of an item either."""
         charged = self._compiled.charged
         return self._compiled.fixed_cost + sum(measure(fetch(self._values)) for fetch in charged)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledUpdate:
-    """An update that lacks only the values of its placeholders."""
+    """An update without the values of its placeholders."""
 
     paths: tuple[Elements, ...]
     attributes: frozenset[str]
@@ -117,7 +117,7 @@ class CompiledUpdate:
     """The positions of the actions that only remove."""
     tree: PathTree
     names: tuple[str, ...] | None
-    """The attributes changed, if none is gone into."""
+    """The attributes that it changes, if all of its paths are top-level."""
     factories: tuple[OperationFactory, ...]
     touch: Projection
     fixed_cost: int
@@ -134,7 +134,7 @@ class CompiledUpdate:
 
 
 def compile_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> CompiledUpdate:
-    """Return resolved (or hand-made) actions ready to be bound; refuse paths that overlap or conflict."""
+    """Return resolved (or hand-made) actions ready to be bound; raise ExpressionError if paths overlap or conflict."""
     targets = tuple(action.path for action in actions)
     flat = all(len(path.elements) == 1 for path in targets)
     read = [path for action in actions if isinstance(action, SetAction) for path in paths_of(action.value)]
@@ -153,7 +153,7 @@ def compile_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = E
 
 
 def bind_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = EXPRESSION_ARITHMETIC) -> ItemUpdate:
-    """Return the update of actions that hold their values themselves."""
+    """Return the update of actions that have literals instead of placeholders."""
     return compile_update(actions, arithmetic).bind({})
 
 
@@ -187,7 +187,7 @@ def _rebuild_elements(
 def _result(
     value: Value | None, below: PathTree | int, results: list[Value | None], ignored: frozenset[int]
 ) -> Value | None:
-    """Return what becomes of a value that a path ends at or goes through."""
+    """Return the new value where a path ends, or on its way."""
     if isinstance(below, int):
         return results[below]
     tag = "L" if isinstance(next(iter(below)), int) else "M"
@@ -254,7 +254,7 @@ def _compile_assigned(value: Assigned) -> AssignmentFactory:
 
 
 def _fixed_cost(action: Action) -> int:
-    """Return what an action costs apart from the values it is given."""
+    """Return the cost of an action without the values of the request."""
     first, *rest = action.path.elements
     target = _element_cost(first) + sum(4 + _element_cost(element) for element in rest)
     if isinstance(action, RemoveAction | DeleteAction):
@@ -264,7 +264,7 @@ def _fixed_cost(action: Action) -> int:
 
 
 def _node_cost(node: Node) -> int:
-    """Return the bytes that a node on a right side is charged for, values of the request excepted."""
+    """Return the bytes that a node on a right side is charged for, without the values of the request."""
     match node:
         case DocumentPath():
             return 1 + sum(14 + _element_cost(element) for element in node.elements)
@@ -282,7 +282,7 @@ def _element_cost(element: Element) -> int:
 
 
 def _charged(action: Action) -> Iterable[Fetch]:
-    """Yield how to get the values that an action is charged for, once for each use."""
+    """Yield getters of the values that an action is charged for, once for each use."""
     if isinstance(action, SetAction | AddAction):
         for node in walk(action.value):
             fetch = constant_getter(node)

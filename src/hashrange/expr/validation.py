@@ -1,4 +1,4 @@
-"""The checks of an expression that need no table, in the service's order; `#name` references become names.
+"""Validates expressions without looking at a table, in the service's order, and replaces `#name` references.
 
 The order (the first problem found is the one reported):
   condition   unknown function, misplaced function, reserved word; then clause by clause: undefined name or value,
@@ -60,7 +60,7 @@ MAX_OPTIONS = 100
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 # The types of values that each operator takes; operators that are not here take any.
 OPERATOR_TYPES = dict.fromkeys((*ORDERINGS, "BETWEEN"), ORDERED_TYPES) | dict.fromkeys("+-", frozenset({"N"}))
-# The names of the types that ADD (except numbers) and DELETE refuse, as their error texts have them.
+# The types that DELETE refuses, and ADD except numbers, as named in the error texts.
 LONG_TYPE_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
@@ -82,7 +82,7 @@ class ExpressionAttributes:
     values_used: set[str] = field(default_factory=set)
 
     def look_up_name(self, element: Element) -> Element:
-        """Return what an element of a path stands for."""
+        """Return the attribute name of a `#name` reference; other elements are returned as they are."""
         if not isinstance(element, str) or element[0] != "#":
             return element
         if element not in self.names:
@@ -93,7 +93,7 @@ class ExpressionAttributes:
         return self.names[element]
 
     def look_up_value(self, placeholder: Placeholder) -> None:
-        """Make sure that a placeholder has a value."""
+        """Check that a placeholder has a value."""
         if placeholder.name not in self.values:
             raise ExpressionError(
                 f"An expression attribute value used in expression is not defined; attribute value: {placeholder.name}"
@@ -102,7 +102,7 @@ class ExpressionAttributes:
 
 
 def resolve_condition(condition: Condition, given: ExpressionAttributes) -> Condition:
-    """Return a condition with its names put in, or raise ExpressionError."""
+    """Return a condition with its `#name` references replaced, or raise ExpressionError."""
     _check_known(calls_of(condition))
     for clause in clauses_of(condition):
         _check_condition_roles(clause)
@@ -115,7 +115,7 @@ def resolve_condition(condition: Condition, given: ExpressionAttributes) -> Cond
 
 
 def resolve_projection(paths: tuple[DocumentPath, ...], given: ExpressionAttributes) -> tuple[DocumentPath, ...]:
-    """Return the paths of a projection with their names put in, or raise ExpressionError."""
+    """Return the paths of a projection with their `#name` references replaced, or raise ExpressionError."""
     _check_written(paths)
     resolved = tuple(_rename_path(path, given) for path in paths)
     _check_depth(resolved)
@@ -124,7 +124,7 @@ def resolve_projection(paths: tuple[DocumentPath, ...], given: ExpressionAttribu
 
 
 def resolve_update(sections: tuple[Section, ...], given: ExpressionAttributes) -> tuple[Action, ...]:
-    """Return the actions of an update with their names put in, or raise ExpressionError."""
+    """Return the actions of an update with their `#name` references replaced, or raise ExpressionError."""
     actions = tuple(action for section in sections for action in section.actions)
     assigned = [action.value for action in actions if isinstance(action, SetAction)]
     _check_written(_paths_in(actions))
@@ -182,7 +182,7 @@ def _check_assignment_roles(value: Assigned) -> None:
 
 
 def _check_written(paths: Iterable[DocumentPath]) -> None:
-    """Refuse what a path may not say, whatever it refers to: reserved words and too large an index."""
+    """Refuse reserved words and too large an index in paths as written."""
     for element in (element for path in paths for element in path.elements):
         if isinstance(element, str):
             if is_reserved(element):
@@ -221,7 +221,7 @@ def _check_add_or_delete(action: Action, values: Values) -> None:
 
 
 def _look_up(clause: Clause, given: ExpressionAttributes) -> None:
-    """Make sure that everything a clause refers to is defined, in the order written."""
+    """Check that all names and values of a clause are defined, in the order written."""
     paths = []
     for node in walk(clause):
         if isinstance(node, Placeholder):
@@ -257,7 +257,7 @@ def _rename_action(action: Action, given: ExpressionAttributes) -> Action:
 
 
 def check_clause(clause: Clause, values: Values) -> None:
-    """Refuse a clause of a condition for its operands: their number, then sameness, then types and contents."""
+    """Check the operands of a clause: their number, that they are distinct, their types and contents."""
     nodes = list(filter(children_of, walk_inner_first(clause)))
     for node in nodes:
         _check_count(node)
@@ -269,14 +269,14 @@ def check_clause(clause: Clause, values: Values) -> None:
 
 
 def check_assigned(value: Assigned, values: Values) -> None:
-    """Refuse the right side of SET for the operands of its functions and operators."""
+    """Check the operands of the functions and operators on the right side of SET."""
     for node in filter(children_of, walk_inner_first(value)):
         _check_count(node)
         _check_types(node, values)
 
 
 def has_constants_to_check(clause: Clause) -> bool:
-    """Tell whether a clause can be refused for the contents of its values, whatever their types."""
+    """Tell whether a clause has values whose contents, not only their types, must be checked."""
     if isinstance(clause, FunctionCall):
         return find_function(clause.function).check_constants is not None
     return isinstance(clause, Between)

@@ -1,7 +1,7 @@
-"""Statement expressions to the expression layer's conditions, operands and update actions, with values bound.
+"""Converts the expressions of a statement to the conditions, operands and update actions of `expr`, with values bound.
 
-What the two languages share keeps the expression layer's own checks; here is only what statements add: literals,
-`IS`, conditions compared with booleans, SET_ADD and SET_DELETE, and the texts that carry a place in the statement.
+`expr` checks what the two languages share; here is what only statements have: literals, `IS`, conditions compared with
+booleans, SET_ADD and SET_DELETE, and error texts that contain a position in the statement.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ExpressionConverter:
     # -- paths ----------------------------------------------------------------------------------------------------
 
     def path(self, node: Expression) -> expr.DocumentPath:
-        """Return the document path that a name or path denotes."""
+        """Return the document path of a name or path."""
         if isinstance(node, Identifier):
             return expr.DocumentPath((_named(node.text),))
         if not isinstance(node, PathExpression) or not isinstance(node.root, Identifier):
@@ -72,7 +72,7 @@ class ExpressionConverter:
     # -- conditions -----------------------------------------------------------------------------------------------
 
     def condition(self, node: Expression) -> expr.Condition:
-        """Return the condition that a WHERE clause states."""
+        """Return the condition of a WHERE clause."""
         if not is_condition(node):
             raise _refuse_condition(node, "WHERE clause must contain an expression that resolves to a boolean")
         return self._condition(node)
@@ -189,7 +189,7 @@ class ExpressionConverter:
         return SET_FUNCTIONS[call.name](target, expr.Literal(value))
 
     def assigned(self, node: Expression) -> expr.Assigned:
-        """Return what is assigned: a value, a path, a sum or difference, or a function of these."""
+        """Return the right side of SET: a value, a path, a sum or difference, or a function call."""
         match node:
             case Identifier() | PathExpression():
                 return self.path(node)
@@ -211,7 +211,9 @@ class ExpressionConverter:
     def _arithmetic(self, node: OperatorExpression) -> expr.Assigned:
         if len(node.operands) == 1:
             raise ValidationException(BAD_COUNT.format(node.operator, 1))
-        left, right = (cast("expr.Operand", self.assigned(operand)) for operand in node.operands)  # sums nest here
+        left, right = (
+            cast("expr.Operand", self.assigned(operand)) for operand in node.operands
+        )  # PartiQL allows nested sums
         return expr.Arithmetic(node.operator, left, right)
 
     def _argument(self, node: Expression) -> expr.Operand:
@@ -222,7 +224,7 @@ class ExpressionConverter:
 
 
 def is_condition(node: Expression) -> bool:
-    """Tell whether an expression is true or false by its form."""
+    """Tell whether the syntax of an expression makes it a condition."""
     match node:
         case OperatorExpression():
             return node.operator in COMPARATORS or node.operator in ("and", "or", "not", "between", "in")
@@ -248,7 +250,7 @@ def _refuse_condition(node: Expression, refusal: str) -> ValidationException:
 
 
 def _equals(condition: expr.Condition, operand: expr.Operand) -> expr.Condition:
-    """Return whether the truth of a condition is the value of an operand."""
+    """Return the condition that another condition has the truth value of an operand."""
     if isinstance(operand, expr.Literal):
         if operand.value == {"BOOL": True}:
             return condition

@@ -1,7 +1,7 @@
-"""Tokens to expressions: operators by precedence, and the terms between them.
+"""Parses expressions: operators by precedence, and the terms between them.
 
-The language parses a statement as just another term, so that what is wrong with a text is found where the service
-finds it. Statements themselves are read in `parser`.
+A statement is parsed as a term like any other, as in the service, so that errors are found at the same position.
+`statement_parser` adds the statements.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class ExpressionParser:
-    """A cursor over the tokens of one statement, and the reading of expressions."""
+    """A cursor over the tokens of one statement, and the parser of expressions."""
 
     def __init__(self, tokens: list[StatementToken]) -> None:
         self._tokens = tokens
@@ -65,11 +65,11 @@ class ExpressionParser:
 
     @property
     def token(self) -> StatementToken:
-        """Return the token that is next."""
+        """Return the next token."""
         return self._tokens[self._at]
 
     def advance(self) -> StatementToken:
-        """Return the next token and go past it."""
+        """Return the next token and advance."""
         token = self.token
         if token.kind is not TokenKind.END:
             self._at += 1
@@ -84,19 +84,19 @@ class ExpressionParser:
         return self.token.kind is TokenKind.END
 
     def take(self, text: str) -> bool:
-        """Go past a keyword, operator or symbol if it is next."""
+        """Advance if a keyword, operator or symbol is next; tell whether it is."""
         found = self.at(text)
         if found:
             self.advance()
         return found
 
     def expect(self, symbol: str) -> None:
-        """Go past a symbol that must be next."""
+        """Advance past a symbol, or raise MalformedStatement if it is not next."""
         if not self.take(symbol):
             raise MalformedStatement(f"Expected {NAMES_OF_SYMBOLS[symbol]}")
 
     def list_of(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """Read one thing or more, with commas between."""
+        """Parse a list of at least one part, separated by commas."""
         things = [read()]
         while self.take(","):
             things.append(read())
@@ -105,7 +105,7 @@ class ExpressionParser:
     # -- operators ------------------------------------------------------------------------------------------------
 
     def expression(self, precedence: int = ANYTHING) -> Expression:
-        """Read an expression whose operators bind tighter than a precedence."""
+        """Parse an expression whose operators have a higher precedence than the given one."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise MalformedStatement
@@ -182,7 +182,7 @@ class ExpressionParser:
     # -- terms ----------------------------------------------------------------------------------------------------
 
     def simple_path(self) -> Expression:
-        """Read a path that starts with a name, as the targets of statements do."""
+        """Parse a path that starts with a name, such as the target of a statement."""
         token = self.token
         if token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
             raise MalformedStatement("Expected identifier for simple path")
@@ -247,7 +247,7 @@ class ExpressionParser:
         return self.statement(token)
 
     def statement(self, token: StatementToken) -> Expression:
-        """Read what starts with a keyword that is no function; statements add to this."""
+        """Parse what a keyword that is not a function starts; StatementParser overrides it."""
         raise MalformedStatement("Unexpected keyword")
 
     def _call(self, name: StatementToken) -> Expression:
@@ -317,7 +317,7 @@ LITERALS: dict[TokenKind, Callable[[str, Span], Expression]] = {
 
 
 def _negate(operator: StatementToken, operands: tuple[Expression, ...]) -> Expression:
-    """Return an operation, wrapped in NOT when its operator says so: `NOT IN`, `NOT BETWEEN`, `NOT LIKE`."""
+    """Return an operator with its operands, inside NOT for `NOT IN`, `NOT BETWEEN` and `NOT LIKE`."""
     plain = OperatorExpression(operator.text.removeprefix("not "), operands, operator.span)
     return plain if plain.operator == operator.text else OperatorExpression("not", (plain,), operator.span)
 

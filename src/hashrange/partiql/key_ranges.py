@@ -1,7 +1,7 @@
-"""Which keys a WHERE clause selects: one range per branch of it, or everything when a branch names no partition.
+"""The key ranges that a WHERE clause selects: one per branch, or the whole table if a branch names no partition.
 
-An equality (or IN) on the partition key in every branch makes ranges of keys, as a query has them; they may not
-overlap. A condition on the sort key that no range can express, such as `<>`, leaves its partition to be read whole.
+If every branch has an equality (or IN) on the partition key, the branches become key ranges like those of a Query; they
+may not overlap. If a condition on the sort key is not a range, such as `<>`, the whole partition is read.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ TOO_MANY = "Too many decomposed read operations for a given query."
 
 @dataclass(frozen=True, slots=True)
 class WhereBranch:
-    """One way to satisfy the clause: conditions on key attributes, and the other conditions beside them."""
+    """One alternative of a WHERE clause: the conditions on key attributes, and all other conditions."""
 
     keys: tuple[KeyClause, ...] = ()
     filters: tuple[Condition, ...] = ()
 
     def joined(self, other: WhereBranch) -> WhereBranch:
-        """Return the branch that satisfies both."""
+        """Return the conjunction of both branches."""
         return WhereBranch(self.keys + other.keys, self.filters + other.filters)
 
     def values_of(self, attribute: KeyAttribute) -> list[Value]:
-        """Return the different values that a key attribute has to equal."""
+        """Return the distinct values that a key attribute must equal."""
         values: list[Value] = []
         for clause in self.keys:
             if clause.attribute == attribute.name and clause.operator == "=" and clause.operands[0] not in values:
@@ -67,16 +67,16 @@ class WhereBranch:
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """A range of keys to be read."""
+    """A range of keys to read."""
 
-    order: bytes  # the partition key's place among the others
+    order: bytes  # the encoded partition key, by which ranges are sorted
     low: bytes
     high: bytes
-    exact: bool  # every item in it satisfies the clause
+    exact: bool  # every item in it satisfies the WHERE clause
 
 
 class KeyRangePlanner:
-    """The reading of a WHERE clause against the key of a table or an index."""
+    """Finds the key ranges of a WHERE clause for the key of a table or an index."""
 
     def __init__(self, codec: KeyEncoder) -> None:
         self.codec = codec
@@ -85,7 +85,7 @@ class KeyRangePlanner:
         self._names = {attribute.name for attribute in codec.attributes}
 
     def branches(self, where: Condition | None) -> list[WhereBranch] | None:
-        """Return the branches of a clause; None unless each of them names a partition."""
+        """Return the branches of a WHERE clause; None unless each of them has an equality on the partition key."""
         return None if where is None or not self._pins(where) else self._split(where)
 
     def _pins(self, condition: Condition) -> bool:
@@ -111,7 +111,7 @@ class KeyRangePlanner:
         return bool(self._clauses(condition))
 
     def _clauses(self, condition: Condition) -> list[KeyClause]:
-        """Return the alternatives that a condition leaves to a key attribute; none when it is about something else."""
+        """Return the alternatives of a condition on a key attribute; empty if it is not one."""
         match condition:
             case Comparison(operator, DocumentPath((str(name),)), Literal(value)) if operator in MIRRORED:
                 found = [KeyClause(name, operator, (value,))]
@@ -131,7 +131,7 @@ class KeyRangePlanner:
     # -- ranges ---------------------------------------------------------------------------------------------------
 
     def ranges(self, branches: Sequence[WhereBranch]) -> list[KeyRange]:
-        """Return the ranges to be read, in the order of the keys."""
+        """Return the ranges to read, in the order of the keys."""
         for branch in branches:
             self._check_types(branch)
         partitions = groupby(sorted(self._possible(branches), key=lambda found: found[0].order), lambda f: f[0].order)
@@ -148,7 +148,7 @@ class KeyRangePlanner:
                     _check_operand(attribute, operand, limit)
 
     def _possible(self, branches: Iterable[WhereBranch]) -> Iterator[tuple[KeyRange, bool]]:
-        """Yield each branch's range, and whether a range cannot express what it says of the sort key."""
+        """Yield the range of each branch, and whether it has a condition on the sort key that is not a range."""
         for branch in branches:
             partitions = branch.values_of(self.hash)
             low, high = key_range(self.codec, partitions[:1], ())
@@ -167,7 +167,7 @@ class KeyRangePlanner:
         return self.sort is not None and any(path.elements[0] == self.sort.name for path in paths_of(condition))
 
     def _merge(self, group: list[tuple[KeyRange, bool]]) -> list[KeyRange]:
-        """Return the ranges to be read in one partition: as they are, or all of it when one excludes some keys."""
+        """Return the ranges to read in one partition; one range over all of them if a branch excludes keys."""
         plain = sorted((found for found, excludes in group if not excludes), key=lambda found: found.low)
         for before, after in pairwise(plain):
             if after.low < before.high:
@@ -180,7 +180,7 @@ class KeyRangePlanner:
     # -- single items ---------------------------------------------------------------------------------------------
 
     def single_key(self, branches: Sequence[WhereBranch] | None) -> Item | None:
-        """Return the key of the one item that a clause names, and names by nothing else."""
+        """Return the key of the item if the WHERE clause is just its key; None otherwise."""
         if branches is None or len(branches) != 1 or branches[0].filters:
             return None
         if any(clause.operator != "=" for clause in branches[0].keys):
@@ -190,7 +190,7 @@ class KeyRangePlanner:
 
 
 def _multiply(parts: Iterable[list[WhereBranch]]) -> list[WhereBranch]:
-    """Return the branches that take one from each part; many more than can be read are not even made."""
+    """Return all combinations of one branch from each part; refuse before there are far too many."""
     whole = [WhereBranch()]
     for part in parts:
         if len(whole) * len(part) > MAX_READS**2:
@@ -214,7 +214,7 @@ def _is_negative(condition: Condition) -> bool:
 
 
 def split_equalities(where: Condition | None, names: Sequence[str]) -> tuple[list[tuple[str, Value]], list[Condition]]:
-    """Return the values that a clause says some attributes to equal, and what it says besides."""
+    """Return the equalities on some attributes in a WHERE clause, and its other conditions."""
     equal: list[tuple[str, Value]] = []
     rest: list[Condition] = []
     waiting = [] if where is None else [where]

@@ -1,4 +1,4 @@
-"""The words of the language: which are reserved, which join into one, which name types."""
+"""The keywords of PartiQL: reserved words, keywords of two words, names of types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statement text to tokens, each with the place where it stands: line, column and length in characters."""
+"""Splits a statement into tokens, each with its position: line, column and length in characters."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PUNCTUATION = frozenset({"(", ")", "[", "]", "{", "}", ":", ";", ",", ".", "?", 
 
 
 class MalformedStatement(ValidationException, wire_name="ValidationException"):
-    """A statement that is not of the language; what is wrong may be left unsaid, as the service does."""
+    """A statement with a syntax error; like the service's, the text does not always tell what is wrong."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(MALFORMED + detail)
 
 
 class TokenKind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = auto()
     QUOTED = auto()
@@ -53,7 +53,7 @@ KEYWORD_KINDS = frozenset({TokenKind.KEYWORD, TokenKind.OPERATOR})
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where something stands in the statement."""
+    """The position of a token in the statement, as error texts contain it."""
 
     line: int
     column: int
@@ -65,7 +65,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class StatementToken:
-    """A word, literal or symbol; keywords and operators in lower case, quotes taken off."""
+    """A word, literal or symbol; keywords and operators in lower case, literals without quotes."""
 
     kind: TokenKind
     text: str
@@ -73,7 +73,7 @@ class StatementToken:
 
 
 def tokenize(text: str) -> list[StatementToken]:
-    """Return the tokens of a statement, the last of them of kind END."""
+    """Return the tokens of a statement; the last one is of kind END."""
     tokens: list[StatementToken] = []
     at, line, start = 0, 1, 0
     while at < len(text):
@@ -126,7 +126,7 @@ def _read_symbol(text: str, span: Span) -> StatementToken:
 
 
 def _check_number(lexeme: re.Match[str]) -> str:
-    """Return a number literal, unless its scale does not fit 32 bits or its exponent breaks off."""
+    """Return a number literal, or raise if its scale does not fit 32 bits or its exponent is incomplete."""
     text = lexeme.group().lower()
     if lexeme.string[lexeme.end() : lexeme.end() + 1] in {"e", "E"}:
         raise MalformedStatement
@@ -139,7 +139,7 @@ def _check_number(lexeme: re.Match[str]) -> str:
 
 
 def _append(tokens: list[StatementToken], token: StatementToken) -> None:
-    """Add a token, or merge it with the word before: `INSERT INTO` and `IS NOT` are one token each."""
+    """Add a token, or merge it with the one before: `INSERT INTO` and `IS NOT` are one token each."""
     before = tokens[-1] if tokens else token
     joined = (
         JOINED.get((before.text, token.text)) if before.kind in KEYWORD_KINDS and token.kind in KEYWORD_KINDS else None

@@ -1,4 +1,4 @@
-"""Literals and parameters to attribute values, with the service's words for those that have none."""
+"""Converts literals and parameters of statements to attribute values, with the service's errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUT_OF_RANGE = (numbers.NumberErrorKind.OVERFLOW.value, numbers.NumberErrorKind.
 
 
 def check_parameters(parameters: Sequence[Value]) -> list[Value]:
-    """Return parameters in canonical form, or raise; they are checked before the statement is looked at."""
+    """Return parameters in canonical form, or raise; they are checked before the statement is parsed."""
     return [_check_parameter(parameter) for parameter in parameters]
 
 
@@ -52,7 +52,7 @@ def _check_parameter(parameter: Value) -> Value:
 
 
 def _check_exponents(parameter: Value) -> None:
-    """Raise when the first number out of range has an exponent of more than 32 bits: then it is no number at all."""
+    """Raise if the first number out of range has an exponent of more than 32 bits: a syntax error to the service."""
     for text in _numbers_in(parameter):
         try:
             numbers.normalize(text)
@@ -63,7 +63,7 @@ def _check_exponents(parameter: Value) -> None:
 
 
 def _numbers_in(value: Any) -> Iterator[str]:
-    """Yield the numbers of a value in the order they stand in it."""
+    """Yield the numbers in a value, in order."""
     waiting = [value]
     while waiting:
         ((tag, content),) = waiting.pop().items()
@@ -81,7 +81,7 @@ def _exponent(text: str) -> int:
 
 
 def is_literal(node: Expression) -> bool:
-    """Tell whether an expression is a value by itself."""
+    """Tell whether an expression is a literal or a parameter."""
     if isinstance(node, ConstantLiteral):
         return node.word != "missing"
     return isinstance(
@@ -90,13 +90,13 @@ def is_literal(node: Expression) -> bool:
 
 
 class LiteralConverter:
-    """Turns literals into values, parameters included."""
+    """Converts literals and parameters to attribute values."""
 
     def __init__(self, parameters: Sequence[Value]) -> None:
         self._parameters = parameters
 
     def item(self, node: MapLiteral) -> Item:
-        """Return the item that a tuple denotes; each attribute is the root of its own value."""
+        """Return the item of a map literal; error texts name the path inside an attribute's value from `root`."""
         item: Item = {}
         for key, value in node.members:
             name = _key(key, ROOT)
@@ -106,7 +106,7 @@ class LiteralConverter:
         return item
 
     def value(self, node: Expression) -> Value:
-        """Return the value that a literal or parameter denotes."""
+        """Return the value of a literal or parameter."""
         if isinstance(node, StatementParameter):
             return self._parameters[node.position]
         return self._convert(node, ROOT, 0)
@@ -145,7 +145,7 @@ class LiteralConverter:
 
 
 def describe_node(node: Expression) -> str:
-    """Return what the service calls an expression that it cannot use as a value."""
+    """Return the service's name of an expression that is not a value."""
     match node:
         case Identifier():
             return node.text
@@ -176,7 +176,7 @@ def _number(text: str, path: str) -> str:
     except numbers.NumberError as error:
         fault = error.kind
         if fault is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= LONGEST_EXPONENT:
-            fault = numbers.NumberErrorKind.UNDERFLOW  # the service's magnitude wraps around at 32 bits
+            fault = numbers.NumberErrorKind.UNDERFLOW  # the service computes the magnitude in 32 bits, and it overflows
         raise ValidationException(f"{fault.value} under {path}") from None
 
 

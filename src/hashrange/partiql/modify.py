@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and EXISTS on the write path: a plan and its table become an Action."""
+"""INSERT, UPDATE, DELETE and EXISTS: make an Action of the engine's write path from a plan and its table."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ DUPLICATE = "Duplicate primary key exists in table"
 
 
 class InsertAction(Action):
-    """A put where there must be no item yet."""
+    """A put that fails if the item exists."""
 
     def check(self, row: Row | None) -> None:
-        """Raise when there is an item."""
+        """Raise if the item exists."""
         if row is not None:
             raise DuplicateItemException(DUPLICATE)
 
 
 def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
-    """Return a write (or, for a select, the check of its condition) that is ready to run."""
+    """Return the action of a write, or for a SELECT the action that checks its condition."""
     match plan:
         case InsertPlan():
             return _make_insertion(plan, table)
@@ -92,7 +92,7 @@ def _make_deletion(plan: DeletePlan, table: Table, *, return_item: bool, in_tran
 
 def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
     equal, rest = split_equalities(plan.where, table.key_names)
-    key = dict(reversed(equal))  # of several values for one attribute, the first
+    key = dict(reversed(equal))  # the first of several values for one attribute
     if len(key) != len(table.key_names):
         raise ValidationException(NOT_A_CHECK)
     others = [Comparison("=", path_of(name), Literal(value)) for name, value in equal if key[name] != value]
@@ -103,7 +103,7 @@ def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
 
 
 def _find_key(where: Condition | None, table: Table, *, in_transaction: bool) -> tuple[Item, list[Condition]]:
-    """Return the key of the item to be written, and the conditions on it; a transaction words what is wrong its way."""
+    """Return the key of the item to write, and the conditions on it; errors have other texts in a transaction."""
     equal, rest = split_equalities(where, table.key_names)
     key: Item = {}
     for name, value in equal:
@@ -123,7 +123,7 @@ def _bind(conditions: list[Condition], table: Table) -> Predicate | None:
 
 
 def _if_present(test: Predicate | None) -> Predicate:
-    """Return the test that an update makes: it never creates the item."""
+    """Return the condition of an UPDATE, which never creates an item."""
     if test is None:
         return Predicate(frozenset(), (), bool)
     run = test.run
@@ -131,7 +131,7 @@ def _if_present(test: Predicate | None) -> Predicate:
 
 
 def _unless_absent(test: Predicate | None) -> Predicate | None:
-    """Return the test that a deletion makes: where there is no item there is nothing to object to."""
+    """Return the condition of a DELETE, which holds if there is no item."""
     if test is None:
         return None
     run = test.run
@@ -139,7 +139,7 @@ def _unless_absent(test: Predicate | None) -> Predicate | None:
 
 
 def returned_item(returning: str | None, action: Action, change: WriteResult) -> bytes | None:
-    """Return the item that a RETURNING clause asks for; None when there is none, or nothing of it."""
+    """Return the item that a RETURNING clause selects; None if there is none, or nothing of it is selected."""
     side = change.new if returning in ("ALL NEW", "MODIFIED NEW") else change.old
     if returning is None or side is None:
         return None

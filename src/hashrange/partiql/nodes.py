@@ -1,4 +1,4 @@
-"""What a parsed statement is made of: frozen values that know their place in the text and nothing of tables."""
+"""The syntax tree of PartiQL statements: frozen values with their position in the text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Wildcard:
 
 @dataclass(frozen=True, slots=True)
 class PathExpression:
-    """A document path; a step is a name, a wildcard, or whatever stands between brackets."""
+    """A document path; a step is a name, a wildcard, or an expression in brackets."""
 
     root: Expression
     steps: tuple[Expression, ...]
@@ -35,7 +35,7 @@ class PathExpression:
 
 @dataclass(frozen=True, slots=True)
 class StringLiteral:
-    """A text in single quotes."""
+    """A string in single quotes."""
 
     text: str
     span: Span
@@ -59,7 +59,7 @@ class ConstantLiteral:
 
 @dataclass(frozen=True, slots=True)
 class IonLiteral:
-    """A literal in backticks, which the service reads but does not take."""
+    """An Ion literal in backticks; the service parses and refuses it."""
 
     text: str
     span: Span
@@ -75,7 +75,7 @@ class StatementParameter:
 
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
-    """`[..]`, or several expressions between parentheses."""
+    """`[..]`, or several expressions in parentheses."""
 
     elements: tuple[Expression, ...]
     span: Span
@@ -108,7 +108,7 @@ class CallExpression:
 
 @dataclass(frozen=True, slots=True)
 class OperatorExpression:
-    """Operands around an operator; AND and OR hold as many operands as were written in a row."""
+    """An operator and its operands; AND and OR may have more than two."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -126,7 +126,7 @@ class TypeTest:
 
 @dataclass(frozen=True, slots=True)
 class FromSource:
-    """What FROM (or INTO, or UPDATE) names."""
+    """The table or index that FROM or UPDATE names."""
 
     expression: Expression
     aliased: bool = False
@@ -143,7 +143,7 @@ class OrderTerm:
 
 @dataclass(frozen=True, slots=True)
 class SelectStatement:
-    """SELECT; `columns` is None for `*`, `unsupported` the first clause that the service does not have."""
+    """SELECT; `columns` is None for `*`, `unsupported` is the first clause that the service does not support."""
 
     columns: tuple[Expression, ...] | None
     aliased: bool
@@ -156,7 +156,7 @@ class SelectStatement:
 
 @dataclass(frozen=True, slots=True)
 class InsertStatement:
-    """INSERT; `single` tells `VALUE item` from anything else."""
+    """INSERT; `single` tells that it is `VALUE item`."""
 
     target: Expression
     value: Expression
@@ -182,7 +182,7 @@ class RemoveClause:
 
 @dataclass(frozen=True, slots=True)
 class UpdateStatement:
-    """UPDATE, in either order of its clauses."""
+    """UPDATE, with its clauses in either order."""
 
     source: FromSource
     changes: tuple[SetClause | RemoveClause | InsertStatement, ...]
@@ -220,7 +220,7 @@ Expression: TypeAlias = (
     | Statement
 )
 
-# What the service calls the kinds of expressions in its messages.
+# The names of the kinds of expressions in the service's error texts.
 SERVICE_NAMES: dict[type, str] = {
     Identifier: "Name",
     Wildcard: "Wildcard",
@@ -244,5 +244,5 @@ SERVICE_NAMES: dict[type, str] = {
 
 
 def service_name(node: Expression) -> str:
-    """Return what the service calls this kind of expression in its messages."""
+    """Return the name of this kind of expression in the service's error texts."""
     return SERVICE_NAMES[type(node)]

@@ -1,4 +1,4 @@
-"""A statement of a request met with its table: what the three operations do before they run anything."""
+"""A parsed statement with its table: what the PartiQL operations prepare before they execute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreparedStatement:
-    """A statement, its plan, and its table if there is one of that name."""
+    """A statement, its plan, and its table if that exists."""
 
     statement: ParsedStatement
     plan: Plan
@@ -34,7 +34,7 @@ class PreparedStatement:
 
     @property
     def found(self) -> Table:
-        """Return the table, or raise when there is none."""
+        """Return the table, or raise if it does not exist."""
         if self.table is None:
             raise ResourceNotFoundException
         return self.table
@@ -47,12 +47,12 @@ class PreparedStatement:
         return reader
 
     def action(self, *, in_transaction: bool = False) -> Action:
-        """Return the write of any other statement, ready to run."""
+        """Return the action of any other statement."""
         wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         return make_action(self.plan, self.found, return_item=wanted, in_transaction=in_transaction)
 
     def show(self, row: Row) -> bytes | None:
-        """Return a row as a SELECT on its key shows it; None when nothing of it is selected."""
+        """Return the selected columns of a row as JSON; None if it has none of them."""
         assert isinstance(self.plan, SelectPlan)
         if self.plan.columns is None:
             return row.body
@@ -63,7 +63,7 @@ class PreparedStatement:
 def prepare_statement(
     engine: Engine, request: Wire, parameters: Sequence[Value], *, in_transaction: bool = False
 ) -> PreparedStatement:
-    """Read a statement and plan it; a missing table is left to the caller, for other faults are told first."""
+    """Parse and plan a statement; the caller raises for a missing table, because other errors come first."""
     statement = parse_statement(request["Statement"], parameters, in_transaction=in_transaction)
     table = _find_table(engine, statement.table)
     index = None if table is None or in_transaction else find_index(table, statement.index)

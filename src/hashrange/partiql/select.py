@@ -1,4 +1,4 @@
-"""SELECT on the read path: ranges of keys or a scan, pages across them, and the token that goes on."""
+"""SELECT: reads key ranges or scans, page by page, and makes the NextToken."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ ORDER_NEEDS_HASH = "Must have at least one non-optional hash key condition in WH
 ORDER_LACKS_HASH = (
     "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
 )
-INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - a page's token, no secret
+INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - a page token, not a secret
 TOKEN_MISMATCH = "NextToken does not match request"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
 class SelectPosition:
-    """Where a page goes on: in which of the reads, and after which key of it."""
+    """Where the next page starts: the number of the key range, and the last key read in it."""
 
     read: int = 0
     key: Item | None = None
@@ -52,7 +52,7 @@ class SelectPosition:
 
 @dataclass(slots=True)
 class SelectPage:
-    """What a page holds, where the next one starts, and what it cost."""
+    """The items of a page, where the next page starts, and the consumed capacity."""
 
     cost: ConsumedCapacity
     bodies: list[bytes] = field(default_factory=list)
@@ -60,7 +60,7 @@ class SelectPage:
 
 
 def find_index(table: Table, name: str | None) -> Index | None:
-    """Return the index that FROM names; those with keys of several attributes are out of the language's reach."""
+    """Return the index that FROM names; PartiQL does not support keys of several attributes."""
     if name is None:
         return None
     index = table.indexes_by_name.get(name)
@@ -72,7 +72,7 @@ def find_index(table: Table, name: str | None) -> Index | None:
 
 
 class SelectReader:
-    """A SELECT against the table or index that it names."""
+    """Executes a SELECT on a table or an index."""
 
     def __init__(self, plan: SelectPlan, table: Table, index: Index | None) -> None:
         self.plan = plan
@@ -82,7 +82,7 @@ class SelectReader:
         self.branches = self.access.branches(plan.where)
 
     def check(self, *, consistent: bool) -> None:
-        """Raise what the service refuses once it knows the table."""
+        """Raise the errors that depend on the table."""
         index = self.index
         if index is not None and consistent and index.is_global:
             raise ValidationException(STRONG_ON_GLOBAL)
@@ -94,7 +94,7 @@ class SelectReader:
             _check_columns(self.plan.columns or (), index)
 
     def single_key(self) -> Item | None:
-        """Return the key of the one item that the clause names by nothing but its key; None otherwise."""
+        """Return the key of the item if the WHERE clause is just its key; None otherwise."""
         if self.branches is None:
             return None
         key = self.access.single_key(self.branches)
@@ -103,7 +103,7 @@ class SelectReader:
         return None if self.index else key
 
     def sources(self) -> list[RowSource]:
-        """Return what is to be read, in order."""
+        """Return the row sources to read, in order."""
         if self.plan.order:
             self._check_order()
         if self.branches is None:
@@ -144,7 +144,7 @@ class SelectReader:
             raise ValidationException(ORDER_LACKS_HASH)
 
     def _is_forward(self) -> bool:
-        """Tell whether sort keys ascend: always, unless ORDER BY is there and does not say so."""
+        """Tell whether sort keys ascend: without ORDER BY, or if ORDER BY names the sort key as ascending."""
         sort = self.access.sort
         return not self.plan.order or (sort is not None and (sort.name, False) in self.plan.order)
 
@@ -158,7 +158,7 @@ class SelectReader:
     def read(
         self, engine: Engine, name: str, position: SelectPosition, limit: int | None, *, consistent: bool
     ) -> SelectPage:
-        """Read on from a position until the limit, a megabyte, or the end."""
+        """Read from a position up to the limit, a megabyte, or the end."""
         sources = self.sources()
         rows = SelectPage(ConsumedCapacity(name))
         size, left = 0, NO_LIMIT if limit is None else limit
@@ -180,7 +180,7 @@ class SelectReader:
         return rows
 
     def _start(self, source: RowSource, key: Item | None) -> bool:
-        """Let a source go on after a key; False when it has nothing after it."""
+        """Start a source after a key; False if nothing can follow that key."""
         if key is None:
             return True
         if self.branches is None:
@@ -199,7 +199,7 @@ def _after(page: RowPage, source: RowSource, at: int, *, is_full: bool) -> Selec
 
 
 def make_projector(columns: Sequence[SelectColumn]) -> Callable[[Item], Item]:
-    """Return what turns an item into the columns of a row; paths that lead nowhere are left out."""
+    """Return a function that selects the columns of an item; missing ones are left out."""
     getters = [(column.label, make_getter(column.path.elements)) for column in columns]
 
     def project(item: Item) -> Item:
@@ -219,7 +219,7 @@ def _add_cost(total: ConsumedCapacity, cost: ConsumedCapacity) -> None:
         total.add_index(index, units)
 
 
-# -- what an index cannot show ----------------------------------------------------------------------------------------
+# -- attributes that an index does not project ------------------------------------------------------------------------
 
 
 def _check_columns(columns: Iterable[SelectColumn], index: Index) -> None:
@@ -230,7 +230,7 @@ def _check_columns(columns: Iterable[SelectColumn], index: Index) -> None:
 
 
 def _check_filters(branches: Sequence[WhereBranch], access: KeyRangePlanner, index: Index) -> None:
-    """Refuse a query whose every branch tests an attribute that the index lacks; the last partition's are named."""
+    """Refuse a query if all branches test attributes that the index does not project; name those of the last one."""
     if index.keeps_all:
         return
     tag = access.hash.tag
@@ -248,7 +248,7 @@ def _missing(branch: WhereBranch, index: Index) -> list[str]:
 
 
 def in_hash_order(names: list[str]) -> list[str]:
-    """Return names in the order in which the service's hash set lists them."""
+    """Return names in the order of the service's hash set."""
     buckets = 16
     while len(names) > buckets * 3 // 4:
         buckets *= 2
@@ -267,17 +267,17 @@ def _spread_hash(name: str) -> int:
 
 
 def write_token(position: SelectPosition, statement: str, parameters: Sequence[Value]) -> str:
-    """Return a position as a token that only the same statement can use."""
+    """Return a position as a NextToken that is valid only for the same statement."""
     content = [_digest(statement, parameters), position.read, position.key]
     return urlsafe_b64encode(orjson.dumps(content)).decode()
 
 
 def read_token(token: str, statement: str, parameters: Sequence[Value]) -> SelectPosition:
-    """Return the position in a token, or raise when it is not one of this statement's."""
+    """Return the position of a NextToken, or raise if it is not valid for the statement."""
     try:
         digest, read, key = orjson.loads(urlsafe_b64decode(token.encode()))
         position = SelectPosition(range(2**31)[read], None if key is None else canonicalise_values(dict(key)))
-    except (ValueError, TypeError, IndexError, AttributeError):  # whatever a forged token may hold
+    except (ValueError, TypeError, IndexError, AttributeError):  # any content of a forged token
         raise ValidationException(INVALID_TOKEN) from None
     if digest != _digest(statement, parameters):
         raise ValidationException(TOKEN_MISMATCH)

@@ -1,6 +1,6 @@
-"""Statement text to nodes, once per text.
+"""Parses statements, once per text.
 
-Says what the service says about a text that it cannot read; what a statement means is left to `plan`.
+Raises the service's syntax errors; `statement_plan` checks everything else.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CHANGES = ("set", "remove", "insert into")
 RETURNED = ("modified old", "modified new", "all old", "all new")
 AFTER_END = "Unexpected token after semicolon. (Only one query is allowed.)"
 STAR_ALONE = "Other expressions may not be present in the select list when '*' is used without dot notation."
-PARSED: BoundedCache[tuple[Expression, int]] = BoundedCache(most=1000, heaviest=100_000)
+PARSED: BoundedCache[tuple[Expression, int]] = BoundedCache(max_entries=1000, max_weight=100_000)
 
 
 def parse(text: str) -> tuple[Expression, int]:
-    """Return a statement and the number of its parameters, or raise Malformed."""
+    """Return a statement and the number of its parameters, or raise MalformedStatement."""
     parsed = PARSED.get(text)
     if parsed is None:
         parsed = _parse(text)
@@ -53,10 +53,10 @@ def _parse(text: str) -> tuple[Expression, int]:
 
 
 class StatementParser(ExpressionParser):
-    """Reads statements."""
+    """Parses statements."""
 
     def statement(self, token: StatementToken) -> Expression:
-        """Read the statement that a keyword starts."""
+        """Parse the statement that starts with a keyword."""
         self.advance()
         match token.text:
             case "select":
@@ -119,7 +119,7 @@ class StatementParser(ExpressionParser):
         return OrderTerm(key, descending)
 
     def _skip_clauses(self, *words: str) -> tuple[str, Span] | None:
-        """Read on over clauses that the language has and the service has not; return the first and its place."""
+        """Skip clauses that PartiQL has and the service does not support; return the first and its position."""
         first: tuple[str, Span] | None = None
         for word in words:
             if self.take(word):
@@ -222,7 +222,7 @@ class StatementParser(ExpressionParser):
 
 
 def _check_depth(statement: Expression) -> None:
-    """Refuse a tree too deep to walk: a row of operators is a deep tree without any nesting in the text."""
+    """Refuse a tree that is too deep for recursion; a sequence of operators makes a deep tree without parentheses."""
     level: list[object] = [statement]
     depth = 0
     while level:

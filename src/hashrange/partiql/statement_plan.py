@@ -1,7 +1,7 @@
-"""Statements to plans: what a statement asks for, in terms that the engine's read and write paths take.
+"""Plans statements: converts them to conditions, updates and items for the engine's read and write paths.
 
-A plan knows no table: names are as written, conditions and updates are the expression wording's. Everything that the
-service refuses without looking at a table is refused here.
+A plan knows no table: names are as written, conditions and updates are those of `expr`. All errors that do not depend
+on a table are raised here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ INSERT_FROM = "Unsupported FROM ... WHERE ... clause in INSERT statement."
 
 @dataclass(frozen=True, slots=True)
 class SelectColumn:
-    """A selected path and the name under which it is shown."""
+    """A selected path and the name of its column."""
 
     label: str
     path: expr.DocumentPath
@@ -66,7 +66,7 @@ class SelectColumn:
 
 @dataclass(frozen=True, slots=True)
 class SelectPlan:
-    """What to read: `columns` is None for everything, `order` names key attributes and whether they descend."""
+    """A read; `columns` is None for `*`, `order` lists key attributes and whether they descend."""
 
     columns: tuple[SelectColumn, ...] | None
     where: Condition | None
@@ -75,14 +75,14 @@ class SelectPlan:
 
 @dataclass(frozen=True, slots=True)
 class InsertPlan:
-    """An item to be put where there is none."""
+    """The item to insert."""
 
     item: Item
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """Changes to the item that a clause names."""
+    """The update of the item whose key WHERE contains."""
 
     actions: tuple[Action, ...]
     where: Condition | None
@@ -91,7 +91,7 @@ class UpdatePlan:
 
 @dataclass(frozen=True, slots=True)
 class DeletePlan:
-    """The removal of the item that a clause names."""
+    """The deletion of the item whose key WHERE contains."""
 
     where: Condition | None
     returning: str | None
@@ -103,7 +103,7 @@ Planned: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | Delet
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement that was read: what it is about; `plan` says what it asks for."""
+    """A parsed statement and the table and index that it names."""
 
     node: Planned
     parameters: Sequence[Value]
@@ -113,7 +113,7 @@ class ParsedStatement:
 
     @property
     def is_read(self) -> bool:
-        """Tell whether it only reads."""
+        """Tell whether it is a SELECT outside of EXISTS."""
         return isinstance(self.node, SelectStatement) and not self.is_check
 
     @property
@@ -122,7 +122,7 @@ class ParsedStatement:
         return None if isinstance(self.node, SelectStatement) else self.node.returning
 
     def plan(self) -> Plan:
-        """Return what it asks for, or raise what the service refuses without looking at the table."""
+        """Return its plan, or raise the errors that do not depend on the table."""
         converter = ExpressionConverter(self.parameters)
         match self.node:
             case SelectStatement():
@@ -136,7 +136,7 @@ class ParsedStatement:
 
 
 def parse_statement(text: str, parameters: Sequence[Value], *, in_transaction: bool = False) -> ParsedStatement:
-    """Return the statement of a text; its parameters must have been checked."""
+    """Return the statement of a text; the parameters must have been checked before."""
     node, count = parse(text)
     is_check = isinstance(node, CallExpression) and node.name == "exists"
     if isinstance(node, CallExpression) and is_check:
@@ -203,7 +203,7 @@ def _plan_select(node: SelectStatement, converter: ExpressionConverter) -> Selec
 
 
 def _column(path: expr.DocumentPath) -> SelectColumn:
-    """Return a column named after the last name of its path, with the indexes that follow it."""
+    """Return a column named after the last name of its path, with the indices that follow it."""
     label = ""
     for element in path.elements:
         label = element if isinstance(element, str) else f"{label}[{element}]"

@@ -400,14 +400,14 @@ def test_names_that_look_like_values_do_not_find_their_plan():
 
 
 def test_the_cache_forgets_the_oldest():
-    cache = BoundedCache(most=2, heaviest=100)
+    cache = BoundedCache(max_entries=2, max_weight=100)
     for key in "abc":
         cache.store(key, key.upper(), 1)
     assert (len(cache), cache.get("a"), cache.get("b"), cache.get("c")) == (2, None, "B", "C")
 
 
 def test_the_cache_forgets_until_it_is_light_enough():
-    cache = BoundedCache(most=100, heaviest=10)
+    cache = BoundedCache(max_entries=100, max_weight=10)
     cache.store("a", "A", 4)
     cache.store("b", "B", 4)
     cache.store("c", "C", 6)
