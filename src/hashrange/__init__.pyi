@@ -101,13 +101,13 @@ from hashrange.session.reads import Latest as Latest
 from hashrange.session.reads import Page as Page
 from hashrange.session.reads import Query as Query
 from hashrange.session.reads import Scan as Scan
-from hashrange.session.runnable import NeverRun as NeverRun
 from hashrange.session.runnable import Runnable as Runnable
 from hashrange.session.session import Event as Event
 from hashrange.session.session import Hook as Hook
 from hashrange.session.telemetry import trace_calls as trace_calls
 from hashrange.session.writes import Delete as Delete
 from hashrange.session.writes import Ensure as Ensure
+from hashrange.session.writes import NeverRun as NeverRun
 from hashrange.session.writes import Transaction as Transaction
 from hashrange.session.writes import Update as Update
 from hashrange.session.writes import Upsert as Upsert

@@ -118,16 +118,16 @@ class Query(Generic[T_co]):
     # ── running ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def run(self) -> list[T_co]:
         """Read everything, or up to the limit."""
-        return self.session.run(self._all(self._limit))
+        return Task(self.session, self._all(self._limit)).run()
 
     def __await__(self) -> Generator[Any, None, list[T_co]]:
-        return self.session.wait(self._all(self._limit)).__await__()
+        return Task(self.session, self._all(self._limit)).__await__()
 
     def __iter__(self) -> Iterator[T_co]:
         position: QueryPosition | None = QueryPosition()
         left = self._limit
         while position is not None and left != 0:
-            items, position = self.session.run(self._fetch(position, left))
+            items, position = Task(self.session, self._fetch(position, left)).run()
             yield from (found for _, found in items)
             left = None if left is None else left - len(items)
 
@@ -135,7 +135,7 @@ class Query(Generic[T_co]):
         position: QueryPosition | None = QueryPosition()
         left = self._limit
         while position is not None and left != 0:
-            items, position = await self.session.wait(self._fetch(position, left))
+            items, position = await Task(self.session, self._fetch(position, left))
             for _, found in items:
                 yield found
             left = None if left is None else left - len(items)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
+
+from hashrange.core.errors import HashrangeError
 
 if TYPE_CHECKING:
     from hashrange.session.session import Session
@@ -23,10 +24,37 @@ class Runnable(ABC, Generic[T_co]):
 
     def run(self) -> T_co:
         """Send it and wait for the result."""
-        return self.session.run(self.steps())
+        steps, execute = self.steps(), self.session.execute
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    response = execute(step)
+                except HashrangeError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(response)
+        except StopIteration as done:
+            result: T_co = done.value
+            return result
 
     def __await__(self) -> Generator[Any, None, T_co]:
-        return self.session.wait(self.steps()).__await__()
+        return self._run_async().__await__()
+
+    async def _run_async(self) -> T_co:
+        steps, execute = self.steps(), self.session.execute_async
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    response = await execute(step)
+                except HashrangeError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(response)
+        except StopIteration as done:
+            result: T_co = done.value
+            return result
 
     @abstractmethod
     def steps(self) -> Steps[T_co]:
@@ -42,18 +70,3 @@ class Task(Runnable[T_co]):
     def steps(self) -> Steps[T_co]:
         """Return the steps."""
         return self._steps
-
-
-class NeverRun(UserWarning):
-    """A write was built and discarded without being run: nothing was written."""
-
-
-class PendingWrite(Runnable[T_co]):
-    """Something that writes when it is run; warns when it is discarded before."""
-
-    label: str
-    used = False
-
-    def __del__(self) -> None:
-        if not self.used and hasattr(self, "label"):
-            warnings.warn(f"{self.label} was built and never run: nothing was written", NeverRun, stacklevel=2)

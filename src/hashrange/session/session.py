@@ -1,6 +1,6 @@
 """A session: a transport plus what turns its items into typed ones: clock, encryption keys, cursor secret, hooks.
 
-It executes the steps that the operations in `reads` and `writes` yield.
+It executes single steps; `runnable` runs through those of an operation.
 """
 
 from __future__ import annotations
@@ -62,37 +62,8 @@ class Session(Struct):
     encrypted: dict[int, frozenset[str]] = field(default_factory=dict)
 
     # ── executing ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def run(self, steps: Steps[T]) -> T:
-        """Execute the steps on this thread; return their result."""
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    response = self._execute(step)
-                except HashrangeError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-
-    async def wait(self, steps: Steps[T]) -> T:
-        """Execute the steps without blocking the event loop."""
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    response = await self._execute_async(step)
-                except HashrangeError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-
-    def _execute(self, step: Step) -> Wire:
+    def execute(self, step: Step) -> Wire:
+        """Make a call or a pause; return the response."""
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return {}
@@ -103,7 +74,8 @@ class Session(Struct):
             timed.response = self.transport.call(step.operation, timed.request, step.read)
         return timed.response
 
-    async def _execute_async(self, step: Step) -> Wire:
+    async def execute_async(self, step: Step) -> Wire:
+        """Do the same without blocking the event loop."""
         if isinstance(step, Pause):
             from asyncio import sleep
 
@@ -163,7 +135,7 @@ class Session(Struct):
 
     def load_unexpired(self, table: Table, kinds: Sequence[Kind], raw: Raw | None) -> Any:
         """Return a stored item as one of these classes; None when it is absent, expired or of another class."""
-        if raw is None or self.is_expired(table, raw):
+        if raw is None or (table.ttl is not None and self.is_expired(table, raw)):
             return None
         return self.load(table, kinds, raw)
 
@@ -175,7 +147,7 @@ class Session(Struct):
 
     def load(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
         """Return a stored item as one of these classes, expired or not; None when it is of another class."""
-        return load(kinds, self.decrypt_item(table, raw))
+        return load(kinds, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw)
 
     def load_any(self, table: Table, raw: Raw | None) -> Any:
         """Return a stored item as any class of its table; None if none fits."""

@@ -1,6 +1,6 @@
 """Steps of an operation: generators that yield the calls to make and the pauses between them, without doing either.
 
-`Session.run` and `Session.wait` execute the same steps, so that sync and async share one implementation.
+`run` and `await` execute the same steps, so that sync and async share one implementation.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Each write can be run alone or inside `transact()`. A failed condition raises Co
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -30,7 +31,7 @@ from hashrange.schema.declare.shape import Initial, Item, Shape
 from hashrange.schema.items.dump import dump
 from hashrange.schema.pattern.value_source import NOW, Arguments
 from hashrange.schema.write.write_plan import WritePlan
-from hashrange.session.runnable import PendingWrite, Runnable, Task
+from hashrange.session.runnable import Runnable, Task
 from hashrange.session.steps import Call, Steps, backoff
 
 if TYPE_CHECKING:
@@ -43,6 +44,21 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
 MAX_TRANSACTION_WRITES = 100
 RETRYABLE_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+
+class NeverRun(UserWarning):
+    """A write was built and discarded without being run: nothing was written."""
+
+
+class PendingWrite(Runnable[T_co]):
+    """Something that writes when it is run; warns when it is discarded before."""
+
+    label: str
+    used = False
+
+    def __del__(self) -> None:
+        if not self.used and hasattr(self, "label"):
+            warnings.warn(f"{self.label} was built and never run: nothing was written", NeverRun, stacklevel=2)
 
 
 class Write(PendingWrite[T_co]):

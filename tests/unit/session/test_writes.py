@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hashrange import Conflict, NotFound, Taken, ValueInvalid
-from hashrange.session.runnable import NeverRun
+from hashrange import Conflict, NeverRun, NotFound, Taken, ValueInvalid
 from tests.unit.session.library import Book, Copy, Library, Novel, Reader
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
