@@ -20,13 +20,15 @@ EXPLAINED_MODULES = {
     "update_table": "operations carries it out, engine checks and completes its request",
 }
 EXPLAINED_CLASSES = {
+    "Shop": "aura.first is a first, smaller version of aura.schema",
+    "Url": "aura.first is a first, smaller version of aura.schema",
     "Table": "schema declares a table, engine stores it",
 }
 UNDER_REPAIR = {
-    *("KeyCodec", "Write", "key_condition", "load", "system"),
+    *("Projection", "Write", "load", "system"),
     *("account", "address", "app", "ebay", "maintenance", "message", "pages", "past"),
     *("Answer", "Fate", "Incident", "Outbox", "Outgoing", "Phases", "Policy", "Rollup", "RunShown", "Sent"),
-    *("Shop", "State", "Url", "Visitor"),
+    *("State", "Visitor"),
 }
 
 
