@@ -1,4 +1,4 @@
-"""`hashrange explain`: the plans of a schema, its lint, and what is said about a module that has none."""
+"""`hashrange explain`: the plans of a schema, its lint, and the errors about what does not exist."""
 
 import pytest
 from typer.testing import CliRunner
@@ -44,13 +44,13 @@ def test_the_lint_alone_fails_when_there_is_any():
         ([AURA, "Aura.nothing"], "Aura has no pattern nothing: it has shop, url"),
     ],
 )
-def test_what_is_not_there_is_said(arguments, words):
+def test_a_missing_module_class_or_pattern_is_reported(arguments, words):
     shown = run(*arguments)
     assert shown.exit_code == 2
     assert words in shown.output
 
 
-def test_a_declaration_that_cannot_work_says_so(tmp_path, monkeypatch):
+def test_an_invalid_declaration_is_reported_with_its_code(tmp_path, monkeypatch):
     (tmp_path / "broken_schema.py").write_text(
         "from hashrange import Item, Table\nclass Shop(Item, table='shops'):\n    domain: str\n"
     )

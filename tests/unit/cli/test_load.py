@@ -1,4 +1,4 @@
-"""`hashrange load` as its users call it: what it says, what it returns, and what is in the table afterwards."""
+"""`hashrange load` as its users call it: output, exit code, and what is in the table afterwards."""
 
 import gzip
 
@@ -84,7 +84,7 @@ def test_loading_into_a_table_with_items_replaces_and_adds(cli):
     assert cli.call("GetItem", TableName="tab", Key=item(pk="k1"))["Item"] == item(pk="k1", n=100)
 
 
-def test_a_table_can_be_made_on_the_way(cli):
+def test_create_creates_the_table_first(cli):
     definition = cli.folder / "music.json"
     definition.write_bytes(orjson.dumps(define("pk:S", name="name of another", gsi={"by-n": "n:N"})))
     said = cli.load(cli.write(numbered(20)), "--create", definition, table="music")
@@ -93,7 +93,7 @@ def test_a_table_can_be_made_on_the_way(cli):
     assert (described["ItemCount"], described["GlobalSecondaryIndexes"][0]["ItemCount"]) == (20, 20)
 
 
-def test_a_table_that_is_there_already_is_not_made_again(cli):
+def test_create_of_an_existing_table_fails(cli):
     definition = cli.folder / "tab.json"
     definition.write_bytes(orjson.dumps(define("pk:S", name="tab")))
     code, said = cli.load(cli.write(numbered(1)), "--create", definition)
@@ -101,7 +101,7 @@ def test_a_table_that_is_there_already_is_not_made_again(cli):
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'"tab"'])
-def test_a_definition_that_is_none_is_told(cli, text):
+def test_an_invalid_table_definition_is_reported(cli, text):
     definition = cli.folder / "tab.json"
     definition.write_bytes(text)
     code, said = cli.load(cli.write(numbered(1)), "--create", definition, table="new")
@@ -109,7 +109,7 @@ def test_a_definition_that_is_none_is_told(cli, text):
     assert str(definition) in said
 
 
-def test_a_bad_line_is_named_and_nothing_is_loaded_into_an_empty_table(cli):
+def test_an_invalid_line_is_reported_and_nothing_is_loaded_into_an_empty_table(cli):
     path = cli.write([*numbered(4), {"no": {"S": "key"}}, *numbered(4, start=4)])
     code, said = cli.load(path)
     assert code == FAILED
@@ -118,7 +118,7 @@ def test_a_bad_line_is_named_and_nothing_is_loaded_into_an_empty_table(cli):
     assert cli.count() == 0
 
 
-def test_a_bad_line_is_named_and_a_table_with_items_stays_as_it_was(cli):
+def test_an_invalid_line_is_reported_and_a_table_with_items_is_unchanged(cli):
     cli.load(cli.write(numbered(3)))
     path = cli.write(numbered(25), "more.jsonl")
     path.write_bytes(path.read_bytes() + b"not json\n")
@@ -129,7 +129,7 @@ def test_a_bad_line_is_named_and_a_table_with_items_stays_as_it_was(cli):
     assert cli.count() == 3
 
 
-def test_a_disk_that_is_full_while_storing_is_told_with_what_was_stored(cli, monkeypatch):
+def test_a_full_disk_is_reported_with_the_number_of_stored_items(cli, monkeypatch):
     monkeypatch.setattr(bulk_load, "BATCH", 10)
     put_all = bulk_load._put_all
 
@@ -160,7 +160,7 @@ def test_several_processes_load_the_same(cli, monkeypatch, name, present):
     assert cli.count() == 500
 
 
-def test_a_bad_line_is_named_also_when_several_processes_read(cli, monkeypatch):
+def test_an_invalid_line_is_reported_when_several_processes_read(cli, monkeypatch):
     monkeypatch.setattr(import_files, "CHUNK_BYTES", 2_000)
     path = cli.write([*numbered(300), {"no": {"S": "key"}}, *numbered(300)])
     code, said = cli.load(path, "--workers", "2")
@@ -181,12 +181,12 @@ def test_an_empty_file_loads_nothing(cli):
     assert cli.count() == 0
 
 
-def test_an_unknown_table_is_told(cli):
+def test_an_unknown_table_is_reported(cli):
     code, said = cli.load(cli.write(numbered(1)), table="nowhere")
     assert (code, said) == (FAILED, "error: Requested resource not found: Table: nowhere not found")
 
 
-def test_a_directory_in_use_is_told(cli):
+def test_a_directory_in_use_is_reported(cli):
     engine = open_engine(cli.data, OPERATIONS)
     try:
         code, said = cli.load(cli.write(numbered(1)))
@@ -197,18 +197,18 @@ def test_a_directory_in_use_is_told(cli):
     assert "choose another directory" in said
 
 
-def test_a_file_that_is_not_there_is_told(cli):
+def test_a_missing_file_is_reported(cli):
     code, said = cli.load(cli.folder / "missing.jsonl")
     assert code == FAILED
     assert "does not exist" in said
 
 
-def test_a_directory_without_files_is_told(cli):
+def test_a_directory_without_files_is_reported(cli):
     (cli.folder / "empty").mkdir()
     code, said = cli.load(cli.folder / "empty")
     assert code == FAILED
     assert "has no files to load" in said
 
 
-def test_progress_can_be_left_out(cli):
+def test_quiet_shows_no_progress(cli):
     assert cli.load(cli.write(numbered(3)), "--quiet") == (0, "3 items loaded into tab")

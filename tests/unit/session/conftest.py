@@ -1,4 +1,4 @@
-"""An embedded database with the library's table, and a wrapper that can be told to misbehave."""
+"""An embedded database with the table of the library, and a transport that intercepts its calls."""
 
 import orjson
 import pytest
@@ -25,15 +25,15 @@ def db(database):
     return Library.open(database)
 
 
-class Meddler:
-    """A transport that lets a function change what goes through it."""
+class InterceptingTransport:
+    """A transport that passes every call through a function."""
 
-    def __init__(self, database, meddle):
-        self.database, self.meddle, self.calls = database, meddle, []
+    def __init__(self, database, intercept):
+        self.database, self.intercept, self.calls = database, intercept, []
 
     def call(self, operation, request, read=orjson.loads):
         self.calls.append((operation, request))
-        return read(orjson.dumps(self.meddle(operation, request, self.database.call)))
+        return read(orjson.dumps(self.intercept(operation, request, self.database.call)))
 
     async def call_async(self, operation, request, read=orjson.loads):
         return self.call(operation, request, read)
@@ -43,11 +43,11 @@ class Meddler:
 
 
 @pytest.fixture
-def meddle(database):
-    """`meddle(function)` opens the library on a transport whose answers the function gives."""
+def intercept(database):
+    """`intercept(function)` opens the library on a transport whose responses the function returns."""
 
     def make(function, **options):
-        transport = Meddler(database, function)
+        transport = InterceptingTransport(database, function)
         bound = Library.open(transport, clock=database.clock, **options)
         return bound, transport
 

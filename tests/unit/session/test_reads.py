@@ -1,4 +1,4 @@
-"""Reads: what each pattern finds, honest pages, signed cursors, expired rows."""
+"""Reads: what each pattern finds, full pages, signed cursors, expired items."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -24,13 +24,13 @@ def copies(db):
     db.create(Book(isbn="1", author="Lem", title="Solaris", shelf="A", pages=200)).run()
 
 
-def test_get_gives_none_for_what_is_not_there(db):
+def test_get_returns_none_for_a_missing_item(db):
     assert db.book("1").run() is None
     with pytest.raises(NotFound):
         db.book("1").required().run()
 
 
-def test_get_of_a_variant_gives_none_for_another(db):
+def test_get_of_a_variant_returns_none_for_another_variant(db):
     db.create(Book(isbn="1", author="a", title="t")).run()
     db.create(Novel(isbn="2", author="a", title="t")).run()
     assert db.novel("1").run() is None
@@ -49,7 +49,7 @@ def test_ranges_inside_a_composite_key_are_exact(db):
     assert numbers(db.copies_at("1", "p0")) == list(range(3, 41, 3))
 
 
-def test_ranges_over_a_field_that_more_follows_are_exact(db):
+def test_ranges_over_a_field_in_the_middle_of_a_key_are_exact(db):
     times = [NOON + timedelta(seconds=n) for n in range(4)]
     for at in times:
         for reader in ("a", "z"):
@@ -62,7 +62,7 @@ def test_ranges_over_a_field_that_more_follows_are_exact(db):
 
 @settings(max_examples=60, deadline=None)
 @given(bound=st.integers(-2_000_000, 6_000_000))
-def test_a_time_finer_than_what_is_stored_is_compared_as_it_is(bound):
+def test_a_time_more_precise_than_the_stored_one_is_compared_exactly(bound):
     at = NOON + timedelta(microseconds=bound)
     with hashrange.open() as database:
         hashrange.create_tables(database, Library)
@@ -75,7 +75,7 @@ def test_a_time_finer_than_what_is_stored_is_compared_as_it_is(bound):
 
 
 @pytest.mark.usefixtures("copies")
-def test_a_collection_is_told_apart_and_narrowed(db):
+def test_items_of_several_classes_are_distinguished_and_narrowed(db):
     kinds = {type(found) for found in db.everything("1")}
     assert kinds == {Book, Copy}
     assert db.everything("1").only(Book).run() == [db.book("1").run()]
@@ -93,8 +93,8 @@ def test_one_query_is_iterated_awaited_and_run(db):
 
 
 @pytest.mark.usefixtures("copies")
-def test_limit_and_first_read_no_more_than_they_need(db, meddle):
-    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+def test_limit_and_first_read_no_more_than_they_need(db, intercept):
+    bound, transport = intercept(lambda operation, request, go: go(operation, request))
     assert len(bound.by_author("Lem").limit(1).run()) == 1
     assert db.copies("1").first().run().number == 1
     assert db.copies("none").first().run() is None
@@ -102,7 +102,7 @@ def test_limit_and_first_read_no_more_than_they_need(db, meddle):
     assert [request["Limit"] for operation, request in transport.calls if operation == "Query"] == [1]
 
 
-def test_a_page_is_full_although_a_filter_drops_most(db):
+def test_a_page_is_full_although_a_filter_drops_most_items(db):
     kinds = ["novel" if n % 10 == 0 else "other" for n in range(200)]
     db.batch([Book(isbn=f"{n:03}", author="Lem", title=f"t{n:03}", kind=kind) for n, kind in enumerate(kinds)]).run()
     query, seen, cursor = db.novels("Lem"), [], None
@@ -150,8 +150,8 @@ def test_an_item_deleted_between_pages_does_not_stop_the_list(db):
     assert numbers(db.copies("1").page(3, after=page.cursor).run()) == [3, 4, 5]
 
 
-def test_a_read_past_expired_items_asks_for_twice_as_many_each_time(meddle, clock):
-    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+def test_a_read_past_expired_items_asks_for_twice_as_many_each_time(intercept, clock):
+    bound, transport = intercept(lambda operation, request, go: go(operation, request))
     ends = [NOON + timedelta(hours=1)] * 20 + [NOON + timedelta(days=1)]
     loans = [Loan(isbn="1", at=NOON + timedelta(minutes=n), reader="a", until=end) for n, end in enumerate(ends)]
     bound.batch(loans).run()
@@ -161,7 +161,7 @@ def test_a_read_past_expired_items_asks_for_twice_as_many_each_time(meddle, cloc
     assert [request["Limit"] for operation, request in transport.calls if operation == "Query"] == [1, 1, 2, 4, 8, 16]
 
 
-def test_expired_items_are_not_seen(db, clock):
+def test_expired_items_are_not_returned(db, clock):
     db.create(Loan(isbn="1", at=NOON, reader="a", until=NOON + timedelta(hours=1))).run()
     assert len(db.loans("1").run()) == 1
     clock.advance(3600)
@@ -169,7 +169,7 @@ def test_expired_items_are_not_seen(db, clock):
     assert db.loans("1").page(5).run().items == []
 
 
-def test_a_narrow_index_gives_views_and_the_items_behind_them(db):
+def test_a_narrow_index_returns_views_and_on_request_the_whole_items(db):
     books = [Book(isbn=f"{n}", author="Lem", title="t", shelf="A", pages=n * 100) for n in range(1, 4)]
     db.batch(books).run()
     assert db.on_shelf("A").run() == [Shelved(isbn=f"{n}", shelf="A", pages=n * 100) for n in range(1, 4)]
@@ -177,22 +177,22 @@ def test_a_narrow_index_gives_views_and_the_items_behind_them(db):
     assert db.on_shelf("A").whole().page(2).run().items == books[:2]
 
 
-def test_an_item_that_lacks_what_it_needs_is_unreadable(db, database):
+def test_an_item_without_a_required_attribute_is_unreadable(db, database):
     broken = {"pk": {"S": "BOOK#9"}, "sk": {"S": "BOOK"}, "title": {"S": "t"}}
     database.call("PutItem", {"TableName": "library", "Item": broken})
     with pytest.raises(Unreadable, match=r"BOOK#9.*needs author"):
         db.book("9").run()
 
 
-def test_foreign_items_in_a_partition_are_passed_over(db, database):
+def test_items_of_other_classes_in_a_partition_are_skipped(db, database):
     database.call("PutItem", {"TableName": "library", "Item": {"pk": {"S": "BOOK#1"}, "sk": {"S": "OTHER#1"}}})
     db.create(Book(isbn="1", author="a", title="t")).run()
     assert [type(found) for found in db.everything("1")] == [Book]
 
 
-def test_many_gets_are_one_batch_in_their_order(db, meddle):
+def test_many_gets_are_one_batch_in_the_same_order(db, intercept):
     db.batch([Book(isbn=f"{n}", author="a", title="t") for n in range(150)]).run()
-    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+    bound, transport = intercept(lambda operation, request, go: go(operation, request))
     wanted = [f"{n}" for n in range(149, -1, -1)] + ["none", "3"]
     found = bound.fetch([bound.book(isbn) for isbn in wanted]).run()
     assert [book.isbn if book else None for book in found] == [*wanted[:-2], None, "3"]
@@ -208,7 +208,7 @@ def test_a_union_over_two_partitions_reads_both(db):
     assert list(db.lent("1", "ann").page(1, after=page.cursor).run()) == [reader]
 
 
-def test_readers_are_no_books(db):
+def test_items_of_another_class_are_not_returned(db):
     db.create(Reader(name="1", email="a@b.c")).run()
     assert db.all_books().run() == []
     assert db.titled("Lem", "Sol").run() == []

@@ -1,4 +1,4 @@
-"""What stands around the operations: live index names, stream records, traces."""
+"""Around the operations: deployed index names, stream records, traces."""
 
 from datetime import UTC, datetime
 
@@ -25,14 +25,14 @@ def test_an_index_that_was_deployed_under_another_name_is_found_by_its_keys():
         assert len(db.on_shelf("A").run()) == 1
 
 
-def test_who_may_not_describe_the_table_reads_by_the_declared_names(meddle, db):
+def test_without_permission_to_describe_the_table_the_declared_index_names_are_used(intercept, db):
     def forbid(operation, request, go):
         if operation == "DescribeTable":
             raise AccessDeniedException("not you")
         return go(operation, request)
 
     db.create(SOLARIS).run()
-    bound, _ = meddle(forbid)
+    bound, _ = intercept(forbid)
     assert bound.by_author("Lem").run() == [SOLARIS]
 
 
@@ -62,7 +62,7 @@ def test_stream_records_are_typed_items(db, database):
     assert not any(change.expired for change in changes)
 
 
-def test_a_lambda_event_is_read_the_same_and_other_tables_are_passed_over(db, database):
+def test_a_lambda_event_is_read_the_same_way_and_other_tables_are_skipped(db, database):
     db.create(SOLARIS).run()
     arn, answer = read_stream(database)
     records = [{**record, "eventSourceARN": arn} for record in answer["Records"]]
@@ -109,7 +109,7 @@ def test_calls_become_spans(database):
     assert took >= 0
 
 
-def test_every_index_is_what_create_table_is_asked_for(database):
+def test_create_table_requests_every_declared_index(database):
     description = database.call("DescribeTable", {"TableName": "library"})["Table"]
     names = [index["IndexName"] for index in description["GlobalSecondaryIndexes"]]
     assert sorted(names) == ["ByAuthor", "ByShelf"]

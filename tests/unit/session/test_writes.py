@@ -19,7 +19,7 @@ def book(db):
     return db.create(SOLARIS).run()
 
 
-def test_create_refuses_a_taken_key_and_shows_who_has_it(db, book):
+def test_create_of_an_existing_key_raises_taken_with_the_current_item(db, book):
     with pytest.raises(Taken) as taken:
         db.create(Novel(isbn="1", author="x", title="y")).run()
     assert taken.value.current == book
@@ -30,17 +30,17 @@ def test_put_replaces_the_whole_item(db, book):
     assert db.book("1").run() == Book(isbn="1", author="Lem", title="Fiasko")
 
 
-def test_an_update_must_find_its_item(db):
+def test_an_update_of_a_missing_item_raises_not_found(db):
     with pytest.raises(NotFound):
         db.retitle("1", "x").run()
     assert db.book("1").run() is None
 
 
-def test_an_update_gives_the_whole_item(db, book):
+def test_an_update_returns_the_whole_item(db, book):
     assert db.retitle("1", "Fiasko").run() == book.model_copy(update={"title": "Fiasko"})
 
 
-def test_what_is_left_out_stays_and_what_is_none_goes(db, book):
+def test_an_omitted_argument_keeps_the_attribute_and_none_removes_it(db, book):
     assert db.edit("1", title="a").run().shelf == "A"
     assert db.edit("1", shelf=None).run() == book.model_copy(update={"title": "a", "shelf": None})
     assert db.on_shelf("A").run() == []
@@ -49,7 +49,7 @@ def test_what_is_left_out_stays_and_what_is_none_goes(db, book):
     assert db.edit("1").run().title == "a"
 
 
-def test_sets_grow_shrink_and_vanish(db, book):
+def test_sets_are_added_to_deleted_from_and_removed_when_empty(db, book):
     assert db.add_tags("1", {"a", "b"}).run().tags == {"a", "b"}
     assert db.drop_tags("1", {"a"}).run().tags == {"b"}
     assert db.drop_tags("1", {"b"}).run().tags == set()
@@ -89,7 +89,7 @@ def test_upsert_creates_and_then_counts(db):
     assert (found.loans, found.email, found.version) == (2, "n@b.c", 2)
 
 
-def test_delete_gives_what_was_there(db, book):
+def test_delete_returns_the_deleted_item(db, book):
     with pytest.raises(Conflict):
         db.forget_by("1", author="Kafka").run()
     assert db.forget_by("1", author="Lem").run() == book
@@ -113,7 +113,7 @@ def test_an_empty_key_and_a_delimiter_in_a_key_are_refused(db):
         db.create(Copy(isbn="1", number=10_000, place="p", seen=NOON)).run()
 
 
-def test_a_transaction_gives_what_each_write_left(db, book):
+def test_a_transaction_returns_the_result_of_each_write(db, book):
     reader = Reader(name="ann", email="a@b.c")
     changed, created, gone = db.transact(db.retitle("1", "Fiasko"), db.create(reader), db.forget("2")).run()
     assert (changed.title, created, gone) == ("Fiasko", reader, None)
@@ -131,8 +131,8 @@ def test_a_transaction_happens_whole_or_not_at_all(db, book):
     assert db.reader("ann").run() is not None
 
 
-def test_a_transaction_need_not_read_what_it_left(meddle, book):
-    bound, transport = meddle(lambda operation, request, go: go(operation, request))
+def test_a_transaction_can_skip_reading_its_results(intercept, book):
+    bound, transport = intercept(lambda operation, request, go: go(operation, request))
     assert (
         bound.transact(bound.retitle("1", "Fiasko"), bound.create(Reader(name="ann", email="x"))).unread().run() is None
     )
@@ -140,7 +140,7 @@ def test_a_transaction_need_not_read_what_it_left(meddle, book):
     assert bound.book("1").run().title == "Fiasko"
 
 
-def test_a_state_known_by_its_key_alone_is_tested(db, book):
+def test_a_state_that_only_its_key_identifies_is_checked(db, book):
     with pytest.raises(Conflict):
         db.transact(db.still_novel("1"), db.create(Reader(name="ann", email="x"))).run()
     with pytest.raises(Conflict):
@@ -155,7 +155,7 @@ def test_an_ensure_alone_is_refused(db):
         db.still_by("1", author="Lem").run()
 
 
-def test_writes_are_awaited_too(db):
+def test_writes_can_be_awaited(db):
     async def use():
         created = await db.create(SOLARIS)
         return created, await db.retitle("1", "Fiasko"), await db.transact_all([db.retitle("1", "c")])
@@ -164,7 +164,7 @@ def test_writes_are_awaited_too(db):
     assert (created.title, changed.title, last.title) == ("Solaris", "Fiasko", "c")
 
 
-def test_a_write_may_be_explained_only(db):
+def test_a_write_can_be_explained_without_being_run(db):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert "SET title = {title}" in db.retitle("1", "x").explain()
@@ -177,7 +177,7 @@ def test_a_secret_that_can_be_guessed_is_refused_at_once(database):
         Library.open(database, secret="short")
 
 
-def test_a_write_that_is_never_run_is_warned_of(db):
+def test_a_write_that_is_never_run_causes_a_warning(db):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         db.retitle("1", "x")
@@ -186,7 +186,7 @@ def test_a_write_that_is_never_run_is_warned_of(db):
     assert "Library.retitle" in str(caught[0].message)
 
 
-def test_unprocessed_writes_and_keys_are_tried_again(db, meddle, monkeypatch):
+def test_unprocessed_writes_and_keys_are_sent_again(db, intercept, monkeypatch):
     monkeypatch.setattr("hashrange.session.steps.FIRST_DELAY", 0.0001)
 
     def half(operation, request, go):
@@ -200,22 +200,22 @@ def test_unprocessed_writes_and_keys_are_tried_again(db, meddle, monkeypatch):
         answer[member] = {"library": left if isinstance(items, list) else {"Keys": left}} if left else {}
         return answer
 
-    bound, transport = meddle(half)
+    bound, transport = intercept(half)
     bound.batch([Book(isbn=f"{n}", author="a", title="t") for n in range(60)]).run()
     found = bound.fetch([bound.book(f"{n}") for n in range(60)]).run()
     assert all(found)
     assert len(transport.calls) > 12
 
 
-def test_a_batch_that_is_never_finished_says_so(meddle, monkeypatch):
+def test_a_batch_that_stays_unprocessed_raises(intercept, monkeypatch):
     monkeypatch.setattr("hashrange.session.steps.FIRST_DELAY", 0.0)
-    bound, transport = meddle(lambda operation, request, go: {"UnprocessedItems": request["RequestItems"]})
+    bound, transport = intercept(lambda operation, request, go: {"UnprocessedItems": request["RequestItems"]})
     with pytest.raises(Exception, match="left unprocessed"):
         bound.batch([SOLARIS]).run()
     assert len(transport.calls) == 13
 
 
-def test_hooks_are_told_of_every_call(database):
+def test_hooks_are_called_after_every_operation(database):
     events = []
     db = Library.open(database, hooks=[events.append])
     db.create(SOLARIS).run()
