@@ -1,4 +1,4 @@
-"""Who may ask: by default anybody whose request is signed in form; `signature` checks the secret too, if told one."""
+"""Authentication: by default every request with a well-formed signature passes; `sigv4` also verifies the secret."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-
 
 
 def check_signature_format(request: HttpRequest) -> None:
-    """Let every request pass that is signed in form, whoever signed it."""
+    """Raise unless the request has a well-formed signature, with whatever key."""
     head = request.head
     if not (is_complete(head.authorization) and b"x-amz-date" in head.names and b"?" not in head.url):
         parse_signature(request)
@@ -28,7 +28,7 @@ def check_signature_format(request: HttpRequest) -> None:
 
 @lru_cache(maxsize=1024)
 def is_complete(beginning: bytes) -> bool:
-    """Tell whether an Authorization header that begins so lacks nothing; a client's begin alike for a whole day."""
+    """Tell whether an Authorization header is complete; all but the signature is the same for a whole day."""
     return (
         beginning.startswith(b"AWS4-")
         and beginning.endswith(b"Signature=")
@@ -38,13 +38,13 @@ def is_complete(beginning: bytes) -> bool:
 
 
 def check_signature_format_if_signed(request: HttpRequest) -> None:
-    """Let requests without a signature pass too."""
+    """Check the signature of a request that has one."""
     if b"authorization" in request.head.names or b"X-Amz-" in request.head.url:
         check_signature_format(request)
 
 
 def parse_signature(request: HttpRequest) -> dict[str, str]:
-    """Return the parts of a signature, named as in the Authorization header, or raise what is wrong with its form."""
+    """Return the parts of a signature, named as in the Authorization header; raise if it is malformed."""
     header = request.headers.get(b"authorization", b"").decode("latin-1")
     query = parse_query(request)
     if "X-Amz-Algorithm" in query:

@@ -1,4 +1,4 @@
-"""Compression both ways: gzip of requests, gzip or deflate of responses. Sizes are bounded here, nowhere else."""
+"""Compression: gzip of requests, with a limit on the inflated size; gzip or deflate of responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAST = 1  # a level above it costs more than the local network it saves
 
 
 class RequestTooLarge(ServiceError, wire_name="RequestEntityTooLargeException"):
-    """More bytes than a request may have."""
+    """A request with too many bytes."""
 
     namespace = CORAL
     status = 413

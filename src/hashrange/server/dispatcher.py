@@ -1,6 +1,6 @@
 """Runs requests on the engine: those of one event-loop tick share a commit, and no write is answered before it.
 
-The connections bring complete requests and take rendered answers; the engine is entered from the event loop alone.
+Connections bring complete requests and take rendered responses. Only the event loop calls the engine.
 """
 
 from __future__ import annotations
@@ -8,39 +8,66 @@ from __future__ import annotations
 import asyncio
 import logging
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec import Struct
 
 from hashrange.core.errors import InternalServerError, ServiceError, StorageError
+from hashrange.engine.engine import Engine
 from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse, Responder, ResponseForm, write_headers
 from hashrange.server.metrics import Meter, Metrics
 from hashrange.server.protocol import DynamoDBProtocol
-
-if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
-    from hashrange.server.connection import ServerConnection
 
 log = logging.getLogger(__name__)
 
 PLAIN_TEXT = b"text/plain; charset=utf-8"
 
 
-class PendingResponse(Struct, gc=False):
-    """An answer on its way out, and who is to get it."""
+class ResponseSink(Protocol):
+    """Takes the responses of one client, in the order of its requests."""
 
-    connection: ServerConnection
+    held: int  # responses that wait for a commit
+
+    def hold(self, size: int) -> None:
+        """Count a response that waits for a commit."""
+        ...
+
+    def queue(self, data: bytes) -> None:
+        """Take a response; `flush` or `release` sends it."""
+        ...
+
+    def release(self) -> None:
+        """Send the responses that were held."""
+        ...
+
+    def flush(self) -> None:
+        """Write the responses that are ready."""
+        ...
+
+    def pause_writing(self) -> None:
+        """Let further requests wait."""
+        ...
+
+    def resume_writing(self) -> None:
+        """Continue with the requests that waited."""
+        ...
+
+
+class PendingResponse(Struct, gc=False):
+    """A response that waits for a commit."""
+
+    connection: ResponseSink
     form: ResponseForm
     status: int
     body: bytes
     meter: Meter
     started: float
-    firm: bool  # it stands whether or not the commit succeeds
+    firm: bool  # it is valid even if the commit fails
 
 
 class Dispatcher:
-    """Takes requests; answers reads at once while nothing is uncommitted, and everything else after the commit."""
+    """Answers reads at once while nothing is uncommitted, and everything else after the commit."""
 
     def __init__(
         self,
@@ -61,20 +88,20 @@ class Dispatcher:
         self._noteworthy = -1.0 if log.isEnabledFor(logging.DEBUG) else slow
         self._spin = spin
         self._held: list[PendingResponse] = []
-        self._outgoing: list[ServerConnection] = []  # with answers to write when the tick is over
-        self._armed = False  # a turn is scheduled
-        self._last = 0.0  # when the last answers went out
-        self._brought = 0  # requests since the last turn
+        self._outgoing: list[ResponseSink] = []  # with responses to write at the end of the tick
+        self._is_scheduled = False  # the end of the tick is
+        self._last = 0.0  # when the last responses went out
+        self._brought = 0  # requests of this tick
         self.open = False  # between engine.begin() and engine.end()
 
-    def handle(self, connection: ServerConnection, request: HttpRequest, *, delayed: bool = False) -> None:
+    def handle(self, connection: ResponseSink, request: HttpRequest, *, delayed: bool = False) -> None:
         """Answer a request: now, or when the group it falls into has been committed."""
         if self._engine.faults is not None and not delayed and self._delay(connection, request):
             return
         started = perf_counter()
         self._brought += 1
-        if not self._armed:
-            self._arm()
+        if not self._is_scheduled:
+            self._schedule_end()
         head = request.head
         form = head.form
         status, meter, firm = 200, self._metrics.other, True
@@ -93,7 +120,7 @@ class Dispatcher:
                 body = self._engine.perform(operation, wire)
         except ServiceError as error:
             status, body = error.status, error.body()
-        except Exception as error:  # noqa: BLE001 the outermost handler: whatever happens, the client gets an answer
+        except Exception as error:  # noqa: BLE001 the outermost handler: the client always gets a response
             status, body = 500, report_failure(meter.name, error).body()
         if connection.held or (self._engine.in_transaction and not firm):
             connection.hold(len(body))
@@ -101,7 +128,7 @@ class Dispatcher:
         else:
             self._send(connection, form, status, body, meter, perf_counter() - started)
 
-    def _delay(self, connection: ServerConnection, request: HttpRequest) -> bool:
+    def _delay(self, connection: ResponseSink, request: HttpRequest) -> bool:
         """Answer a request later if a fault delays it; other connections are served meanwhile."""
         seconds = self._find_delay(request)
         if seconds:
@@ -119,12 +146,12 @@ class Dispatcher:
         operation, wire, _ = asked
         return self._engine.faults.take_delay(operation, wire)
 
-    def _handle_delayed(self, connection: ServerConnection, request: HttpRequest) -> None:
+    def _handle_delayed(self, connection: ResponseSink, request: HttpRequest) -> None:
         self.handle(connection, request, delayed=True)
         connection.resume_writing()
 
-    def refuse(self, connection: ServerConnection, reply: PlainResponse) -> None:
-        """Send the last answer of a connection whose next request cannot be read."""
+    def refuse(self, connection: ResponseSink, reply: PlainResponse) -> None:
+        """Send the last response of a connection whose next request cannot be read."""
         form = ResponseForm(None, write_headers(PLAIN_TEXT, False, b"close"))
         if connection.held:
             connection.hold(len(reply.body))
@@ -135,24 +162,24 @@ class Dispatcher:
         else:
             self._send(connection, form, reply.status, reply.body, self._metrics.other, 0.0)
 
-    def flush_soon(self, connection: ServerConnection) -> None:
-        """Write a connection's answers when the tick is over.
+    def flush_soon(self, connection: ResponseSink) -> None:
+        """Write a connection's responses at the end of the tick.
 
-        Writes in a row wake the clients' machine once; a write after every request woke it each time, and cost a third
-        of all time at 16 connections.
+        Consecutive writes wake the clients' machine once; a write after every request woke it each time, which took a
+        third of all time at 16 connections.
         """
         self._outgoing.append(connection)
-        if not self._armed:
-            self._arm()
+        if not self._is_scheduled:
+            self._schedule_end()
 
-    def _arm(self) -> None:
-        self._armed = True
-        self._loop.call_soon(self._turn)
+    def _schedule_end(self) -> None:
+        self._is_scheduled = True
+        self._loop.call_soon(self._end_tick)
 
-    def _turn(self) -> None:
-        """Commit what the tick brought; then, for a moment, look for more instead of sleeping until it comes.
+    def _end_tick(self) -> None:
+        """Commit the requests of the tick; then poll briefly for the next one instead of sleeping.
 
-        That helps who waits for each answer. Where several ask at once it would only split their groups.
+        Polling helps a client that waits for each response. With several clients it would only split their groups.
         """
         brought, self._brought = self._brought, 0
         if self.open:
@@ -163,14 +190,14 @@ class Dispatcher:
                 connection.flush()
         now = perf_counter()
         if brought:
-            self._last = now  # only now has the client what it waits for; measured earlier, a slow write left no time
-        if self.open or (brought <= 1 and now - self._last < self._spin):  # open again: room for waiting requests
-            self._loop.call_soon(self._turn)
+            self._last = now  # after the write: measured before it, a slow write left no time to poll
+        if self.open or (brought <= 1 and now - self._last < self._spin):  # open again: requests from a backlog
+            self._loop.call_soon(self._end_tick)
         else:
-            self._armed = False
+            self._is_scheduled = False
 
     def commit(self) -> None:
-        """Commit the open group and send its answers; if that fails, all of them are void."""
+        """Commit the open group and send its responses; if that fails, replace them by errors."""
         self.open = False
         held, self._held = self._held, []
         try:
@@ -195,7 +222,7 @@ class Dispatcher:
             connection.release()
 
     def _send(
-        self, connection: ServerConnection, form: ResponseForm, status: int, body: bytes, meter: Meter, seconds: float
+        self, connection: ResponseSink, form: ResponseForm, status: int, body: bytes, meter: Meter, seconds: float
     ) -> None:
         data = self._responder.render(form, status, body)
         connection.queue(data)
@@ -220,7 +247,7 @@ class Dispatcher:
 
 
 def report_failure(doing: str, error: Exception) -> InternalServerError:
-    """Log what went wrong on our side, and return what the client is told of it."""
+    """Log a failure of the server, and return the error for the client."""
     if isinstance(error, StorageError):
         log.error("storage failed", extra={"fields": {"doing": doing, "error": str(error)}})
         return InternalServerError(str(error))

@@ -1,8 +1,10 @@
-"""Heads that are recognised instead of read: a client's differ from one request to the next in a few values only.
+"""Skips parsing when a request head matches an earlier one of the connection.
 
-A Stencil is a head that the parser has read, with holes where such values stood. Bytes that agree with it outside the
-holes, and inside have nothing but letters, digits and hyphens, are a head that the parser would read the same way. What
-fits no stencil is left to the parser.
+The heads of one client differ in a few values only: dates, signatures, lengths, ids. A CachedHead is a parsed head and
+the positions of those values. A head that equals it everywhere else, and has only letters, digits and hyphens in those
+positions, would be parsed to the same result. Everything else goes to the parser.
+
+Measured against parsing every request ([decision 23](docs/decisions/0023-cleverness-of-the-server.md)).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from hashrange.server.http_request import HttpRequest, RequestHead, split_header
 
 END = b"\r\n\r\n"
 LENGTH = b"content-length"
-DEMANDS = frozenset({b"expect", b"upgrade"})  # whoever sends them wants more than an answer
+NEVER_CACHED = frozenset({b"expect", b"upgrade"})  # they ask for more than a response
 VARYING = frozenset(
     {
         LENGTH,
@@ -30,71 +32,71 @@ VARYING = frozenset(
     }
 )
 WORD = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-KEPT = 8
-LARGEST = 4096  # of more, nobody should make us keep several for each connection
+LARGEST_CACHE = 8  # heads
+LARGEST_HEAD = 4096  # bytes; a limit on the memory that a connection can take up
 
 
 class CachedHead(Struct, frozen=True, eq=False, gc=False):
-    """A head with holes."""
+    """A parsed head and where its varying values stand."""
 
     head: RequestHead
-    size: int  # in bytes, the empty line at its end included
-    cut: Callable[[bytes], tuple[bytes, ...]]  # into what is fixed and what is in a hole, by turns
+    size: int  # in bytes, with the empty line at its end
+    split: Callable[[bytes], tuple[bytes, ...]]  # into fixed and varying pieces, alternately
     fixed: tuple[bytes, ...]
-    length_at: int  # which hole has the length of the body
+    length_at: int  # which of the varying pieces is the length of the body
 
 
 class HeadCache:
-    """Those of one connection, the one that fitted last in front."""
+    """The heads of one connection, the last match first."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_heads",)
 
     def __init__(self) -> None:
-        self._known: list[CachedHead] = []
+        self._heads: list[CachedHead] = []
 
-    def recognise(self, source: bytes) -> HttpRequest | None:
-        """Return the request that these bytes are, if its head fits a stencil and they are all of it."""
-        for stencil in self._known:
-            size = stencil.size
+    def match(self, source: bytes) -> HttpRequest | None:
+        """Return the request, if these bytes are exactly one request whose head matches a cached one."""
+        for cached in self._heads:
+            size = cached.size
             if not source.startswith(END, size - len(END)):
                 continue
-            pieces = stencil.cut(source)
+            pieces = cached.split(source)
             values = pieces[1::2]
             if (
-                pieces[::2] == stencil.fixed
-                and values[stencil.length_at] == b"%d" % (len(source) - size)
+                pieces[::2] == cached.fixed
+                and values[cached.length_at] == b"%d" % (len(source) - size)
                 and b"".join(values).replace(b"-", b"").isalnum()
             ):
-                if stencil is not self._known[0]:
-                    self._known.remove(stencil)
-                    self._known.insert(0, stencil)
-                return HttpRequest(stencil.head, source[size:], source)
+                if cached is not self._heads[0]:
+                    self._heads.remove(cached)
+                    self._heads.insert(0, cached)
+                return HttpRequest(cached.head, source[size:], source)
         return None
 
     def learn(self, request: HttpRequest, source: bytes) -> None:
-        """Remember the head of a request that the parser read, if these bytes are all of it."""
-        stencil = make_cached_head(request, source)
-        if stencil is not None:
-            self._known = [stencil, *self._known[: KEPT - 1]]
+        """Cache the head of a parsed request, if these bytes are exactly that request."""
+        cached = make_cached_head(request, source)
+        if cached is not None:
+            self._heads = [cached, *self._heads[: LARGEST_CACHE - 1]]
 
 
 def make_cached_head(request: HttpRequest, source: bytes) -> CachedHead | None:
-    """Return the stencil of a request's head, unless there is something unusual about it."""
+    """Return the head of a request for the cache, unless there is something unusual about it."""
     head, size = request.head, source.find(END) + len(END)
-    if size > LARGEST or size + len(request.body) != len(source):
+    if size > LARGEST_HEAD or size + len(request.body) != len(source):
         return None
-    holes = list(find_varying_values(source[: size - len(END)]))
-    names = [name for name, _, _ in holes]
-    usual = head.keep_alive and head.names.isdisjoint(DEMANDS) and names.count(LENGTH) == 1
+    varying = list(find_varying_values(source[: size - len(END)]))
+    names = [name for name, _, _ in varying]
+    usual = head.keep_alive and head.names.isdisjoint(NEVER_CACHED) and names.count(LENGTH) == 1
     if not usual or split_headers(source) != request.headers:
         return None
-    edges = [0, *(edge for _, *span in holes for edge in span), size]
-    cut = Packing("".join(f"{after - before}s" for before, after in pairwise(edges))).unpack_from
-    return CachedHead(head, size, cut, cut(source)[::2], names.index(LENGTH))
+    edges = [0, *(edge for _, *span in varying for edge in span), size]
+    split = Packing("".join(f"{after - before}s" for before, after in pairwise(edges))).unpack_from
+    return CachedHead(head, size, split, split(source)[::2], names.index(LENGTH))
 
 
 def find_varying_values(head: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the headers whose last word differs each time, and where that is; of Authorization it is the signature."""
+    """Yield name, start and end of the last word of each varying header; in Authorization that is the signature."""
     start = 0
     for line in head.split(b"\r\n"):
         name, end = line.partition(b":")[0].lower(), start + len(line)

@@ -1,4 +1,4 @@
-"""One HTTP request, complete; `connection` makes it, `protocol` reads it."""
+"""One complete HTTP request; `request_reader` makes it, `protocol` reads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNATURE_LENGTH = 64
 
 
 class RequestHead(Struct, frozen=True, eq=False, gc=False):
-    """What the server looks at in every head; requests whose heads are alike share one."""
+    """The parts of a head that every request needs; requests that match a cached head share one."""
 
     method: bytes
     url: bytes
@@ -20,20 +20,20 @@ class RequestHead(Struct, frozen=True, eq=False, gc=False):
     target: bytes
     authorization: bytes  # without the signature at its end
     keep_alive: bool
-    connection: bytes | None  # what the answer says of it
-    form: ResponseForm  # of the answer
+    connection: bytes | None  # the Connection header of the response
+    form: ResponseForm  # of the response
 
 
 class HttpRequest(Struct, gc=False):
-    """A request as it came; a Struct because it is made in a third of the time of a NamedTuple."""
+    """A request; a Struct because that is made in a third of the time of a NamedTuple."""
 
     head: RequestHead
     body: bytes
-    source: Headers | bytes  # the headers, or bytes that begin with the head: hardly anybody looks at them all
+    source: Headers | bytes  # the headers, or bytes that begin with the head, split when first needed
 
     @property
     def headers(self) -> Headers:
-        """The headers, as this very request has them."""
+        """The headers of this request."""
         if isinstance(self.source, bytes):
             self.source = split_headers(self.source)
         return self.source
@@ -45,7 +45,7 @@ class HttpRequest(Struct, gc=False):
 
 
 def make_request(method: bytes, url: bytes, headers: Headers, body: bytes, *, keep_alive: bool) -> HttpRequest:
-    """Return a request that the parser has read."""
+    """Return a parsed request."""
     find = headers.get
     connection = b"close" if not keep_alive else b"keep-alive" if b"connection" in headers else None
     form = find_response_form(find(b"content-type"), b"origin" in headers, find(b"accept-encoding"), connection)

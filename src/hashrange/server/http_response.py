@@ -1,4 +1,4 @@
-"""How a reply is put on the wire: status line, DynamoDB's headers, checksum. What it says is not decided here."""
+"""Renders HTTP responses: status line, DynamoDB's headers, checksum, compression."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ID_ENDINGS = [bytes(pair) for pair in product(ALPHABET, repeat=2)]
 
 
 class PlainResponse(NamedTuple):
-    """An answer that needs no engine."""
+    """A response that needs no engine."""
 
     status: int
     body: bytes
@@ -46,7 +46,7 @@ class ResponseForm(Struct, frozen=True, gc=False):
 def find_response_form(
     content_type: bytes | None, cross_origin: bool, accepted: bytes | None, connection: bytes | None
 ) -> ResponseForm:
-    """Return the form of the answers to requests with such headers."""
+    """Return the form of the responses to requests with such headers."""
     media_type = find_media_type(content_type)
     headers = write_headers(media_type or DEFAULT_MEDIA_TYPE, cross_origin, connection)
     return ResponseForm(media_type, headers, choose_encoding(accepted) if accepted else None)
@@ -69,7 +69,7 @@ def find_media_type(content_type: bytes | None) -> bytes | None:
 
 
 class Responder:
-    """Renders replies; it keeps the time of day and a stock of request ids."""
+    """Renders responses; it keeps the date and a stock of request ids."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -78,7 +78,7 @@ class Responder:
         self.refresh_date()
 
     def refresh_date(self) -> None:
-        """Take the time anew; called once a second instead of for every response."""
+        """Update the date; called once a second instead of for every response."""
         date = formatdate(self._clock.millis() / 1000, usegmt=True)
         self._dated = f"Server: Server\r\nDate: {date}\r\n".encode()
 
@@ -101,7 +101,7 @@ class Responder:
         )
 
     def _make_ids(self) -> list[bytes]:
-        """Make many at once, alike but for the last letters: one by one they cost as much as the rest of the head."""
+        """Make many at once that differ in the last letters: one by one they cost as much as the rest of the head."""
         beginning = os.urandom(ID_LENGTH - 2).translate(TO_ALPHABET)
         self._ids = [beginning + ending for ending in ID_ENDINGS]
         return self._ids

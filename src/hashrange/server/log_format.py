@@ -1,4 +1,4 @@
-"""How log lines look: key=value for people, or one JSON object per line for machines."""
+"""The formats of log lines: key=value, or one JSON object per line."""
 
 from __future__ import annotations
 

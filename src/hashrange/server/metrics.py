@@ -1,4 +1,4 @@
-"""What the server counts, and its page at /metrics in Prometheus' text format."""
+"""The server's counters, and the page /metrics in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Meter:
         self.seconds = 0.0
 
     def count(self, status: int, seconds: float) -> None:
-        """Take note of one answered request."""
+        """Count one answered request."""
         self.statuses[status] = self.statuses.get(status, 0) + 1
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds

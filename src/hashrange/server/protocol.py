@@ -1,6 +1,6 @@
-"""DynamoDB's protocol: from an HTTP request to the operation it names, in DynamoDB's order of checks.
+"""DynamoDB's protocol: finds the operation that an HTTP request names, in DynamoDB's order of checks.
 
-What follows (types, constraints, the work itself) is the engine's; how an answer is put on the wire is `response`'s.
+The engine checks types and constraints; `http_response` renders the response.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PREFLIGHT_ECHOES = (
     (b"access-control-request-method", b"Access-Control-Allow-Methods: %b\r\n"),
 )
 
-# What to run, on what, and who counts it; a bare tuple, because it is made for every request
+# Operation, request and metrics; a bare tuple, because it is made for every request
 Call = tuple[Operation, Wire, Meter]
 
 
 class DynamoDBProtocol:
-    """Reads requests: each is a call of an operation, a reply that needs none, or an error."""
+    """Reads requests: each is a call of an operation, has a fixed response, or is an error."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class DynamoDBProtocol:
         self._found: dict[bytes, tuple[Operation, Meter]] = {}  # an operation is imported when it is first named
 
     def read(self, request: HttpRequest) -> Call | PlainResponse:
-        """Return what the request asks for; raise the error that DynamoDB answers with."""
+        """Return the call or the fixed response; raise the error that DynamoDB would return."""
         head, body = request.head, request.body
         if len(body) > self._max_body:
             raise RequestTooLarge(self._max_body)
@@ -90,7 +90,7 @@ class DynamoDBProtocol:
 
 
 def allow_origin(request: HttpRequest) -> PlainResponse:
-    """Answer a browser that asks whether it may send its request."""
+    """Answer a browser's CORS preflight request."""
     headers = b"Access-Control-Max-Age: 172800\r\n"
     asked = request.headers
     for name, line in PREFLIGHT_ECHOES:

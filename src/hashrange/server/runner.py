@@ -1,4 +1,4 @@
-"""Running a server: until a signal in a process of its own, or on a thread beside other work."""
+"""Runs a server: in its own process until a signal, or on a background thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hashrange.server.authentication import Authenticate, check_signature_format
-from hashrange.server.server import TURNED_AWAY, Server
+from hashrange.server.server import REFUSED_AT_ONCE, Server
 from hashrange.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SETTLED = 2.0  # seconds after which start-up is over
-OTHER_FILES = TURNED_AWAY + 64  # that the process may have open beside its connections
+START_UP = 2.0  # seconds
+OTHER_FILES = REFUSED_AT_ONCE + 64  # files that the process may open beside its connections
 
 
 def serve(
@@ -33,7 +33,7 @@ def serve(
     *,
     announce: Callable[[Server], None] = lambda server: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal cuts the waiting short."""
+    """Serve until SIGTERM or SIGINT, answer what has begun to arrive, and return; a second signal ends the waiting."""
     _run(_serve(Server(engine, limit_connections(settings), authenticate), announce))
 
 
@@ -48,15 +48,15 @@ async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
     on_signals(stop)
     await server.start()
     announce(server)
-    settling = asyncio.get_running_loop().call_later(SETTLED, _settle)
+    freezing = asyncio.get_running_loop().call_later(START_UP, _freeze_heap)
     await asked.wait()
-    settling.cancel()
+    freezing.cancel()
     await server.stop()
     log.info("stopped")
 
 
-def _settle() -> None:
-    """What start-up made stays for good: let no later collection look at it again."""
+def _freeze_heap() -> None:
+    """Exclude the objects of the start-up, which stay for good, from later garbage collections."""
     gc.collect()
     gc.freeze()
 
@@ -65,7 +65,7 @@ def _settle() -> None:
 def serve_in_background(
     engine: Engine, settings: ServerSettings | None = None, authenticate: Authenticate = check_signature_format
 ) -> Iterator[Server]:
-    """Serve on a thread, by default on any free port, as long as the block lasts; the engine stays the caller's."""
+    """Serve on a thread during the block, by default on any free port; the caller closes the engine."""
     server = Server(engine, settings or ServerSettings(port=0), authenticate)
     started = threading.Event()
     failures: list[BaseException] = []
@@ -107,7 +107,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 
 
 def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return how to make the fastest event loop there is."""
+    """Return the factory of uvloop's event loop, or None without uvloop."""
     try:
         import uvloop
     except ImportError:

@@ -1,6 +1,6 @@
-"""The wire server: it listens, keeps the connections, gives the engine its idle time, and stops cleanly.
+"""The server: listens, keeps the connections, runs the engine's background work, and stops cleanly.
 
-Bytes are `connection`'s, requests `dispatcher`'s. Whoever makes a Server owns the engine, and closes it afterwards.
+`connection` reads and writes, `dispatcher` runs the requests. The caller owns the engine, and closes it afterwards.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
+from hashrange.engine.engine import Engine
 from hashrange.server.authentication import Authenticate, check_signature_format
 from hashrange.server.connection import ServerConnection
 from hashrange.server.dispatcher import Dispatcher, report_failure
@@ -18,15 +18,12 @@ from hashrange.server.metrics import Metrics
 from hashrange.server.protocol import DynamoDBProtocol
 from hashrange.server.settings import ServerSettings
 
-if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
-
 BACKLOG = 1024
-TURNED_AWAY = 256  # connections over the limit that are told so at the same time; more are cut off
-SLEEPY = 0.5  # the engine is asked at least so often: a request may have given it work since it last looked
+REFUSED_AT_ONCE = 256  # connections over the limit that get a response; more are cut off
+LONGEST_PAUSE = 0.5  # seconds between background work: a request may have caused new work since
 AFTER_FAILURE = 5.0
-LESSONS = 100  # learning a head takes longer than answering: clients whose heads are never alike must not pay each time
-WARM_UP_AFTER = 0.5  # whoever started us may be waiting for a first answer
+HEADS_PER_SWEEP = 100  # learning a head takes longer than a request: clients whose heads always differ must not pay
+WARM_UP_AFTER = 0.5  # seconds; the first request after the start comes first
 BETWEEN_IMPORTS = 0.005
 
 
@@ -47,7 +44,7 @@ class Server:
         self.stopping = False
         self.unfinished = 0  # bytes of bodies that are still arriving
         self.now = 0.0  # the loop's time, as of the last sweep
-        self.lessons = LESSONS  # heads that may still be learnt until the next one
+        self.heads_to_learn = HEADS_PER_SWEEP  # heads that connections may still learn until the next sweep
         self._deadline = 0.0
         self._engine = engine
         self._responder = Responder(engine.clock)
@@ -57,10 +54,10 @@ class Server:
         self._connections: set[ServerConnection] = set()
         self._listener: asyncio.Server | None = None
         self._timers: dict[str, asyncio.Handle] = {}
-        self._cold = iter(engine.operations)
+        self._not_imported = iter(engine.operations)
 
     async def start(self) -> None:
-        """Listen; raises OSError when the address cannot be had."""
+        """Listen; raise OSError when the address cannot be used."""
         self._loop = loop = asyncio.get_running_loop()
         settings = self.settings
         self.dispatcher = Dispatcher(
@@ -82,7 +79,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address it listens on."""
         assert self._listener is not None
         host, port, *_ = self._listener.sockets[0].getsockname()
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -100,7 +97,7 @@ class Server:
         return all(ip_address(address).is_loopback for address in addresses)
 
     async def stop(self) -> None:
-        """Stop listening, let what has begun to arrive be answered for a while, and hang up."""
+        """Stop listening, answer requests that arrive within the grace period, and close the connections."""
         assert self._listener is not None
         self.stopping = True
         self._deadline = self._loop.time() + self.settings.grace
@@ -112,7 +109,7 @@ class Server:
             timer.cancel()
 
     def stop_now(self) -> None:
-        """Stop waiting for clients."""
+        """End the grace period of `stop`."""
         self._deadline = 0.0
 
     async def _drain(self) -> None:
@@ -127,40 +124,40 @@ class Server:
     # What the connections call
 
     def admit(self, connection: ServerConnection) -> None:
-        """Take a new connection in, or tell it that there is no room."""
+        """Register a new connection, or refuse it."""
         self._connections.add(connection)
         self.metrics.open_connections = present = len(self._connections)
         self.metrics.accepted_connections += 1
         if present > self.settings.max_connections:
             self.metrics.refused_connections += 1
             connection.refuse(503, f"There are already {self.settings.max_connections} connections")
-        if present > self.settings.max_connections + TURNED_AWAY:
+        if present > self.settings.max_connections + REFUSED_AT_ONCE:
             connection.abort()
 
     def forget(self, connection: ServerConnection) -> None:
-        """Take note that a connection is gone."""
+        """Unregister a closed connection."""
         self._connections.discard(connection)
         self.metrics.open_connections = len(self._connections)
 
-    # What runs by the clock
+    # Timers
 
     def _sweep(self) -> None:
         self.now = self._loop.time()
-        self.lessons = LESSONS
+        self.heads_to_learn = HEADS_PER_SWEEP
         self._responder.refresh_date()
         for connection in list(self._connections):
             connection.check_time(self.now)
         self._timers["sweep"] = self._loop.call_later(self.settings.sweep, self._sweep)
 
     def _warm_up(self) -> None:
-        """Import the operations one by one while nobody asks, so that no first request waits for its own."""
-        name = next(self._cold, None)
+        """Import the operations one by one while the server is idle, so that no first request waits for its import."""
+        name = next(self._not_imported, None)
         if name is not None:
             self._engine.operations[name]
             self._timers["warm up"] = self._loop.call_later(BETWEEN_IMPORTS, self._warm_up)
 
     def _maintain(self) -> None:
-        """Give the engine a slice of time for its own work, between the requests."""
+        """Do a slice of the engine's background work, between the requests."""
         loop = self._loop
         if self.dispatcher.open:
             self._timers["maintain"] = loop.call_soon(self._maintain)
@@ -168,7 +165,7 @@ class Server:
         started = loop.time()
         try:
             wanted = self._engine.maintain()
-            delay = min(max(wanted, loop.time() - started), SLEEPY)  # at most half of the time is the engine's own
+            delay = min(max(wanted, loop.time() - started), LONGEST_PAUSE)  # at most half of the time
         except Exception as error:  # noqa: BLE001 the outermost handler: serving goes on
             report_failure("background work", error)
             delay = AFTER_FAILURE

@@ -1,4 +1,4 @@
-"""How a server listens and what it puts up with: addresses, limits, timeouts."""
+"""The settings of a server: address, limits, timeouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MIB = 1024 * KIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """The choices of one server; the defaults are DynamoDB's where it has any. Times are in seconds."""
+    """The settings of one server; defaults are DynamoDB's where it has any. Times are in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 8000  # 0 takes any free one

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4, verified: with a secret at hand, a request must have been signed by who knows it."""
+"""Verifies AWS Signature Version 4."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MISMATCH = (
 
 @dataclass(frozen=True, slots=True)
 class RequestSignature:
-    """A request's signature, taken apart and found to be in order; only the secret is still to be proven."""
+    """The parts of a well-formed signature, before it is verified."""
 
     key_id: str
     scope: str  # 20260314/eu-west-2/dynamodb/aws4_request
@@ -44,14 +44,14 @@ class RequestSignature:
 
 
 class SignatureVerifier:
-    """Lets a request pass when it was signed, lately, with one of the secrets it knows."""
+    """Accepts requests that were signed recently with a known secret."""
 
     def __init__(self, secrets: Mapping[str, str], clock: Clock) -> None:
         self._secrets = dict(secrets)
         self._clock = clock
 
     def __call__(self, request: HttpRequest) -> None:
-        """Raise what DynamoDB answers unless the request is signed by a known key."""
+        """Raise DynamoDB's error unless the request is signed with a known key."""
         parts = parse_signature(request)
         check_date(parts["Date"], self._lifetime(request), self._now())
         signature = parse_scope(parts, request)
@@ -105,7 +105,7 @@ def canonicalise_date(text: str) -> str:
 
 
 def parse_scope(parts: dict[str, str], request: HttpRequest) -> RequestSignature:
-    """Take a signature apart, or raise what is wrong with what it covers."""
+    """Return the parts of a signature; raise if its scope or signed headers are wrong."""
     signed = parts["SignedHeaders"].lower().split(";")
     if "host" not in signed:
         raise InvalidSignatureException("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
@@ -145,7 +145,7 @@ def split_credential(credential: str, date: str) -> tuple[str, str]:
 
 
 def check_signature(signature: RequestSignature, secret: str, request: HttpRequest) -> None:
-    """Raise unless the signature is what the secret makes of the request."""
+    """Raise unless the signature is that of the request with the secret."""
     canonical = canonicalise_request(request, signature.signed_headers)
     to_sign = f"{ALGORITHM}\n{signature.date}\n{signature.scope}\n{sha256(canonical.encode()).hexdigest()}"
     expected = hmac.new(derive_signing_key(secret, signature.scope), to_sign.encode(), sha256).hexdigest()
@@ -158,7 +158,7 @@ def check_signature(signature: RequestSignature, secret: str, request: HttpReque
 
 @lru_cache(maxsize=64)
 def derive_signing_key(secret: str, scope: str) -> bytes:
-    """Return the key that signs within a scope; it changes once a day."""
+    """Return the signing key of a scope; it changes once a day."""
     key = f"AWS4{secret}".encode()
     for element in scope.split("/"):
         key = hmac.digest(key, element.encode(), "sha256")
@@ -166,7 +166,7 @@ def derive_signing_key(secret: str, scope: str) -> bytes:
 
 
 def canonicalise_request(request: HttpRequest, signed_headers: str) -> str:
-    """Return the canonical form of a request, which is what a signature covers."""
+    """Return the canonical request, which the signature covers."""
     path, query = request.split_url()
     headers = "".join(
         f"{name}:{' '.join(request.headers.get(name.encode(), b'').decode('latin-1').split())}\n"

@@ -1,13 +1,13 @@
-"""Heads that are recognised: always what the parser would have read, and never what it would not."""
+"""Cached heads: a match is always what the parser would have read, and never what it would not."""
 
 import pytest
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.server.head_cache import KEPT, HeadCache
+from hashrange.server.head_cache import LARGEST_CACHE, HeadCache
 from hashrange.server.http_request import make_request
-from hashrange.server.server import LESSONS
+from hashrange.server.server import HEADS_PER_SWEEP
 from tests.unit.server.wire import build, get, put
 
 SIGNATURE = "0123456789abcdef" * 4
@@ -57,10 +57,10 @@ def parse(source):
 
 
 def learn(*sources):
-    stencils = HeadCache()
+    heads = HeadCache()
     for source in sources:
-        stencils.learn(parse(source), source)
-    return stencils
+        heads.learn(parse(source), source)
+    return heads
 
 
 def describe(request):
@@ -69,10 +69,10 @@ def describe(request):
     return said, request.headers, request.body
 
 
-def test_the_next_request_of_a_client_is_recognised():
+def test_the_next_request_of_a_client_matches():
     later = {"date": "20260314T150927Z", "signature": SIGNATURE[::-1], "amz_sdk_invocation_id": IDS[1]}
     source = ask(body=b'{"TableName":"others"}', **later)
-    request = learn(ask()).recognise(source)
+    request = learn(ask()).match(source)
     assert request is not None
     assert describe(request) == describe(parse(source))
 
@@ -99,7 +99,7 @@ def test_the_next_request_of_a_client_is_recognised():
     ],
 )
 def test_what_differs_elsewhere_is_left_to_the_parser(source):
-    assert learn(ask()).recognise(source) is None
+    assert learn(ask()).match(source) is None
 
 
 @pytest.mark.parametrize(
@@ -115,34 +115,34 @@ def test_what_differs_elsewhere_is_left_to_the_parser(source):
     ids=["hangs up", "expects", "HTTP/1.0", "no length", "an empty line", "long"],
 )
 def test_unusual_heads_are_not_learnt(source):
-    assert learn(source).recognise(source) is None
+    assert learn(source).match(source) is None
 
 
 def test_only_the_head_of_a_whole_packet_is_learnt():
-    stencils = HeadCache()
-    stencils.learn(parse(ask()), ask() + ask())
-    assert stencils.recognise(ask()) is None
+    heads = HeadCache()
+    heads.learn(parse(ask()), ask() + ask())
+    assert heads.match(ask()) is None
 
 
 def test_heads_of_several_kinds_are_told_apart():
-    stencils = learn(ask("PutItem"), ask("GetItem"), ask("DeleteItem"))
+    heads = learn(ask("PutItem"), ask("GetItem"), ask("DeleteItem"))
     for operation in ("GetItem", "PutItem", "DeleteItem", "PutItem", "GetItem"):
-        assert stencils.recognise(ask(operation)).head.target == f"DynamoDB_20120810.{operation}".encode()
+        assert heads.match(ask(operation)).head.target == f"DynamoDB_20120810.{operation}".encode()
 
 
 def test_the_heads_learnt_last_are_kept():
-    agents = [f"agent-{number}" for number in range(KEPT + 1)]
-    stencils = learn(*(ask(user_agent=agent) for agent in agents))
-    assert [stencils.recognise(ask(user_agent=agent)) is not None for agent in agents] == [False] + [True] * KEPT
+    agents = [f"agent-{number}" for number in range(LARGEST_CACHE + 1)]
+    heads = learn(*(ask(user_agent=agent) for agent in agents))
+    assert [heads.match(ask(user_agent=agent)) is not None for agent in agents] == [False] + [True] * LARGEST_CACHE
 
 
 WORDS = st.text("0123456789abcdefXYZ-", min_size=16, max_size=16)
 
 
 @given(date=WORDS.filter(lambda word: word.strip("-")), body=st.binary(min_size=10, max_size=99))
-def test_a_head_is_recognised_whatever_the_date(date, body):
+def test_a_head_matches_whatever_the_date(date, body):
     source = ask(body=body, date=date)
-    assert describe(learn(ask()).recognise(source)) == describe(parse(source))
+    assert describe(learn(ask()).match(source)) == describe(parse(source))
 
 
 HOLES = (b"20260314T150926Z", SIGNATURE.encode(), IDS[0].encode())
@@ -153,11 +153,11 @@ CHANGES = st.tuples(PLACES, st.binary(max_size=3) | st.sampled_from(PIECES), st.
 
 @settings(max_examples=500, deadline=None)
 @given(changes=st.lists(CHANGES, max_size=4))
-def test_what_is_recognised_is_what_the_parser_would_have_read(changes):
+def test_what_matches_is_what_the_parser_would_have_read(changes):
     source = ask()
     for at, text, overwrites in changes:
         source = source[:at] + text + source[at + len(text) * overwrites :]
-    request = learn(ask()).recognise(source)
+    request = learn(ask()).match(source)
     if request is not None:
         assert describe(request) == describe(parse(source))
 
@@ -171,22 +171,22 @@ def test_a_head_is_learnt_once(serve, connect):
     for number in range(10, 20):
         assert client.ask(put(f"k{number}")).status == 200
     assert client.ask(get("k19")).json["Item"] == {"pk": {"S": "k19"}}
-    assert server.lessons == LESSONS - 2
+    assert server.heads_to_learn == HEADS_PER_SWEEP - 2
 
 
 def test_clients_that_ask_but_once_are_not_learnt_from(serve, connect):
     server = serve(sweep=3600)
     for _ in range(5):
         assert connect(server).ask(get("a")).status == 200
-    assert server.lessons == LESSONS
+    assert server.heads_to_learn == HEADS_PER_SWEEP
 
 
 def test_heads_that_are_never_alike_are_learnt_only_so_often(serve, connect):
     server = serve(sweep=3600)
     client = connect(server)
-    for number in range(LESSONS + 10):
+    for number in range(HEADS_PER_SWEEP + 10):
         assert client.ask(get("a", user_agent="x" * number)).json == {}
-    assert server.lessons == 0
+    assert server.heads_to_learn == 0
 
 
 def test_signatures_are_checked_in_every_request(serve, connect):
@@ -217,7 +217,7 @@ def test_pieces_pairs_and_wholes_of_requests_may_follow_each_other(client):
             assert client.read().json == {"Item": {"pk": {"S": "a"}}}
 
 
-def test_a_recognised_request_after_half_a_one_is_part_of_it(client):
+def test_a_matching_request_after_half_a_one_is_part_of_it(client):
     for _ in range(3):
         client.ask(get("a"))
     client.send(b"PO")
