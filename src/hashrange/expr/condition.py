@@ -32,7 +32,7 @@ from hashrange.expr.nodes import (
     Not,
     Operand,
     Or,
-    conditions_inner_first,
+    conditions_postorder,
     paths_of,
 )
 from hashrange.expr.operators import COMPARISON_KEYS, MIRRORED, ORDERINGS, are_ordered, tag_of
@@ -74,7 +74,7 @@ def compile_condition(condition: Condition) -> CompiledPredicate:
     """Return a resolved (or hand-made) condition ready to be bound; one without placeholders is bound to {}."""
     paths = tuple(paths_of(condition))
     factories: list[MatcherFactory] = []
-    for part in conditions_inner_first(condition):
+    for part in conditions_postorder(condition):
         match part:
             case And() | Or():
                 joined = factories[-len(part.operands) :]

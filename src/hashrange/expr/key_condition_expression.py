@@ -29,7 +29,7 @@ from hashrange.expr.nodes import (
 )
 from hashrange.expr.operators import MIRRORED
 
-Fetch: TypeAlias = Callable[[Values], Value]
+ConstantGetter: TypeAlias = Callable[[Values], Value]
 
 INDEXABLE_OPERATORS = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN"})
 WRONG_TYPE = f"{INVALID_PARAMETER}Condition parameter type does not match schema type"
@@ -55,15 +55,15 @@ class KeyCondition(NamedTuple):
 class CompiledKeyCondition:
     """A key condition without the values of its placeholders."""
 
-    clauses: tuple[tuple[str, str, tuple[Fetch, ...]], ...]
+    clauses: tuple[tuple[str, str, tuple[ConstantGetter, ...]], ...]
 
     def bind(self, values: Values) -> KeyCondition:
         """Return the key condition for a request's values."""
         return KeyCondition(
             tuple(
                 [
-                    KeyClause(attribute, operator, tuple([fetch(values) for fetch in fetches]))
-                    for attribute, operator, fetches in self.clauses
+                    KeyClause(attribute, operator, tuple([get(values) for get in getters]))
+                    for attribute, operator, getters in self.clauses
                 ]
             )
         )
@@ -71,12 +71,12 @@ class CompiledKeyCondition:
 
 def compile_key_condition(condition: Condition) -> CompiledKeyCondition:
     """Return a resolved condition as a key condition, or raise ExpressionError for the first invalid part."""
-    clauses: dict[str, tuple[str, str, tuple[Fetch, ...]]] = {}
+    clauses: dict[str, tuple[str, str, tuple[ConstantGetter, ...]]] = {}
     for part in _parts_of(condition):
         attribute = _check_part(part)
         if attribute in clauses:
             raise ExpressionError("KeyConditionExpressions must only contain one condition per key")
-        clauses[attribute] = (attribute, _operator_of(part), _fetches_of(part))
+        clauses[attribute] = (attribute, _operator_of(part), _getters_of(part))
     return CompiledKeyCondition(tuple(clauses.values()))
 
 
@@ -120,23 +120,23 @@ def _check_part(part: Condition) -> str:
         raise ExpressionError(f"Invalid operator used in KeyConditionExpression: {name}")
     operands = children_of(part)
     if not isinstance(part, Comparison) and not isinstance(operands[0], DocumentPath):
-        raise _invalid(f"{name} operator must have the key attribute as its first operand")
+        raise _invalid_condition(f"{name} operator must have the key attribute as its first operand")
     attribute = ""
     for operand in operands:
         if isinstance(operand, FunctionCall):
             raise ExpressionError("KeyConditionExpressions cannot contain nested operations")
         if isinstance(operand, DocumentPath):
             if attribute:
-                raise _invalid("Multiple attribute names used in one condition")
+                raise _invalid_condition("Multiple attribute names used in one condition")
             if len(operand.elements) > 1:
                 raise ExpressionError("KeyConditionExpressions cannot have conditions on nested attributes")
             attribute = cast("str", operand.elements[0])
     if not attribute:
-        raise _invalid("No key attribute specified")
+        raise _invalid_condition("No key attribute specified")
     return attribute
 
 
-def _invalid(problem: str) -> ExpressionError:
+def _invalid_condition(problem: str) -> ExpressionError:
     return ExpressionError(f"Invalid condition in KeyConditionExpression: {problem}")
 
 
@@ -145,9 +145,9 @@ def _operator_of(part: Condition) -> str:
     return name if isinstance(children_of(part)[0], DocumentPath) else MIRRORED[name]
 
 
-def _fetches_of(part: Condition) -> tuple[Fetch, ...]:
-    fetches = [constant_getter(operand) for operand in children_of(part)]
-    return tuple(fetch for fetch in fetches if fetch is not None)
+def _getters_of(part: Condition) -> tuple[ConstantGetter, ...]:
+    getters = [constant_getter(operand) for operand in children_of(part)]
+    return tuple(get for get in getters if get is not None)
 
 
 def check_key_condition(
@@ -169,38 +169,38 @@ def check_key_condition(
 def _check_hash(clause: KeyClause | None, name: str, tag: str, hashes: Sequence[KeyAttribute]) -> Value:
     several = len(hashes) > 1
     if clause is None:
-        raise ValidationException(_need_equality(name) if several else _missed(name))
+        raise ValidationException(_message_for_equality(name) if several else _message_for_missing(name))
     _check_operands(clause, tag)
     if clause.operator != "=":
-        raise ValidationException(_need_equality(name) if several else NOT_SUPPORTED)
+        raise ValidationException(_message_for_equality(name) if several else NOT_SUPPORTED)
     return clause.operands[0]
 
 
 def _check_ranges(given: dict[str, KeyClause], wanted: int, ranges: Sequence[KeyAttribute]) -> list[KeyClause]:
     clauses: list[KeyClause] = []
-    behind: list[str] = []  # attributes without an equality: no condition may follow them
+    unequal: list[str] = []  # attributes without an equality: no condition may follow them
     for name, tag in ranges:
         clause = given.get(name)
         if clause is not None:
-            if behind:
+            if unequal:
                 raise ValidationException(
-                    f"RANGE key attributes {', '.join(behind)} must have equality conditions specified in the query "
+                    f"RANGE key attributes {', '.join(unequal)} must have equality conditions specified in the query "
                     f"because a condition is present on key attribute {name}"
                 )
             _check_operands(clause, tag)
             clauses.append(clause)
         if clause is None or clause.operator != "=":
-            behind.append(name)
+            unequal.append(name)
     if len(clauses) < wanted:
-        raise ValidationException(_missed(next(name for name, _ in ranges if name not in given)))
+        raise ValidationException(_message_for_missing(next(name for name, _ in ranges if name not in given)))
     return clauses
 
 
-def _missed(name: str) -> str:
+def _message_for_missing(name: str) -> str:
     return f"Query condition missed key schema element: {name}"
 
 
-def _need_equality(name: str) -> str:
+def _message_for_equality(name: str) -> str:
     return f"HASH key attributes {name} must have equality conditions specified in the query"
 
 

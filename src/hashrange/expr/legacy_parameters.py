@@ -109,7 +109,7 @@ def _canonicalise(value: Value, wording: ErrorWording) -> Value:
 
 
 def _convert_condition(name: str, condition: Wire, wording: ErrorWording) -> Condition:
-    return _make_node(path_of(name), *_read_condition(condition, wording))
+    return _make_condition(path_of(name), *_read_condition(condition, wording))
 
 
 def _read_condition(condition: Wire, wording: ErrorWording) -> tuple[str, list[Value]]:
@@ -129,7 +129,7 @@ def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> C
     _check_count(operator, values)
     values = [_canonicalise(value, wording) for value in values]
     _check_types(operator, values)
-    return _make_node(path_of(name), operator, values)
+    return _make_condition(path_of(name), operator, values)
 
 
 def _check_members(name: str, condition: Wire) -> None:
@@ -137,22 +137,22 @@ def _check_members(name: str, condition: Wire) -> None:
     has_value, has_list = "Value" in condition, "AttributeValueList" in condition
     operator, exists = condition.get("ComparisonOperator"), condition.get("Exists")
     if has_value and has_list:
-        raise _refuse("Value and AttributeValueList cannot be used together", name)
+        raise _member_error("Value and AttributeValueList cannot be used together", name)
     if operator is not None:
         if exists is not None:
-            raise _refuse("Exists and ComparisonOperator cannot be used together", name)
+            raise _member_error("Exists and ComparisonOperator cannot be used together", name)
         if not (has_value or has_list or operator in {"NULL", "NOT_NULL"}):
-            raise _refuse(f"Value or AttributeValueList must be used with ComparisonOperator: {operator}", name)
+            raise _member_error(f"Value or AttributeValueList must be used with ComparisonOperator: {operator}", name)
     elif has_list:
-        raise _refuse("AttributeValueList can only be used with a ComparisonOperator", name)
+        raise _member_error("AttributeValueList can only be used with a ComparisonOperator", name)
     elif exists is False:
         if has_value:
-            raise _refuse("Value cannot be used when Exists is false", name)
+            raise _member_error("Value cannot be used when Exists is false", name)
     elif not has_value:
-        raise _refuse(f"Value must be provided when Exists is {'null' if exists is None else 'true'}", name)
+        raise _member_error(f"Value must be provided when Exists is {'null' if exists is None else 'true'}", name)
 
 
-def _refuse(problem: str, name: str) -> RequestInvalid:
+def _member_error(problem: str, name: str) -> RequestInvalid:
     return RequestInvalid(f"{INVALID_PARAMETER}{problem} for Attribute: {name}")
 
 
@@ -174,7 +174,7 @@ def _check_types(operator: str, values: list[Value]) -> None:
         raise RequestInvalid(BOUNDS_REVERSED)
 
 
-def _make_node(path: DocumentPath, operator: str, values: list[Value]) -> Condition:
+def _make_condition(path: DocumentPath, operator: str, values: list[Value]) -> Condition:
     operands = tuple(Literal(value) for value in values)
     if operator in COMPARATORS:
         return Comparison(COMPARATORS[operator], path, operands[0])

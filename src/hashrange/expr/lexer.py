@@ -63,10 +63,10 @@ class Tokens:
     def expect(self, kind: str) -> str:
         """Return the text of the current token and advance, or raise the syntax error if it is of another kind."""
         if self.kind != kind:
-            raise self.fault()
+            raise self.syntax_error()
         return self.take().text
 
-    def fault(self) -> ExpressionError:
+    def syntax_error(self) -> ExpressionError:
         """Return the error for the current token; its text quotes the tokens around it."""
         token = self._tokens[self._at]
         start = self._tokens[self._at - 1].start if self._at else token.start

@@ -170,7 +170,7 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(children_of(current)))
 
 
-def walk_inner_first(node: Node) -> Iterator[Node]:
+def walk_postorder(node: Node) -> Iterator[Node]:
     """Yield a node and everything below it, each after its children."""
     stack, order = [node], []
     while stack:
@@ -183,7 +183,7 @@ def walk_inner_first(node: Node) -> Iterator[Node]:
 def replace_leaves(node: Node, replace: Callable[[Leaf], Operand]) -> Any:
     """Return a tree of the same form with each path, placeholder and literal replaced."""
     done: list[Any] = []
-    for current in walk_inner_first(node):
+    for current in walk_postorder(node):
         count = len(children_of(current))
         parts = done[len(done) - count :]
         del done[len(done) - count :]
@@ -216,7 +216,7 @@ def _rebuild(node: Node, parts: list[Any]) -> Node:
             return node
 
 
-def conditions_inner_first(condition: Condition) -> Iterator[Condition]:
+def conditions_postorder(condition: Condition) -> Iterator[Condition]:
     """Yield all conditions that AND, OR and NOT combine, each after its parts, left to right; the whole one last."""
     stack, order = [condition], []
     while stack:
@@ -232,7 +232,7 @@ def conditions_inner_first(condition: Condition) -> Iterator[Condition]:
 
 def clauses_of(condition: Condition) -> Iterator[Clause]:
     """Yield the comparisons and function calls of a condition, left to right."""
-    for found in conditions_inner_first(condition):
+    for found in conditions_postorder(condition):
         if not isinstance(found, And | Or | Not):
             yield found
 

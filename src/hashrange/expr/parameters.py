@@ -25,7 +25,7 @@ class ExpressionParameters:
     legacy_members: frozenset[str] = frozenset()
 
 
-def _make_spec(
+def _make_parameters(
     name: str,
     expressions: tuple[str, ...],
     legacy: tuple[str, ...] = (),
@@ -52,24 +52,24 @@ _UPDATE = ("UpdateExpression", "ConditionExpression")
 _PROJECTION = ("ProjectionExpression",)
 _EXPECTED = ("Expected", "ConditionalOperator")
 
-PUT = _make_spec("PutItem", _CONDITION, _EXPECTED)
-DELETE = _make_spec("DeleteItem", _CONDITION, _EXPECTED)
-UPDATE = _make_spec("UpdateItem", _UPDATE, ("AttributeUpdates", *_EXPECTED))
-GET = _make_spec("GetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
-BATCH_GET = _make_spec("BatchGetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
-QUERY = _make_spec(
+PUT = _make_parameters("PutItem", _CONDITION, _EXPECTED)
+DELETE = _make_parameters("DeleteItem", _CONDITION, _EXPECTED)
+UPDATE = _make_parameters("UpdateItem", _UPDATE, ("AttributeUpdates", *_EXPECTED))
+GET = _make_parameters("GetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
+BATCH_GET = _make_parameters("BatchGetItem", _PROJECTION, ("AttributesToGet",), takes_values=False)
+QUERY = _make_parameters(
     "Query",
     ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
     ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
 )
-SCAN = _make_spec(
+SCAN = _make_parameters(
     "Scan",
     ("ProjectionExpression", "FilterExpression"),
     ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
     wording=ErrorWording.OLDER,
 )
-TRANSACT_PUT = _make_spec("Put", _CONDITION, lone_maps=True)
-TRANSACT_DELETE = _make_spec("Delete", _CONDITION, lone_maps=True)
-TRANSACT_UPDATE = _make_spec("Update", _UPDATE, lone_maps=True)
-TRANSACT_CHECK = _make_spec("ConditionCheck", _CONDITION, lone_maps=True)
-TRANSACT_GET = _make_spec("Get", _PROJECTION, takes_values=False, lone_maps=True)
+TRANSACT_PUT = _make_parameters("Put", _CONDITION, lone_maps=True)
+TRANSACT_DELETE = _make_parameters("Delete", _CONDITION, lone_maps=True)
+TRANSACT_UPDATE = _make_parameters("Update", _UPDATE, lone_maps=True)
+TRANSACT_CHECK = _make_parameters("ConditionCheck", _CONDITION, lone_maps=True)
+TRANSACT_GET = _make_parameters("Get", _PROJECTION, takes_values=False, lone_maps=True)

@@ -43,16 +43,16 @@ from hashrange.expr.nodes import (
     SetAction,
     negate,
 )
+from hashrange.expr.operators import COMPARATORS
 
-LONGEST = 4096
-MOST_OPERATORS = 300
-COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+MAX_TEXT_BYTES = 4096
+MAX_OPERATORS = 300
 # The parameters whose error for a long text contains its length.
-SIZE_TOLD = frozenset({"ConditionExpression", "FilterExpression"})
+PARAMETERS_WITH_SIZE = frozenset({"ConditionExpression", "FilterExpression"})
 
 Part = TypeVar("Part")
-Written: TypeAlias = DocumentPath | Placeholder | FunctionCall  # the operands of a parsed text
-Term: TypeAlias = Condition | Written
+ParsedOperand: TypeAlias = DocumentPath | Placeholder | FunctionCall  # the operands of a parsed text
+Term: TypeAlias = Condition | ParsedOperand
 
 
 class _Group(Struct):
@@ -63,7 +63,7 @@ class _Group(Struct):
     negations: int = 0
 
     @property
-    def is_fresh(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.negations or self.conjuncts or self.alternatives)
 
     def add(self, condition: Condition) -> None:
@@ -90,15 +90,15 @@ def check_size(parameter: str, text: str) -> None:
     if not text:
         raise ExpressionError("The expression can not be empty;")
     size = utf8_length(text)
-    if size > LONGEST:
-        told = f" expression size: {size}" if parameter in SIZE_TOLD else ""
-        raise ExpressionError(f"Expression size has exceeded the maximum allowed size;{told}")
+    if size > MAX_TEXT_BYTES:
+        size_text = f" expression size: {size}" if parameter in PARAMETERS_WITH_SIZE else ""
+        raise ExpressionError(f"Expression size has exceeded the maximum allowed size;{size_text}")
 
 
 def parse_projection(text: str) -> tuple[DocumentPath, ...]:
     """Return the paths of a projection, or raise ExpressionError."""
     tokens = Tokens(text)
-    paths = _read_list(tokens, _read_path)
+    paths = _parse_list(tokens, _parse_path)
     _expect_end(tokens)
     return paths
 
@@ -106,9 +106,9 @@ def parse_projection(text: str) -> tuple[DocumentPath, ...]:
 def parse_update(text: str) -> tuple[Section, ...]:
     """Return the sections of an update, or raise ExpressionError."""
     tokens = Tokens(text)
-    sections = [_read_section(tokens)]
+    sections = [_parse_section(tokens)]
     while tokens.kind != END:
-        sections.append(_read_section(tokens))
+        sections.append(_parse_section(tokens))
     sums = sum(
         isinstance(action, SetAction) and isinstance(action.value, Arithmetic)
         for section in sections
@@ -120,31 +120,31 @@ def parse_update(text: str) -> tuple[Section, ...]:
 
 def parse_condition(text: str) -> Condition:
     """Return the tree of a condition, or raise ExpressionError."""
-    return _ConditionReader(text).read()
+    return _ConditionParser(text).parse()
 
 
 def _check_operators(count: int) -> None:
-    if count > MOST_OPERATORS:  # the service stops counting here
-        raise ExpressionError(f"The expression contains too many operators; operator count: {MOST_OPERATORS + 1}")
+    if count > MAX_OPERATORS:  # the service stops counting here
+        raise ExpressionError(f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}")
 
 
-def _redundant() -> ExpressionError:
+def _redundant_parentheses() -> ExpressionError:
     return ExpressionError("The expression has redundant parentheses;")
 
 
 def _expect_end(tokens: Tokens) -> None:
     if tokens.kind != END:
-        raise tokens.fault()
+        raise tokens.syntax_error()
 
 
-def _read_list(tokens: Tokens, read: Callable[[Tokens], Part]) -> tuple[Part, ...]:
-    parts = [read(tokens)]
+def _parse_list(tokens: Tokens, parse: Callable[[Tokens], Part]) -> tuple[Part, ...]:
+    parts = [parse(tokens)]
     while tokens.accept(","):
-        parts.append(read(tokens))
+        parts.append(parse(tokens))
     return tuple(parts)
 
 
-class _ConditionReader:
+class _ConditionParser:
     """Parses a condition; keeps a list of the open groups, the innermost last."""
 
     def __init__(self, text: str) -> None:
@@ -152,13 +152,13 @@ class _ConditionReader:
         self._groups = [_Group()]
         self._operators = 0
 
-    def read(self) -> Condition:
+    def parse(self) -> Condition:
         while self._tokens.kind != END:
             self._open()
-            self._close(self._read_comparison(_read_simple(self._tokens)))
+            self._close(self._parse_comparison(_parse_simple(self._tokens)))
         condition = self._groups.pop()
         if self._groups or not condition.conjuncts or condition.negations:
-            raise self._tokens.fault()
+            raise self._tokens.syntax_error()
         _check_operators(self._operators)
         return condition.finish()
 
@@ -177,18 +177,18 @@ class _ConditionReader:
         enclosed = False
         while self._tokens.kind == ")" and len(self._groups) > 1:
             group = self._groups[-1]
-            if enclosed and group.is_fresh:
-                raise _redundant()
+            if enclosed and group.is_empty:
+                raise _redundant_parentheses()
             content = self._finish_group(term)
-            term = self._read_comparison(content)
+            term = self._parse_comparison(content)
             enclosed = term is content
         self._join(term)
 
     def _finish_group(self, term: Term) -> Term:
         group = self._groups[-1]
-        if not group.is_fresh:
+        if not group.is_empty:
             if isinstance(term, DocumentPath | Placeholder):
-                raise self._tokens.fault()
+                raise self._tokens.syntax_error()
             group.add(term)
             term = group.finish()
         self._groups.pop()
@@ -197,7 +197,7 @@ class _ConditionReader:
 
     def _join(self, term: Term) -> None:
         if isinstance(term, DocumentPath | Placeholder) or self._tokens.kind not in {"AND", "OR", END}:
-            raise self._tokens.fault()
+            raise self._tokens.syntax_error()
         group = self._groups[-1]
         group.add(term)
         if self._tokens.kind == END:
@@ -206,24 +206,24 @@ class _ConditionReader:
         if self._tokens.take().kind == "OR":
             group.start_alternative()
         if self._tokens.kind == END:
-            raise self._tokens.fault()
+            raise self._tokens.syntax_error()
 
-    def _read_comparison(self, term: Term) -> Term:
+    def _parse_comparison(self, term: Term) -> Term:
         """Return the comparison that a term begins; the term itself if no comparison follows."""
         if not isinstance(term, DocumentPath | Placeholder | FunctionCall):
             return term
         kind = self._tokens.kind
         if kind in COMPARATORS:
-            node: Term = Comparison(self._tokens.take().text, term, _read_operand(self._tokens))
+            node: Term = Comparison(self._tokens.take().text, term, _parse_operand(self._tokens))
         elif kind == "BETWEEN":
             self._tokens.take()
-            low = _read_operand(self._tokens)
+            low = _parse_operand(self._tokens)
             self._tokens.expect("AND")
-            node = Between(term, low, _read_operand(self._tokens))
+            node = Between(term, low, _parse_operand(self._tokens))
         elif kind == "IN":
             self._tokens.take()
             self._tokens.expect("(")
-            node = Membership(term, _read_list(self._tokens, _read_operand))
+            node = Membership(term, _parse_list(self._tokens, _parse_operand))
             self._tokens.expect(")")
         else:
             return term
@@ -231,11 +231,11 @@ class _ConditionReader:
         return node
 
 
-def _read_path(tokens: Tokens) -> DocumentPath:
-    elements: list[Element] = [_read_name(tokens)]
+def _parse_path(tokens: Tokens) -> DocumentPath:
+    elements: list[Element] = [_parse_name(tokens)]
     while True:
         if tokens.accept("."):
-            elements.append(_read_name(tokens))
+            elements.append(_parse_name(tokens))
         elif tokens.accept("["):
             elements.append(int(tokens.expect("index")))
             tokens.expect("]")
@@ -243,18 +243,18 @@ def _read_path(tokens: Tokens) -> DocumentPath:
             return DocumentPath(tuple(elements))
 
 
-def _read_name(tokens: Tokens) -> str:
+def _parse_name(tokens: Tokens) -> str:
     return tokens.take().text if tokens.kind == "reference" else tokens.expect("name")
 
 
-def _read_simple(tokens: Tokens) -> Written:
+def _parse_simple(tokens: Tokens) -> ParsedOperand:
     """Read an operand that does not start with a parenthesis."""
     if tokens.kind == "(":
-        raise tokens.fault()
-    return _read_operand(tokens)
+        raise tokens.syntax_error()
+    return _parse_operand(tokens)
 
 
-def _read_operand(tokens: Tokens) -> Written:
+def _parse_operand(tokens: Tokens) -> ParsedOperand:
     pending: list[_Call | None] = []  # open calls and, as None, open parentheses
     while True:
         if tokens.accept("("):
@@ -263,7 +263,9 @@ def _read_operand(tokens: Tokens) -> Written:
             pending.append(_Call(tokens.take().text))
             tokens.take()
         else:
-            operand: Written = Placeholder(tokens.take().text) if tokens.kind == "placeholder" else _read_path(tokens)
+            operand: ParsedOperand = (
+                Placeholder(tokens.take().text) if tokens.kind == "placeholder" else _parse_path(tokens)
+            )
             finished = _finish_operands(tokens, pending, operand)
             if finished is not None:
                 return finished
@@ -273,10 +275,10 @@ class _Call(Struct):
     """A call whose arguments are being read."""
 
     function: str
-    arguments: list[Written] = field(default_factory=list)
+    arguments: list[ParsedOperand] = field(default_factory=list)
 
 
-def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Written) -> Written | None:
+def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: ParsedOperand) -> ParsedOperand | None:
     """Close what ends after an operand; return the result if nothing is open, None if another argument follows."""
     enclosed = False
     while pending:
@@ -288,58 +290,58 @@ def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Writt
             operand = FunctionCall(call.function, tuple(call.arguments))
         tokens.expect(")")
         if call is None and enclosed:
-            raise _redundant()
+            raise _redundant_parentheses()
         enclosed = call is None
         pending.pop()
     return operand
 
 
-def _read_section(tokens: Tokens) -> Section:
-    if tokens.kind not in _ACTIONS:
-        raise tokens.fault()
+def _parse_section(tokens: Tokens) -> Section:
+    if tokens.kind not in _ACTION_PARSERS:
+        raise tokens.syntax_error()
     keyword = tokens.take().kind
-    return Section(keyword, _read_list(tokens, _ACTIONS[keyword]))
+    return Section(keyword, _parse_list(tokens, _ACTION_PARSERS[keyword]))
 
 
-def _read_set(tokens: Tokens) -> Action:
-    path = _read_path(tokens)
+def _parse_set(tokens: Tokens) -> Action:
+    path = _parse_path(tokens)
     tokens.expect("=")
-    return SetAction(path, _read_value(tokens))
+    return SetAction(path, _parse_value(tokens))
 
 
-def _read_value(tokens: Tokens) -> Assigned:
+def _parse_value(tokens: Tokens) -> Assigned:
     opened = 0
     while tokens.accept("("):
         opened += 1
-    value: Assigned = _read_simple(tokens)
+    value: Assigned = _parse_simple(tokens)
     enclosed = False
     while True:
         if tokens.kind in {"+", "-"} and not isinstance(value, Arithmetic):
-            value, enclosed = Arithmetic(tokens.take().text, value, _read_operand(tokens)), False
+            value, enclosed = Arithmetic(tokens.take().text, value, _parse_operand(tokens)), False
         elif opened:
             tokens.expect(")")
             if enclosed:
-                raise _redundant()
+                raise _redundant_parentheses()
             opened, enclosed = opened - 1, True
         else:
             return value
 
 
-def _read_remove(tokens: Tokens) -> Action:
-    return RemoveAction(_read_path(tokens))
+def _parse_remove(tokens: Tokens) -> Action:
+    return RemoveAction(_parse_path(tokens))
 
 
-def _read_add(tokens: Tokens) -> Action:
-    return AddAction(_read_path(tokens), Placeholder(tokens.expect("placeholder")))
+def _parse_add(tokens: Tokens) -> Action:
+    return AddAction(_parse_path(tokens), Placeholder(tokens.expect("placeholder")))
 
 
-def _read_delete(tokens: Tokens) -> Action:
-    return DeleteAction(_read_path(tokens), Placeholder(tokens.expect("placeholder")))
+def _parse_delete(tokens: Tokens) -> Action:
+    return DeleteAction(_parse_path(tokens), Placeholder(tokens.expect("placeholder")))
 
 
-_ACTIONS: dict[str, Callable[[Tokens], Action]] = {
-    "SET": _read_set,
-    "REMOVE": _read_remove,
-    "ADD": _read_add,
-    "DELETE": _read_delete,
+_ACTION_PARSERS: dict[str, Callable[[Tokens], Action]] = {
+    "SET": _parse_set,
+    "REMOVE": _parse_remove,
+    "ADD": _parse_add,
+    "DELETE": _parse_delete,
 }

@@ -57,7 +57,7 @@ def make_path_tree(paths: tuple[DocumentPath, ...]) -> PathTree:
     tree: PathTree = {}
     for position, path in enumerate(paths):
         if not _insert(tree, path.elements, position):
-            raise _find_overlap(paths) or _word_clash("conflict", paths[:position], path)
+            raise _find_overlap(paths) or _clash_error("conflict", paths[:position], path)
     return _sort_lists(tree)
 
 
@@ -93,13 +93,13 @@ def _find_overlap(paths: tuple[DocumentPath, ...]) -> ExpressionError | None:
     for position, path in enumerate(paths):
         beginnings = [path.elements[:length] for length in range(1, len(path.elements) + 1)]
         if path.elements in begun or not whole.isdisjoint(beginnings):
-            return _word_clash("overlap", paths[:position], path)
+            return _clash_error("overlap", paths[:position], path)
         whole.add(path.elements)
         begun.update(beginnings)
     return None
 
 
-def _word_clash(how: str, earlier: tuple[DocumentPath, ...], second: DocumentPath) -> ExpressionError:
+def _clash_error(how: str, earlier: tuple[DocumentPath, ...], second: DocumentPath) -> ExpressionError:
     first = next(path for path in earlier if _clash(path.elements, second.elements) == how)
     return ExpressionError(
         f"Two document paths {how} with each other; must remove or rewrite one of these paths; "

@@ -56,6 +56,6 @@ def _pick(value: Value | None, below: PathTree | int) -> Value | None:
 
 
 def _pick_elements(elements: list[Value], tree: PathTree) -> list[Value]:
-    there = [(index, below) for index, below in tree.items() if cast("int", index) < len(elements)]
-    kept = [_pick(elements[cast("int", index)], below) for index, below in there]
+    present = [(index, below) for index, below in tree.items() if cast("int", index) < len(elements)]
+    kept = [_pick(elements[cast("int", index)], below) for index, below in present]
     return [value for value in kept if value is not None]

@@ -45,7 +45,7 @@ from hashrange.expr.validation import (
 )
 
 # The order in which the service reads a request's expressions.
-READING_ORDER = (
+READ_ORDER = (
     "UpdateExpression",
     "ConditionExpression",
     "KeyConditionExpression",
@@ -58,10 +58,10 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 } | dict.fromkeys(("ConditionExpression", "KeyConditionExpression", "FilterExpression"), parse_condition)
 NAME_KEY = re.compile(r"#[A-Za-z0-9_]+", re.ASCII)
 VALUE_KEY = re.compile(r":[A-Za-z0-9_]+", re.ASCII)
-LONGEST_KEY = 255
-LARGEST_MAPS = 2 * 1024 * 1024
+MAX_KEY_BYTES = 255
+MAX_MAPS_BYTES = 2 * 1024 * 1024
 # The service documents the limit, but not the text of the error.
-TOO_LARGE_MAPS = f"{NAMES} and {VALUES} together have exceeded the maximum allowed size; allowed size: {LARGEST_MAPS}"
+MAPS_TOO_LARGE = f"{NAMES} and {VALUES} together have exceeded the maximum allowed size; allowed size: {MAX_MAPS_BYTES}"
 
 
 class Expressions(Struct, frozen=True, gc=False):
@@ -79,20 +79,20 @@ NO_EXPRESSIONS = Expressions()
 
 @dataclass(slots=True)
 class _Plan:
-    """A request's expressions without its values; `room` is the size allowed for these."""
+    """A request's expressions without its values; `values_limit` is the size allowed for these."""
 
     condition: CompiledPredicate | None = None
     filter: CompiledPredicate | None = None
     projection: Projection | None = None
     key_condition: CompiledKeyCondition | None = None
     update: CompiledUpdate | None = None
-    careful: tuple[tuple[str, Clause], ...] = ()
-    room: int = LARGEST_MAPS
+    clauses_to_check: tuple[tuple[str, Clause], ...] = ()
+    values_limit: int = MAX_MAPS_BYTES
 
     def bind(self, values: Values, size: int) -> Expressions:
-        if size > self.room:
-            raise RequestInvalid(TOO_LARGE_MAPS)
-        for parameter, clause in self.careful:
+        if size > self.values_limit:
+            raise RequestInvalid(MAPS_TOO_LARGE)
+        for parameter, clause in self.clauses_to_check:
             try:
                 check_constants(clause, values)
             except ExpressionError as error:
@@ -110,19 +110,19 @@ PLANS: BoundedCache[_Plan] = BoundedCache()
 PARSED: BoundedCache[Any] = BoundedCache()
 
 
-def check_mixing(request: Wire, spec: ExpressionParameters) -> None:
+def check_mixing(request: Wire, parameters: ExpressionParameters) -> None:
     """Refuse a request that has both expressions and legacy parameters."""
-    if not spec.legacy_members.isdisjoint(request):
-        check_mixing_across([request], spec)
+    if not parameters.legacy_members.isdisjoint(request):
+        check_mixing_across([request], parameters)
 
 
-def check_mixing_across(requests: Iterable[Wire], spec: ExpressionParameters) -> None:
+def check_mixing_across(requests: Iterable[Wire], parameters: ExpressionParameters) -> None:
     """Refuse requests of one batch if one has expressions and one has legacy parameters."""
     given = {parameter for request in requests for parameter in request}
     if "KeyConditionExpression" not in given:
         given.discard("KeyConditions")
-    old = [parameter for parameter in spec.legacy if parameter in given]
-    new = [parameter for parameter in spec.expressions if parameter in given]
+    old = [parameter for parameter in parameters.legacy if parameter in given]
+    new = [parameter for parameter in parameters.expressions if parameter in given]
     if old and new:
         raise RequestInvalid(
             "Can not use both expression and non-expression parameters in the same request: "
@@ -130,40 +130,40 @@ def check_mixing_across(requests: Iterable[Wire], spec: ExpressionParameters) ->
         )
 
 
-def read_expressions(request: Wire, spec: ExpressionParameters) -> Expressions:
+def read_expressions(request: Wire, parameters: ExpressionParameters) -> Expressions:
     """Return a request's expressions with canonical values, or raise the first error in the service's order."""
-    if spec is not QUERY and spec.members.isdisjoint(request):
+    if parameters is not QUERY and parameters.members.isdisjoint(request):
         return NO_EXPRESSIONS
-    if spec.legacy_members.isdisjoint(request):
-        _check_key_given(request, spec)
-        return _read_texts(request, spec)
-    return _read_legacy(request, spec)
+    if parameters.legacy_members.isdisjoint(request):
+        _check_key_given(request, parameters)
+        return _read_texts(request, parameters)
+    return _read_legacy(request, parameters)
 
 
-def _check_key_given(request: Wire, spec: ExpressionParameters) -> None:
-    if spec is QUERY and "KeyConditionExpression" not in request and "KeyConditions" not in request:
+def _check_key_given(request: Wire, parameters: ExpressionParameters) -> None:
+    if parameters is QUERY and "KeyConditionExpression" not in request and "KeyConditions" not in request:
         raise RequestInvalid(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
 
 
-def _read_legacy(request: Wire, spec: ExpressionParameters) -> Expressions:
+def _read_legacy(request: Wire, parameters: ExpressionParameters) -> Expressions:
     """Read the legacy parameters; KeyConditions may be combined with expressions."""
-    operator, wording = request.get("ConditionalOperator"), spec.wording
+    operator, wording = request.get("ConditionalOperator"), parameters.wording
     conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter") or {}
     legacy_parameters.check_operator(operator, conditions)
     update = legacy_parameters.convert_updates(request.get("AttributeUpdates") or {}, wording)
     projection = None
-    if spec is SCAN and "AttributesToGet" in request:
+    if parameters is SCAN and "AttributesToGet" in request:
         projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
     condition = legacy_parameters.convert_expected(request.get("Expected") or {}, operator, wording)
     found = legacy_parameters.convert_filter(
         request.get("QueryFilter") or request.get("ScanFilter") or {}, operator, wording
     )
-    if spec is not SCAN and "AttributesToGet" in request:
+    if parameters is not SCAN and "AttributesToGet" in request:
         projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
-    _check_key_given(request, spec)
-    read = _read_texts(request, spec)
+    _check_key_given(request, parameters)
+    read = _read_texts(request, parameters)
     key_condition = read.key_condition
     if "KeyConditions" in request:
         key_condition = legacy_parameters.convert_key_conditions(request["KeyConditions"], wording)
@@ -176,55 +176,57 @@ def _read_legacy(request: Wire, spec: ExpressionParameters) -> Expressions:
     )
 
 
-def _read_texts(request: Wire, spec: ExpressionParameters) -> Expressions:
-    texts = [request.get(parameter) for parameter in spec.expressions]
+def _read_texts(request: Wire, parameters: ExpressionParameters) -> Expressions:
+    texts = [request.get(parameter) for parameter in parameters.expressions]
     names = request.get(NAMES)
-    values = request.get(VALUES) if spec.takes_values else None
+    values = request.get(VALUES) if parameters.takes_values else None
     # The cache key. Counts separate its parts: positive before the names, negative before the values and their types.
-    key: tuple[str | int | None, ...] = (spec.name, *texts)
+    key: tuple[str | int | None, ...] = (parameters.name, *texts)
     if names is not None:
         key += (1 + len(names), *names, *names.values())
     size = 0
     if values is not None:
-        values, size = _settle_values(request, spec, names, values)
+        values, size = _canonicalise_values(request, parameters, names, values)
         key += (-1 - len(values), *values, *chain.from_iterable(values.values()))
     plan = PLANS.get(key)
     if plan is None:
-        plan = _make_plan(request, spec, names, values)
-        PLANS.store(key, plan, _weigh(texts, names))
+        plan = _make_plan(request, parameters, names, values)
+        PLANS.store(key, plan, _cache_weight(texts, names))
     return plan.bind(values or {}, size)
 
 
-def _weigh(texts: list[str | None], names: Wire | None) -> int:
+def _cache_weight(texts: list[str | None], names: Wire | None) -> int:
     return sum(len(text) for text in texts if text) + sum(map(len, names.values() if names else ()))
 
 
-def _settle_values(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item) -> tuple[Item, int]:
+def _canonicalise_values(
+    request: Wire, parameters: ExpressionParameters, names: Wire | None, values: Item
+) -> tuple[Item, int]:
     """Return the values in canonical form and their size; errors of the maps themselves come first."""
     try:
         return canonicalise_and_measure(values)
     except InvalidValue:
-        _check_maps(request, spec, names, values)
-        return canonicalise_and_measure(check_expression_values(values, spec.wording))
+        _check_maps(request, parameters, names, values)
+        return canonicalise_and_measure(check_expression_values(values, parameters.wording))
 
 
-def _make_plan(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> _Plan:
-    _check_maps(request, spec, names, values)
-    given = [parameter for parameter in READING_ORDER if parameter in spec.expressions and parameter in request]
-    if spec is UPDATE:  # only UpdateItem checks all texts for emptiness before it reads the first
+def _make_plan(request: Wire, parameters: ExpressionParameters, names: Wire | None, values: Item | None) -> _Plan:
+    _check_maps(request, parameters, names, values)
+    given = [parameter for parameter in READ_ORDER if parameter in parameters.expressions and parameter in request]
+    if parameters is UPDATE:  # only UpdateItem checks all texts for emptiness before it reads the first
         for parameter in given:
             if not request[parameter]:
                 _check_text(parameter, "")
-    scope = ExpressionAttributes(names or {}, values or {})
-    read = {parameter: _read_text(parameter, request[parameter], scope) for parameter in given}
-    _check_unused(NAMES, names, scope.names_used)
-    _check_unused(VALUES, values, scope.values_used)
-    return _compile_plan(read, LARGEST_MAPS - sum(map(utf8_length, (names or {}).values())))
+    attributes = ExpressionAttributes(names or {}, values or {})
+    read = {parameter: _read_text(parameter, request[parameter], attributes) for parameter in given}
+    _check_unused(NAMES, names, attributes.names_used)
+    _check_unused(VALUES, values, attributes.values_used)
+    return _compile_plan(read, MAX_MAPS_BYTES - sum(map(utf8_length, (names or {}).values())))
 
 
-def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
-    plan = _Plan(room=room)
-    careful: list[tuple[str, Clause]] = []
+def _compile_plan(read: dict[str, Any], values_limit: int) -> _Plan:
+    plan = _Plan(values_limit=values_limit)
+    clauses: list[tuple[str, Clause]] = []
     for parameter, resolved in read.items():
         match parameter:
             case "UpdateExpression":
@@ -238,8 +240,8 @@ def _compile_plan(read: dict[str, Any], room: int) -> _Plan:
             case _:
                 plan.key_condition = _compile_key_condition(resolved)
         if PARSERS[parameter] is parse_condition:
-            careful += [(parameter, clause) for clause in clauses_of(resolved) if has_constants_to_check(clause)]
-    plan.careful = tuple(careful)
+            clauses += [(parameter, clause) for clause in clauses_of(resolved) if has_constants_to_check(clause)]
+    plan.clauses_to_check = tuple(clauses)
     return plan
 
 
@@ -257,7 +259,7 @@ def _check_text(parameter: str, text: str) -> None:
         raise error.service_error(parameter) from None
 
 
-def _read_text(parameter: str, text: str, scope: ExpressionAttributes) -> Any:
+def _read_text(parameter: str, text: str, attributes: ExpressionAttributes) -> Any:
     """Return the resolved tree of an expression, or raise the service error."""
     _check_text(parameter, text)
     try:
@@ -268,11 +270,11 @@ def _read_text(parameter: str, text: str, scope: ExpressionAttributes) -> Any:
             PARSED.store((parse, text), tree, len(text))
         match parameter:
             case "UpdateExpression":
-                return resolve_update(tree, scope)
+                return resolve_update(tree, attributes)
             case "ProjectionExpression":
-                return resolve_projection(tree, scope)
+                return resolve_projection(tree, attributes)
             case _:
-                return resolve_condition(tree, scope)
+                return resolve_condition(tree, attributes)
     except ExpressionError as error:
         raise error.service_error(parameter) from None
 
@@ -283,9 +285,9 @@ def _check_unused(parameter: str, given: Wire | None, used: set[str]) -> None:
         raise RequestInvalid(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
 
 
-def _check_maps(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
+def _check_maps(request: Wire, parameters: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
     """Refuse names and values without an expression that could use them, then empty maps and malformed keys."""
-    _check_needed(request, spec, names, values)
+    _check_needed(request, parameters, names, values)
     if names is not None:
         _check_keys(NAMES, names, NAME_KEY)
         for key, name in names.items():
@@ -295,13 +297,13 @@ def _check_maps(request: Wire, spec: ExpressionParameters, names: Wire | None, v
         _check_keys(VALUES, values, VALUE_KEY)
 
 
-def _check_needed(request: Wire, spec: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
-    if names is not None and not any(parameter in request for parameter in spec.expressions):
+def _check_needed(request: Wire, parameters: ExpressionParameters, names: Wire | None, values: Item | None) -> None:
+    if names is not None and not any(parameter in request for parameter in parameters.expressions):
         raise RequestInvalid(f"{NAMES} can only be specified when using expressions")
-    users = [parameter for parameter in spec.expressions if parameter != "ProjectionExpression"]
+    users = [parameter for parameter in parameters.expressions if parameter != "ProjectionExpression"]
     if values is not None and not any(parameter in request for parameter in users):
         missing = f": {' and '.join(users)} {'is' if len(users) == 1 else 'are'} null"
-        suffix = missing if spec.wording is ErrorWording.OLDER else ""
+        suffix = missing if parameters.wording is ErrorWording.OLDER else ""
         raise RequestInvalid(f"{VALUES} can only be specified when using expressions{suffix}")
 
 
@@ -310,10 +312,11 @@ def _check_keys(parameter: str, entries: Wire, pattern: re.Pattern[str]) -> None
         raise RequestInvalid(f"{parameter} must not be empty")
     for key in entries:
         size = utf8_length(key)
-        if size > LONGEST_KEY:
-            told = f" size of key: {size}" if parameter == NAMES else ""
+        if size > MAX_KEY_BYTES:
+            size_text = f" size of key: {size}" if parameter == NAMES else ""
             raise RequestInvalid(
-                f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{told}"
+                f"{parameter} contains invalid key: "
+                f"The expression attribute map contains a key that is too long;{size_text}"
             )
         if not pattern.fullmatch(key):
             raise RequestInvalid(f'{parameter} contains invalid key: Syntax error; key: "{key}"')

@@ -96,9 +96,9 @@ class ItemUpdate:
         results = [operation(item) for operation in self._operations]
         return _rebuild_members(item, compiled.tree, results, compiled.removals if fresh else frozenset())
 
-    def touched(self, item: Item) -> Item:
+    def updated_attributes(self, item: Item) -> Item:
         """Return the updated attributes of an item, for UPDATED_OLD and UPDATED_NEW."""
-        return self._compiled.touch(item)
+        return self._compiled.updated_projection(item)
 
     def cost(self) -> int:
         """Return the bytes that the statement is charged for; they must not exceed the size limit of an item either."""
@@ -119,7 +119,7 @@ class CompiledUpdate:
     names: tuple[str, ...] | None
     """The attributes that it changes, if all of its paths are top-level."""
     factories: tuple[OperationFactory, ...]
-    touch: Projection
+    updated_projection: Projection
     fixed_cost: int
     charged: tuple[Fetch, ...]
 
@@ -146,7 +146,7 @@ def compile_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = E
         tree=make_path_tree(targets),
         names=tuple(cast("str", path.elements[0]) for path in targets) if flat else None,
         factories=tuple(_compile_action(action, arithmetic) for action in actions),
-        touch=Projection(targets),
+        updated_projection=Projection(targets),
         fixed_cost=STATEMENT_COST + sum(map(_fixed_cost, actions)),
         charged=tuple(fetch for action in actions for fetch in _charged(action)),
     )

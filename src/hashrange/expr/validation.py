@@ -48,7 +48,7 @@ from hashrange.expr.nodes import (
     paths_of,
     replace_paths,
     walk,
-    walk_inner_first,
+    walk_postorder,
 )
 from hashrange.expr.operators import ORDERED_TYPES, ORDERINGS, comparison_key, tag_of
 from hashrange.expr.path import make_path_tree
@@ -258,7 +258,7 @@ def _rename_action(action: Action, given: ExpressionAttributes) -> Action:
 
 def check_clause(clause: Clause, values: Values) -> None:
     """Check the operands of a clause: their number, that they are distinct, their types and contents."""
-    nodes = list(filter(children_of, walk_inner_first(clause)))
+    nodes = list(filter(children_of, walk_postorder(clause)))
     for node in nodes:
         _check_count(node)
     for node in nodes:
@@ -270,7 +270,7 @@ def check_clause(clause: Clause, values: Values) -> None:
 
 def check_assigned(value: Assigned, values: Values) -> None:
     """Check the operands of the functions and operators on the right side of SET."""
-    for node in filter(children_of, walk_inner_first(value)):
+    for node in filter(children_of, walk_postorder(value)):
         _check_count(node)
         _check_types(node, values)
 

@@ -46,5 +46,5 @@ def _show(returned: str, change: WriteResult, update: ItemUpdate | None) -> byte
         return None
     if returned.startswith("ALL"):
         return side.body
-    touched = update.touched(side.item) if update else {}
+    touched = update.updated_attributes(side.item) if update else {}
     return orjson.dumps(touched) if touched else None

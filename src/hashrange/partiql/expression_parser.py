@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from hashrange.partiql.keywords import AGGREGATES, CALLABLE, OTHER_TYPES, SIMPLE_TYPES
+from hashrange.partiql.keywords import AGGREGATES, CALLABLE, OTHER_TYPES, SUPPORTED_TYPES
 from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenKind
 from hashrange.partiql.nodes import (
     CallExpression,
@@ -30,7 +30,7 @@ from hashrange.partiql.nodes import (
 )
 
 MAX_DEPTH = 100
-ANYTHING, IN_SELECT, NEGATED = -1, 6, 30
+LOWEST, IN_SELECT, NEGATED = -1, 6, 30
 PRECEDENCE = {
     **dict.fromkeys(("union", "except", "intersect"), 5),
     "or": 10,
@@ -40,7 +40,7 @@ PRECEDENCE = {
     **dict.fromkeys(("+", "-", "||"), 60),
     **dict.fromkeys(("*", "/", "%"), 70),
 }
-NAMES_OF_SYMBOLS = {
+SYMBOL_NAMES = {
     ")": "RIGHT_PAREN",
     "]": "RIGHT_BRACKET",
     "}": "RIGHT_CURLY",
@@ -75,17 +75,17 @@ class ExpressionParser:
             self._at += 1
         return token
 
-    def at(self, *texts: str) -> bool:
+    def is_at(self, *texts: str) -> bool:
         """Tell whether the next token is one of these keywords, operators or symbols."""
         return self.token.text in texts and self.token.kind in (TokenKind.KEYWORD, TokenKind.OPERATOR, TokenKind.SYMBOL)
 
-    def ended(self) -> bool:
+    def is_at_end(self) -> bool:
         """Tell whether all tokens are read."""
         return self.token.kind is TokenKind.END
 
     def take(self, text: str) -> bool:
         """Advance if a keyword, operator or symbol is next; tell whether it is."""
-        found = self.at(text)
+        found = self.is_at(text)
         if found:
             self.advance()
         return found
@@ -93,9 +93,9 @@ class ExpressionParser:
     def expect(self, symbol: str) -> None:
         """Advance past a symbol, or raise MalformedStatement if it is not next."""
         if not self.take(symbol):
-            raise MalformedStatement(f"Expected {NAMES_OF_SYMBOLS[symbol]}")
+            raise MalformedStatement(f"Expected {SYMBOL_NAMES[symbol]}")
 
-    def list_of(self, read: Callable[[], T]) -> tuple[T, ...]:
+    def parse_list(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Parse a list of at least one part, separated by commas."""
         things = [read()]
         while self.take(","):
@@ -104,76 +104,76 @@ class ExpressionParser:
 
     # -- operators ------------------------------------------------------------------------------------------------
 
-    def expression(self, precedence: int = ANYTHING) -> Expression:
+    def parse_expression(self, precedence: int = LOWEST) -> Expression:
         """Parse an expression whose operators have a higher precedence than the given one."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise MalformedStatement
-        left = self._unary()
-        while self.token.kind is TokenKind.OPERATOR and PRECEDENCE.get(self.token.text, ANYTHING) > precedence:
-            left = self._infix(left, self.advance())
+        left = self._parse_unary()
+        while self.token.kind is TokenKind.OPERATOR and PRECEDENCE.get(self.token.text, LOWEST) > precedence:
+            left = self._parse_infix(left, self.advance())
         self._depth -= 1
         return left
 
-    def _infix(self, left: Expression, operator: StatementToken) -> Expression:
+    def _parse_infix(self, left: Expression, operator: StatementToken) -> Expression:
         match operator.text:
             case "is" | "is not":
-                tested = TypeTest(left, self._type(), operator.span)
+                tested = TypeTest(left, self._parse_type(), operator.span)
                 return tested if operator.text == "is" else OperatorExpression("not", (tested,), operator.span)
             case "in" | "not in":
-                return _negate(operator, (left, self._choices()))
+                return _negate(operator, (left, self._parse_choices()))
             case "between" | "not between":
-                return _negate(operator, (left, *self._bounds()))
-        right = self._right(operator)
+                return _negate(operator, (left, *self._parse_bounds()))
+        right = self._parse_right(operator)
         if operator.text in ("and", "or") and isinstance(left, OperatorExpression) and left.operator == operator.text:
             return OperatorExpression(left.operator, (*left.operands, right), left.span)
         return _negate(operator, (left, right))
 
-    def _right(self, operator: StatementToken) -> Expression:
-        if self.ended():
+    def _parse_right(self, operator: StatementToken) -> Expression:
+        if self.is_at_end():
             raise MalformedStatement("Missing right-hand side expression of infix operator")
-        return self.expression(PRECEDENCE[operator.text])
+        return self.parse_expression(PRECEDENCE[operator.text])
 
-    def _choices(self) -> Expression:
+    def _parse_choices(self) -> Expression:
         span = self.token.span
-        if self.at("(") and self._tokens[self._at + 1].text != "select":
+        if self.is_at("(") and self._tokens[self._at + 1].text != "select":
             self.advance()
-            choices = self.list_of(self.expression)
+            choices = self.parse_list(self.parse_expression)
             self.expect(")")
             return ListLiteral(choices, span)
-        if self.ended():
+        if self.is_at_end():
             raise MalformedStatement("Missing right-hand side expression of infix operator")
-        return self.expression(PRECEDENCE["in"])
+        return self.parse_expression(PRECEDENCE["in"])
 
-    def _bounds(self) -> tuple[Expression, Expression]:
-        if self.ended():
+    def _parse_bounds(self) -> tuple[Expression, Expression]:
+        if self.is_at_end():
             raise MalformedStatement("Missing right-hand side expression of infix operator")
-        low = self.expression(PRECEDENCE["between"])
+        low = self.parse_expression(PRECEDENCE["between"])
         if not self.take("and"):
             raise MalformedStatement("Expected AND keyword")
-        if self.ended() or self.at(";"):
+        if self.is_at_end() or self.is_at(";"):
             raise MalformedStatement("Expected expression after AND")
-        return low, self.expression(PRECEDENCE["between"])
+        return low, self.parse_expression(PRECEDENCE["between"])
 
-    def _type(self) -> str:
+    def _parse_type(self) -> str:
         word = self.token.text.lower()
-        name = SIMPLE_TYPES.get(word) or OTHER_TYPES.get(word)
+        name = SUPPORTED_TYPES.get(word) or OTHER_TYPES.get(word)
         if name is None or self.token.kind not in (TokenKind.KEYWORD, TokenKind.NAME):
             raise MalformedStatement("Expected type name")
         self.advance()
         return name
 
-    def _unary(self) -> Expression:
-        if self.at("not"):
+    def _parse_unary(self) -> Expression:
+        if self.is_at("not"):
             span = self.advance().span
-            return OperatorExpression("not", (self.expression(NEGATED),), span)
-        if not self.at("+", "-"):
-            return self._path_term()
+            return OperatorExpression("not", (self.parse_expression(NEGATED),), span)
+        if not self.is_at("+", "-"):
+            return self._parse_path_term()
         sign = self.advance()
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise MalformedStatement
-        operand = self._unary()
+        operand = self._parse_unary()
         self._depth -= 1
         if isinstance(operand, NumberLiteral):
             return operand if sign.text == "+" else NumberLiteral(_negative(operand.text), operand.span)
@@ -181,28 +181,28 @@ class ExpressionParser:
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
-    def simple_path(self) -> Expression:
+    def parse_simple_path(self) -> Expression:
         """Parse a path that starts with a name, such as the target of a statement."""
         token = self.token
         if token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
             raise MalformedStatement("Expected identifier for simple path")
         self.advance()
-        return self._steps(Identifier(token.text, token.span), simple=True)
+        return self._parse_steps(Identifier(token.text, token.span), simple=True)
 
-    def _path_term(self) -> Expression:
-        return self._steps(self._term(), simple=False)
+    def _parse_path_term(self) -> Expression:
+        return self._parse_steps(self._parse_term(), simple=False)
 
-    def _steps(self, root: Expression, *, simple: bool) -> Expression:
+    def _parse_steps(self, root: Expression, *, simple: bool) -> Expression:
         steps: list[Expression] = []
         while True:
             if self.take("."):
-                steps.append(self._dotted(simple=simple))
+                steps.append(self._parse_dotted(simple=simple))
             elif self.take("["):
-                steps.append(self._bracketed(simple=simple))
+                steps.append(self._parse_bracketed(simple=simple))
             else:
                 return PathExpression(root, tuple(steps), root.span) if steps else root
 
-    def _dotted(self, *, simple: bool) -> Expression:
+    def _parse_dotted(self, *, simple: bool) -> Expression:
         token = self.token
         if token.kind in (TokenKind.NAME, TokenKind.QUOTED):
             self.advance()
@@ -214,99 +214,99 @@ class ExpressionParser:
             return Wildcard(bracketed=False, span=token.span)
         raise MalformedStatement("Invalid path dot component")
 
-    def _bracketed(self, *, simple: bool) -> Expression:
+    def _parse_bracketed(self, *, simple: bool) -> Expression:
         span = self.token.span
-        step = Wildcard(bracketed=True, span=span) if self.take("*") else self.expression()
+        step = Wildcard(bracketed=True, span=span) if self.take("*") else self.parse_expression()
         self.expect("]")
         if simple and not isinstance(step, NumberLiteral | StringLiteral | Identifier | ConstantLiteral):
             raise MalformedStatement("Invalid path component for simple path")
         return step
 
-    def _term(self) -> Expression:
+    def _parse_term(self) -> Expression:
         token = self.token
         match token.kind:
             case TokenKind.NAME | TokenKind.QUOTED:
                 self.advance()
-                return self._call(token) if self.at("(") else Identifier(token.text, token.span)
+                return self._parse_call(token) if self.is_at("(") else Identifier(token.text, token.span)
             case TokenKind.STRING | TokenKind.NUMBER | TokenKind.ION:
                 self.advance()
                 return LITERALS[token.kind](token.text, token.span)
             case TokenKind.OPERATOR:
                 raise MalformedStatement("Unexpected operator")
             case TokenKind.KEYWORD:
-                return self._keyword(token)
-        return self._enclosed(token)
+                return self._parse_keyword(token)
+        return self._parse_enclosed(token)
 
-    def _keyword(self, token: StatementToken) -> Expression:
+    def _parse_keyword(self, token: StatementToken) -> Expression:
         if token.text in CONSTANTS:
             self.advance()
             return ConstantLiteral(token.text, token.span)
         if token.text in CALLABLE and self._tokens[self._at + 1].text == "(":
             self.advance()
-            return self._call(token)
-        return self.statement(token)
+            return self._parse_call(token)
+        return self.parse_statement(token)
 
-    def statement(self, token: StatementToken) -> Expression:
+    def parse_statement(self, token: StatementToken) -> Expression:
         """Parse what a keyword that is not a function starts; StatementParser overrides it."""
         raise MalformedStatement("Unexpected keyword")
 
-    def _call(self, name: StatementToken) -> Expression:
+    def _parse_call(self, name: StatementToken) -> Expression:
         self.advance()
-        arguments = () if self.at(")") else self._arguments(name)
+        arguments = () if self.is_at(")") else self._parse_arguments(name)
         self.expect(")")
         if name.text in AGGREGATES and len(arguments) != 1:
             raise MalformedStatement("Aggregate functions are always unary")
         return CallExpression(name.text.lower(), arguments, name.span)
 
-    def _arguments(self, name: StatementToken) -> tuple[Expression, ...]:
-        if not self.at("*"):
-            return self.list_of(self.expression)
+    def _parse_arguments(self, name: StatementToken) -> tuple[Expression, ...]:
+        if not self.is_at("*"):
+            return self.parse_list(self.parse_expression)
         if name.text != "count":
             raise MalformedStatement(f"{name.text}(*) is not allowed")
         return (Wildcard(bracketed=False, span=self.advance().span),)
 
-    def _enclosed(self, token: StatementToken) -> Expression:
+    def _parse_enclosed(self, token: StatementToken) -> Expression:
         match token.text if token.kind is TokenKind.SYMBOL else "":
             case "?":
                 self.advance()
                 self.parameters += 1
                 return StatementParameter(self.parameters - 1, token.span)
             case "(":
-                return self._group(token.span)
+                return self._parse_group(token.span)
             case "[":
-                return ListLiteral(self._elements("]"), token.span)
+                return ListLiteral(self._parse_elements("]"), token.span)
             case "<<":
-                return SetLiteral(self._elements(">>"), token.span)
+                return SetLiteral(self._parse_elements(">>"), token.span)
             case "{":
-                return MapLiteral(self._members(), token.span)
+                return MapLiteral(self._parse_members(), token.span)
         raise MalformedStatement("Unexpected term")
 
-    def _group(self, span: Span) -> Expression:
+    def _parse_group(self, span: Span) -> Expression:
         self.advance()
-        elements = self.list_of(self.expression)
+        elements = self.parse_list(self.parse_expression)
         self.expect(")")
         return elements[0] if len(elements) == 1 else ListLiteral(elements, span)
 
-    def _elements(self, close: str) -> tuple[Expression, ...]:
+    def _parse_elements(self, close: str) -> tuple[Expression, ...]:
         self.advance()
         if self.take(close):
             return ()
-        elements = self.list_of(self.expression)
+        elements = self.parse_list(self.parse_expression)
         self.expect(close)
         return elements
 
-    def _members(self) -> tuple[tuple[Expression, Expression], ...]:
+    def _parse_members(self) -> tuple[tuple[Expression, Expression], ...]:
         self.advance()
         if self.take("}"):
             return ()
-        members = self.list_of(self._member)
+        members = self.parse_list(self._parse_member)
         self.expect("}")
         return members
 
-    def _member(self) -> tuple[Expression, Expression]:
-        key = self.expression()
+    def _parse_member(self) -> tuple[Expression, Expression]:
+        key = self.parse_expression()
         self.expect(":")
-        return key, self.expression()
+        return key, self.parse_expression()
 
 
 LITERALS: dict[TokenKind, Callable[[str, Span], Expression]] = {

@@ -37,9 +37,10 @@ from hashrange.expr.nodes import (
     Or,
     paths_of,
 )
+from hashrange.expr.operators import COMPARATORS, MIRRORED
 
 MAX_READS = 50
-MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+RANGE_COMPARATORS = COMPARATORS - {"<>"}
 WRONG_TYPE = "Key attribute's data type should match its data type in table's schema: Key "
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 TOO_MANY = "Too many decomposed read operations for a given query."
@@ -86,20 +87,20 @@ class KeyRangePlanner:
 
     def branches(self, where: Condition | None) -> list[WhereBranch] | None:
         """Return the branches of a WHERE clause; None unless each of them has an equality on the partition key."""
-        return None if where is None or not self._pins(where) else self._split(where)
+        return None if where is None or not self._names_partition(where) else self._split(where)
 
-    def _pins(self, condition: Condition) -> bool:
+    def _names_partition(self, condition: Condition) -> bool:
         match condition:
             case And():
-                return any(self._pins(part) for part in condition.operands)
+                return any(self._names_partition(part) for part in condition.operands)
             case Or():
-                return all(self._pins(part) for part in condition.operands) and bool(condition.operands)
+                return all(self._names_partition(part) for part in condition.operands) and bool(condition.operands)
         clauses = self._clauses(condition)
         return bool(clauses) and all(c.operator == "=" and c.attribute == self.hash.name for c in clauses)
 
     def _split(self, condition: Condition) -> list[WhereBranch]:
         if isinstance(condition, And):
-            return _multiply(self._split(part) for part in condition.operands)
+            return _combine(self._split(part) for part in condition.operands)
         if isinstance(condition, Or) and self._limits_keys(condition):
             return [branch for part in condition.operands for branch in self._split(part)]
         clauses = self._clauses(condition)
@@ -113,9 +114,9 @@ class KeyRangePlanner:
     def _clauses(self, condition: Condition) -> list[KeyClause]:
         """Return the alternatives of a condition on a key attribute; empty if it is not one."""
         match condition:
-            case Comparison(operator, DocumentPath((str(name),)), Literal(value)) if operator in MIRRORED:
+            case Comparison(operator, DocumentPath((str(name),)), Literal(value)) if operator in RANGE_COMPARATORS:
                 found = [KeyClause(name, operator, (value,))]
-            case Comparison(operator, Literal(value), DocumentPath((str(name),))) if operator in MIRRORED:
+            case Comparison(operator, Literal(value), DocumentPath((str(name),))) if operator in RANGE_COMPARATORS:
                 found = [KeyClause(name, MIRRORED[operator], (value,))]
             case Between(DocumentPath((str(name),)), Literal(low), Literal(high)):
                 found = [KeyClause(name, "BETWEEN", (low, high))]
@@ -134,7 +135,7 @@ class KeyRangePlanner:
         """Return the ranges to read, in the order of the keys."""
         for branch in branches:
             self._check_types(branch)
-        partitions = groupby(sorted(self._possible(branches), key=lambda found: found[0].order), lambda f: f[0].order)
+        partitions = groupby(sorted(self._ranges_of(branches), key=lambda found: found[0].order), lambda f: f[0].order)
         found = [part for _, group in partitions for part in self._merge(list(group))]
         if len(branches) > MAX_READS:
             raise ValidationException(TOO_MANY)
@@ -147,7 +148,7 @@ class KeyRangePlanner:
                 for operand in clause.operands if clause.attribute == attribute.name else ():
                     _check_operand(attribute, operand, limit)
 
-    def _possible(self, branches: Iterable[WhereBranch]) -> Iterator[tuple[KeyRange, bool]]:
+    def _ranges_of(self, branches: Iterable[WhereBranch]) -> Iterator[tuple[KeyRange, bool]]:
         """Yield the range of each branch, and whether it has a condition on the sort key that is not a range."""
         for branch in branches:
             partitions = branch.values_of(self.hash)
@@ -158,12 +159,12 @@ class KeyRangePlanner:
                     low, high = max(low, start), min(high, end)
             if len(partitions) == 1 and low < high:
                 order = ENCODERS[self.hash.tag](partitions[0][self.hash.tag])
-                yield KeyRange(order, low, high, not branch.filters), self._excludes(branch)
+                yield KeyRange(order, low, high, not branch.filters), self._excludes_keys(branch)
 
-    def _excludes(self, branch: WhereBranch) -> bool:
-        return any(_is_negative(condition) and self._names_sort(condition) for condition in branch.filters)
+    def _excludes_keys(self, branch: WhereBranch) -> bool:
+        return any(_is_negative(condition) and self._names_sort_key(condition) for condition in branch.filters)
 
-    def _names_sort(self, condition: Condition) -> bool:
+    def _names_sort_key(self, condition: Condition) -> bool:
         return self.sort is not None and any(path.elements[0] == self.sort.name for path in paths_of(condition))
 
     def _merge(self, group: list[tuple[KeyRange, bool]]) -> list[KeyRange]:
@@ -189,7 +190,7 @@ class KeyRangePlanner:
         return {name: found[0] for name, found in values.items()} if all(len(v) == 1 for v in values.values()) else None
 
 
-def _multiply(parts: Iterable[list[WhereBranch]]) -> list[WhereBranch]:
+def _combine(parts: Iterable[list[WhereBranch]]) -> list[WhereBranch]:
     """Return all combinations of one branch from each part; refuse before there are far too many."""
     whole = [WhereBranch()]
     for part in parts:
@@ -217,12 +218,12 @@ def split_equalities(where: Condition | None, names: Sequence[str]) -> tuple[lis
     """Return the equalities on some attributes in a WHERE clause, and its other conditions."""
     equal: list[tuple[str, Value]] = []
     rest: list[Condition] = []
-    waiting = [] if where is None else [where]
-    while waiting:
-        condition = waiting.pop(0)
+    pending = [] if where is None else [where]
+    while pending:
+        condition = pending.pop(0)
         match condition:
             case And():
-                waiting = [*condition.operands, *waiting]
+                pending = [*condition.operands, *pending]
             case Comparison("=", DocumentPath((str(name),)), Literal(value)) if name in names:
                 equal.append((name, value))
             case Comparison("=", Literal(value), DocumentPath((str(name),))) if name in names:

@@ -32,7 +32,7 @@ CALLABLE = frozenset(
 AGGREGATES = frozenset({"count", "avg", "max", "min", "sum"})
 SEPARATORS = frozenset({"as", "at", "by", "for", "asc", "desc"})
 JOINS = frozenset({"join", "inner", "left", "right", "full", "outer", "cross", "natural"})
-JOINED = {
+TWO_WORD_KEYWORDS = {
     ("not", "in"): "not in",
     ("is", "not"): "is not",
     ("not", "between"): "not between",
@@ -45,7 +45,7 @@ JOINED = {
     ("double", "precision"): "double precision",
     ("character", "varying"): "character varying",
 }
-SIMPLE_TYPES = {
+SUPPORTED_TYPES = {
     "missing": "MISSING",
     "null": "NULL",
     "bool": "BOOL",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from hashrange.core.errors import ValidationException
-from hashrange.partiql.keywords import JOINED, OPERATORS, RESERVED
+from hashrange.partiql.keywords import OPERATORS, RESERVED, TWO_WORD_KEYWORDS
 
 MALFORMED = "Statement wasn't well formed, can't be processed: "
 LEXEME = re.compile(
@@ -80,7 +80,7 @@ def tokenize(text: str) -> list[StatementToken]:
         lexeme = LEXEME.match(text, at)
         if lexeme is None or lexeme.lastgroup == "open":
             raise MalformedStatement
-        token = _read(lexeme, Span(line, at - start + 1, lexeme.end() - at))
+        token = _make_token(lexeme, Span(line, at - start + 1, lexeme.end() - at))
         if token is not None:
             _append(tokens, token)
         for end in LINE_END.finditer(text, at, lexeme.end()):
@@ -90,13 +90,13 @@ def tokenize(text: str) -> list[StatementToken]:
     return tokens
 
 
-def _read(lexeme: re.Match[str], span: Span) -> StatementToken | None:
+def _make_token(lexeme: re.Match[str], span: Span) -> StatementToken | None:
     text = lexeme.group()
     match lexeme.lastgroup:
         case "blank":
             return None
         case "word":
-            return _read_word(text, span)
+            return _make_word(text, span)
         case "number":
             return StatementToken(TokenKind.NUMBER, _check_number(lexeme), span)
         case "quoted":
@@ -105,10 +105,10 @@ def _read(lexeme: re.Match[str], span: Span) -> StatementToken | None:
             return StatementToken(TokenKind.STRING, text[1:-1].replace("''", "'"), span)
         case "ion":
             return StatementToken(TokenKind.ION, text[1:-1], span)
-    return _read_symbol(text, span)
+    return _make_symbol(text, span)
 
 
-def _read_word(text: str, span: Span) -> StatementToken:
+def _make_word(text: str, span: Span) -> StatementToken:
     lower = text.lower()
     if lower in OPERATORS:
         return StatementToken(TokenKind.OPERATOR, lower, span)
@@ -119,7 +119,7 @@ def _read_word(text: str, span: Span) -> StatementToken:
     )
 
 
-def _read_symbol(text: str, span: Span) -> StatementToken:
+def _make_symbol(text: str, span: Span) -> StatementToken:
     if text in PUNCTUATION:
         return StatementToken(TokenKind.SYMBOL, text, span)
     return StatementToken(TokenKind.OPERATOR, "<>" if text == "!=" else text, span)
@@ -142,7 +142,9 @@ def _append(tokens: list[StatementToken], token: StatementToken) -> None:
     """Add a token, or merge it with the one before: `INSERT INTO` and `IS NOT` are one token each."""
     before = tokens[-1] if tokens else token
     joined = (
-        JOINED.get((before.text, token.text)) if before.kind in KEYWORD_KINDS and token.kind in KEYWORD_KINDS else None
+        TWO_WORD_KEYWORDS.get((before.text, token.text))
+        if before.kind in KEYWORD_KINDS and token.kind in KEYWORD_KINDS
+        else None
     )
     if joined is None:
         tokens.append(token)

@@ -27,8 +27,8 @@ from hashrange.partiql.nodes import (
 )
 
 ROOT = "root"
-DEEPEST = 31
-LONGEST_EXPONENT = 2**31 - 1
+MAX_DEPTH = 31
+MAX_EXPONENT = 2**31 - 1
 CONSTANTS: dict[str, Callable[[], Value]] = {
     "true": lambda: {"BOOL": True},
     "false": lambda: {"BOOL": False},
@@ -57,22 +57,22 @@ def _check_exponents(parameter: Value) -> None:
         try:
             numbers.normalize(text)
         except numbers.NumberError:
-            if abs(_exponent(text)) > LONGEST_EXPONENT:
+            if abs(_exponent(text)) > MAX_EXPONENT:
                 raise ValidationException(numbers.NumberErrorKind.SYNTAX.value.format(text=text)) from None
             return
 
 
 def _numbers_in(value: Any) -> Iterator[str]:
     """Yield the numbers in a value, in order."""
-    waiting = [value]
-    while waiting:
-        ((tag, content),) = waiting.pop().items()
+    pending = [value]
+    while pending:
+        ((tag, content),) = pending.pop().items()
         if tag == "N":
             yield content
         elif tag == "NS":
             yield from content
         elif tag in ("L", "M"):
-            waiting += reversed(content if tag == "L" else list(content.values()))
+            pending += reversed(content if tag == "L" else list(content.values()))
 
 
 def _exponent(text: str) -> int:
@@ -95,49 +95,49 @@ class LiteralConverter:
     def __init__(self, parameters: Sequence[Value]) -> None:
         self._parameters = parameters
 
-    def item(self, node: MapLiteral) -> Item:
+    def convert_item(self, node: MapLiteral) -> Item:
         """Return the item of a map literal; error texts name the path inside an attribute's value from `root`."""
         item: Item = {}
         for key, value in node.members:
-            name = _key(key, ROOT)
+            name = _convert_key(key, ROOT)
             if name in item:
                 raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {ROOT} at {key.span}")
-            item[name] = self.value(value)
+            item[name] = self.convert_value(value)
         return item
 
-    def value(self, node: Expression) -> Value:
+    def convert_value(self, node: Expression) -> Value:
         """Return the value of a literal or parameter."""
         if isinstance(node, StatementParameter):
             return self._parameters[node.position]
         return self._convert(node, ROOT, 0)
 
     def _convert(self, node: Expression, path: str, depth: int) -> Value:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise ValidationException(f"Nesting Levels have exceeded supported limits under {path}")
         match node:
             case StringLiteral():
                 return {"S": node.text}
             case NumberLiteral():
-                return {"N": _number(node.text, path)}
+                return {"N": _convert_number(node.text, path)}
             case ConstantLiteral() if node.word in CONSTANTS:
                 return CONSTANTS[node.word]()
             case ListLiteral():
                 elements = enumerate(node.elements)
                 return {"L": [self._convert(element, f"{path}[{at}]", depth + 1) for at, element in elements]}
             case MapLiteral():
-                return {"M": self._members(node, path, depth)}
+                return {"M": self._convert_members(node, path, depth)}
             case SetLiteral():
-                return _bag(node, path)
+                return _convert_set(node, path)
             case IonLiteral():
                 raise ValidationException(
                     f"Ion Literals are not supported: {node.text} under key {path} at {node.span}"
                 )
         raise ValidationException(f"Unsupported data type: {describe_node(node)} under key {path} at {node.span}")
 
-    def _members(self, node: MapLiteral, path: str, depth: int) -> Item:
+    def _convert_members(self, node: MapLiteral, path: str, depth: int) -> Item:
         members: Item = {}
         for key, value in node.members:
-            name = _key(key, path)
+            name = _convert_key(key, path)
             if name in members:
                 raise ValidationException(f"Duplicate keys in tuple. Key: {name} under {path} at {node.span}")
             members[name] = self._convert(value, f"{path}.{name}", depth + 1)
@@ -160,7 +160,7 @@ def describe_node(node: Expression) -> str:
     return service_name(node)
 
 
-def _key(node: Expression, path: str) -> str:
+def _convert_key(node: Expression, path: str) -> str:
     if not isinstance(node, StringLiteral):
         raise ValidationException(
             f"Tuple keys must be of type String. Actual type: {describe_node(node)} under {path} at {node.span}"
@@ -170,17 +170,17 @@ def _key(node: Expression, path: str) -> str:
     return node.text
 
 
-def _number(text: str, path: str) -> str:
+def _convert_number(text: str, path: str) -> str:
     try:
         return numbers.normalize(text)
     except numbers.NumberError as error:
         fault = error.kind
-        if fault is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= LONGEST_EXPONENT:
+        if fault is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= MAX_EXPONENT:
             fault = numbers.NumberErrorKind.UNDERFLOW  # the service computes the magnitude in 32 bits, and it overflows
         raise ValidationException(f"{fault.value} under {path}") from None
 
 
-def _bag(node: SetLiteral, path: str) -> Value:
+def _convert_set(node: SetLiteral, path: str) -> Value:
     if not node.elements:
         raise ValidationException("Empty bags are not supported")
     if all(isinstance(element, StringLiteral) for element in node.elements):
@@ -189,7 +189,7 @@ def _bag(node: SetLiteral, path: str) -> Value:
         return {"SS": sorted(texts)}
     if all(isinstance(element, NumberLiteral) for element in node.elements):
         written = [element.text for element in node.elements if isinstance(element, NumberLiteral)]
-        members = [_number(text, path) for text in written]
+        members = [_convert_number(text, path) for text in written]
         _check_distinct(members, written, f"! under {path}")
         return {"NS": sorted(members, key=Decimal)}
     raise ValidationException("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")

@@ -21,11 +21,11 @@ from hashrange.partiql.statement_plan import DeletePlan, InsertPlan, Plan, Selec
 if TYPE_CHECKING:
     from hashrange.engine.write import Image, Row, WriteResult
 
-INCOMPLETE = "Where clause does not contain a mandatory equality on all key attributes"
-SEVERAL = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
+INCOMPLETE_KEY = "Where clause does not contain a mandatory equality on all key attributes"
+SEVERAL_VALUES = "Multiple conditions on same key {}. Only single item Update/Insert/Delete are supported"
 NOT_A_CHECK = "EXISTS() must contain a single item read with additional condition"
-LEFT_TOO_DEEP = "Nesting Levels have exceeded supported limits"
-DUPLICATE = "Duplicate primary key exists in table"
+ITEM_TOO_DEEP = "Nesting Levels have exceeded supported limits"
+DUPLICATE_KEY = "Duplicate primary key exists in table"
 
 
 class InsertAction(Action):
@@ -34,7 +34,7 @@ class InsertAction(Action):
     def check(self, row: Row | None) -> None:
         """Raise if the item exists."""
         if row is not None:
-            raise DuplicateItemException(DUPLICATE)
+            raise DuplicateItemException(DUPLICATE_KEY)
 
 
 def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
@@ -67,9 +67,9 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
                 f"{INVALID_PARAMETER}Cannot update attribute {name}. This attribute is part of the key"
             )
     update = bind_update(plan.actions)
-    condition = _bind(rest, table)
+    condition = _bind_conditions(rest, table)
     check_scalars(table, frozenset(update.document_attributes))
-    expressions = Expressions(condition=_if_present(condition), update=update)
+    expressions = Expressions(condition=_require_item(condition), update=update)
     updater = make_updater(table, key, expressions)
 
     def updated(row: Row | None) -> Image | None:
@@ -77,7 +77,7 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
             return updater(row)
         except ValidationException as refusal:
             if refusal.message == TOO_DEEP:
-                raise ValidationException(LEFT_TOO_DEEP) from None
+                raise ValidationException(ITEM_TOO_DEEP) from None
             raise
 
     return Action(table, table.key_of(key), updated, expressions, return_item)
@@ -85,8 +85,8 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
 
 def _make_deletion(plan: DeletePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
     key, rest = _find_key(plan.where, table, in_transaction=in_transaction)
-    condition = _bind(rest, table)
-    expressions = Expressions(condition=_unless_absent(condition))
+    condition = _bind_conditions(rest, table)
+    expressions = Expressions(condition=_allow_missing_item(condition))
     return Action(table, table.key_of(key), lambda _row: None, expressions, return_item)
 
 
@@ -98,7 +98,7 @@ def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
     others = [Comparison("=", path_of(name), Literal(value)) for name, value in equal if key[name] != value]
     if not rest and not others:
         raise ValidationException(NOT_A_CHECK)
-    condition = _bind([*others, *rest], table)
+    condition = _bind_conditions([*others, *rest], table)
     return Action(table, table.key_of(key), None, Expressions(condition=condition), return_item)
 
 
@@ -108,34 +108,34 @@ def _find_key(where: Condition | None, table: Table, *, in_transaction: bool) ->
     key: Item = {}
     for name, value in equal:
         if key.setdefault(name, value) != value:
-            raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(SEVERAL.format(name))
+            raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(SEVERAL_VALUES.format(name))
     if len(key) != len(table.key_names):
-        raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(INCOMPLETE)
+        raise SchemaMismatch(MISMATCH) if in_transaction else ValidationException(INCOMPLETE_KEY)
     return key, rest
 
 
-def _bind(conditions: list[Condition], table: Table) -> Predicate | None:
+def _bind_conditions(conditions: list[Condition], table: Table) -> Predicate | None:
     if not conditions:
         return None
-    test = bind_condition(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))
-    check_scalars(table, frozenset(test.document_attributes))
-    return test
+    predicate = bind_condition(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))
+    check_scalars(table, frozenset(predicate.document_attributes))
+    return predicate
 
 
-def _if_present(test: Predicate | None) -> Predicate:
+def _require_item(predicate: Predicate | None) -> Predicate:
     """Return the condition of an UPDATE, which never creates an item."""
-    if test is None:
+    if predicate is None:
         return Predicate(frozenset(), (), bool)
-    run = test.run
-    return Predicate(test.attributes, test.document_attributes, lambda item: bool(item) and run(item))
+    run = predicate.run
+    return Predicate(predicate.attributes, predicate.document_attributes, lambda item: bool(item) and run(item))
 
 
-def _unless_absent(test: Predicate | None) -> Predicate | None:
+def _allow_missing_item(predicate: Predicate | None) -> Predicate | None:
     """Return the condition of a DELETE, which holds if there is no item."""
-    if test is None:
+    if predicate is None:
         return None
-    run = test.run
-    return Predicate(test.attributes, test.document_attributes, lambda item: not item or run(item))
+    run = predicate.run
+    return Predicate(predicate.attributes, predicate.document_attributes, lambda item: not item or run(item))
 
 
 def returned_item(returning: str | None, action: Action, change: WriteResult) -> bytes | None:
@@ -146,5 +146,5 @@ def returned_item(returning: str | None, action: Action, change: WriteResult) ->
     if returning.startswith("ALL"):
         return side.body
     update = action.expressions.update
-    touched = update.touched(side.item) if update else {}
-    return orjson.dumps(touched) if touched else None
+    updated = update.updated_attributes(side.item) if update else {}
+    return orjson.dumps(updated) if updated else None

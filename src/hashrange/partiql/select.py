@@ -78,8 +78,8 @@ class SelectReader:
         self.plan = plan
         self.table = table
         self.index = index
-        self.access = KeyRangePlanner(index.codec if index else table.codec)
-        self.branches = self.access.branches(plan.where)
+        self.key_ranges = KeyRangePlanner(index.codec if index else table.codec)
+        self.branches = self.key_ranges.branches(plan.where)
 
     def check(self, *, consistent: bool) -> None:
         """Raise the errors that depend on the table."""
@@ -97,9 +97,9 @@ class SelectReader:
         """Return the key of the item if the WHERE clause is just its key; None otherwise."""
         if self.branches is None:
             return None
-        key = self.access.single_key(self.branches)
+        key = self.key_ranges.single_key(self.branches)
         if key is None:
-            self.access.ranges(self.branches)
+            self.key_ranges.ranges(self.branches)
         return None if self.index else key
 
     def sources(self) -> list[RowSource]:
@@ -107,31 +107,31 @@ class SelectReader:
         if self.plan.order:
             self._check_order()
         if self.branches is None:
-            return [self._shape(RowSource(self.table, self.index), self._test())]
-        ranges = self._in_order(self.access.ranges(self.branches))
+            return [self._apply_select(RowSource(self.table, self.index), self._make_predicate())]
+        ranges = self._in_order(self.key_ranges.ranges(self.branches))
         if self.index is not None:
-            _check_filters(self.branches, self.access, self.index)
-        test = None if all(found.exact for found in ranges) else self._test()
-        return [self._source(found, test) for found in ranges]
+            _check_filters(self.branches, self.key_ranges, self.index)
+        predicate = None if all(found.exact for found in ranges) else self._make_predicate()
+        return [self._make_source(found, predicate) for found in ranges]
 
-    def _test(self) -> Predicate | None:
+    def _make_predicate(self) -> Predicate | None:
         return None if self.plan.where is None else bind_condition(self.plan.where)
 
-    def _source(self, found: KeyRange, test: Predicate | None) -> RowSource:
+    def _make_source(self, found: KeyRange, predicate: Predicate | None) -> RowSource:
         source = RowSource(self.table, self.index, found.low, found.high, self._is_forward())
-        return self._shape(source, None if found.exact else test)
+        return self._apply_select(source, None if found.exact else predicate)
 
-    def _shape(self, source: RowSource, test: Predicate | None) -> RowSource:
-        source.test = test
+    def _apply_select(self, source: RowSource, predicate: Predicate | None) -> RowSource:
+        source.test = predicate
         columns = self.plan.columns
         if columns is not None:
             source.project = make_projector(columns)
             if self.index is not None and not self.index.keeps_all:
-                source.fetches = any(_root(column) not in self.index.projected for column in columns)
+                source.fetches = any(_attribute_of(column) not in self.index.projected for column in columns)
         return source
 
     def _check_order(self) -> None:
-        names = [attribute.name for attribute in self.access.codec.attributes]
+        names = [attribute.name for attribute in self.key_ranges.codec.attributes]
         if self.plan.where is None:
             raise ValidationException(ORDER_NEEDS_WHERE)
         for name, _ in self.plan.order:
@@ -139,17 +139,17 @@ class SelectReader:
                 raise ValidationException(f"Attribute {name} in ORDER BY clause must be part of the primary key")
         if self.branches is None:
             raise ValidationException(ORDER_NEEDS_HASH)
-        partitions = [branch.values_of(self.access.hash)[0] for branch in self.branches]
+        partitions = [branch.values_of(self.key_ranges.hash)[0] for branch in self.branches]
         if any(value != partitions[0] for value in partitions) and names[0] not in dict(self.plan.order):
             raise ValidationException(ORDER_LACKS_HASH)
 
     def _is_forward(self) -> bool:
         """Tell whether sort keys ascend: without ORDER BY, or if ORDER BY names the sort key as ascending."""
-        sort = self.access.sort
+        sort = self.key_ranges.sort
         return not self.plan.order or (sort is not None and (sort.name, False) in self.plan.order)
 
     def _in_order(self, ranges: list[KeyRange]) -> list[KeyRange]:
-        descending = (self.access.hash.name, True) in self.plan.order
+        descending = (self.key_ranges.hash.name, True) in self.plan.order
         by_low = sorted(ranges, key=lambda found: found.low, reverse=not self._is_forward())
         return sorted(by_low, key=lambda found: found.order, reverse=descending)
 
@@ -172,7 +172,7 @@ class SelectReader:
             _add_cost(rows.cost, page_capacity(page, source, name, consistent=consistent))
             size += page.size
             left = left if limit is None else left - page.scanned
-            rows.next = _after(page, source, at, is_full=size >= PAGE_BYTES and at + 1 < len(sources))
+            rows.next = _next_position(page, source, at, is_full=size >= PAGE_BYTES and at + 1 < len(sources))
             if rows.next is not None:
                 return rows
         if not rows.cost.table and not rows.cost.indexes:
@@ -185,14 +185,14 @@ class SelectReader:
             return True
         if self.branches is None:
             start_scan(source, key, 0, 1)
-        elif self.index is None and self.access.sort is None:
+        elif self.index is None and self.key_ranges.sort is None:
             return False
         else:
             start_query(source, key, b"")
         return True
 
 
-def _after(page: RowPage, source: RowSource, at: int, *, is_full: bool) -> SelectPosition | None:
+def _next_position(page: RowPage, source: RowSource, at: int, *, is_full: bool) -> SelectPosition | None:
     if page.last is not None:
         return SelectPosition(at, last_key(page, source))
     return SelectPosition(at + 1) if is_full else None
@@ -209,7 +209,7 @@ def make_projector(columns: Sequence[SelectColumn]) -> Callable[[Item], Item]:
     return project
 
 
-def _root(column: SelectColumn) -> str:
+def _attribute_of(column: SelectColumn) -> str:
     return str(column.path.elements[0])
 
 
@@ -223,26 +223,30 @@ def _add_cost(total: ConsumedCapacity, cost: ConsumedCapacity) -> None:
 
 
 def _check_columns(columns: Iterable[SelectColumn], index: Index) -> None:
-    missing = [] if index.keeps_all else [_root(column) for column in columns if _root(column) not in index.projected]
+    missing = (
+        []
+        if index.keeps_all
+        else [_attribute_of(column) for column in columns if _attribute_of(column) not in index.projected]
+    )
     if missing:
         shown = ", ".join(dict.fromkeys(missing))
         raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
 
 
-def _check_filters(branches: Sequence[WhereBranch], access: KeyRangePlanner, index: Index) -> None:
+def _check_filters(branches: Sequence[WhereBranch], planner: KeyRangePlanner, index: Index) -> None:
     """Refuse a query if all branches test attributes that the index does not project; name those of the last one."""
     if index.keeps_all:
         return
-    tag = access.hash.tag
-    ordered = sorted(branches, key=lambda branch: ENCODERS[tag](branch.values_of(access.hash)[0][tag]))
-    missing = [_missing(branch, index) for branch in ordered]
+    tag = planner.hash.tag
+    ordered = sorted(branches, key=lambda branch: ENCODERS[tag](branch.values_of(planner.hash)[0][tag]))
+    missing = [_unprojected(branch, index) for branch in ordered]
     if all(missing):
         shown = ", ".join(in_hash_order(missing[-1]))
         text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
         raise ValidationException(INVALID_PARAMETER + text)
 
 
-def _missing(branch: WhereBranch, index: Index) -> list[str]:
+def _unprojected(branch: WhereBranch, index: Index) -> list[str]:
     named = (str(path.elements[0]) for condition in branch.filters for path in paths_of(condition))
     return list(dict.fromkeys(name for name in named if name not in index.projected))
 
@@ -252,10 +256,10 @@ def in_hash_order(names: list[str]) -> list[str]:
     buckets = 16
     while len(names) > buckets * 3 // 4:
         buckets *= 2
-    return sorted(names, key=lambda name: _spread_hash(name) % buckets)
+    return sorted(names, key=lambda name: _java_hash(name) % buckets)
 
 
-def _spread_hash(name: str) -> int:
+def _java_hash(name: str) -> int:
     total = 0
     units = name.encode("utf-16-be")
     for at in range(0, len(units), 2):

@@ -44,9 +44,9 @@ def parse(text: str) -> tuple[Expression, int]:
 
 def _parse(text: str) -> tuple[Expression, int]:
     parser = StatementParser(tokenize(text))
-    statement = parser.expression()
+    statement = parser.parse_expression()
     ended = parser.take(";")
-    if not parser.ended():
+    if not parser.is_at_end():
         raise MalformedStatement(AFTER_END if ended else "Unexpected token after expression")
     _check_depth(statement)
     return statement, parser.parameters
@@ -55,64 +55,64 @@ def _parse(text: str) -> tuple[Expression, int]:
 class StatementParser(ExpressionParser):
     """Parses statements."""
 
-    def statement(self, token: StatementToken) -> Expression:
+    def parse_statement(self, token: StatementToken) -> Expression:
         """Parse the statement that starts with a keyword."""
         self.advance()
         match token.text:
             case "select":
-                return self._select(token.span)
+                return self._parse_select(token.span)
             case "insert into":
-                return self._insert(token.span)
+                return self._parse_insert(token.span)
             case "update":
-                return self._update(token.span)
+                return self._parse_update(token.span)
             case "delete":
-                return self._delete(token.span)
+                return self._parse_delete(token.span)
             case "from":
-                return self._update_from(token.span)
+                return self._parse_update_from(token.span)
         raise MalformedStatement("Unexpected term" if token.text in SEPARATORS else "Unexpected keyword")
 
     # -- SELECT ---------------------------------------------------------------------------------------------------
 
-    def _select(self, span: Span) -> SelectStatement:
+    def _parse_select(self, span: Span) -> SelectStatement:
         first = self.token
         distinct = ("DISTINCT", first.span) if self.take("distinct") else None
         if distinct is None:
             self.take("all")
-        if self.at("value"):
+        if self.is_at("value"):
             raise ValidationException("Select projection doesn't support value or pivot keywords")
-        columns, aliases = zip(*self.list_of(self._column), strict=True)
+        columns, aliases = zip(*self.parse_list(self._parse_column), strict=True)
         if len(columns) > 1 and any(isinstance(column, Wildcard) for column in columns):
             raise MalformedStatement(STAR_ALONE)
         if not self.take("from"):
             raise MalformedStatement("Expected FROM after SELECT list")
-        source = self._from_source(IN_SELECT)
-        where = self.expression(IN_SELECT) if self.take("where") else None
+        source = self._parse_from_source(IN_SELECT)
+        where = self.parse_expression(IN_SELECT) if self.take("where") else None
         grouping = self._skip_clauses("group", "having")
-        order = self._order()
+        order = self._parse_order()
         unsupported = distinct or grouping or self._skip_clauses("limit")
         chosen = None if isinstance(columns[0], Wildcard) else columns
         return SelectStatement(chosen, any(aliases), source, where, order, unsupported, span)
 
-    def _column(self) -> tuple[Expression, bool]:
+    def _parse_column(self) -> tuple[Expression, bool]:
         token = self.token
         if self.take("*"):
             return Wildcard(bracketed=False, span=token.span), False
-        column = self.expression()
+        column = self.parse_expression()
         if isinstance(column, PathExpression) and any(isinstance(step, Wildcard) for step in column.steps):
             raise MalformedStatement("Invalid use of * in select list")
         aliased = self.take("as") or self.token.kind in (TokenKind.NAME, TokenKind.QUOTED)
         if aliased:
-            self._alias("AS")
+            self._parse_alias("AS")
         return column, aliased
 
-    def _order(self) -> tuple[OrderTerm, ...]:
+    def _parse_order(self) -> tuple[OrderTerm, ...]:
         if not self.take("order"):
             return ()
         self.expect("by")
-        return self.list_of(self._ordering)
+        return self.parse_list(self._parse_ordering)
 
-    def _ordering(self) -> OrderTerm:
-        key = self.expression(IN_SELECT)
+    def _parse_ordering(self) -> OrderTerm:
+        key = self.parse_expression(IN_SELECT)
         descending = self.take("desc")
         if not descending:
             self.take("asc")
@@ -125,95 +125,95 @@ class StatementParser(ExpressionParser):
             if self.take(word):
                 if word == "group":
                     self.expect("by")
-                argument = self.list_of(lambda: self.expression(IN_SELECT))[0]
+                argument = self.parse_list(lambda: self.parse_expression(IN_SELECT))[0]
                 first = first or ("GROUP BY" if word == "group" else word.upper(), argument.span)
         return first
 
     # -- sources --------------------------------------------------------------------------------------------------
 
-    def _from_source(self, precedence: int) -> FromSource:
-        expression = self.expression(precedence)
-        aliased = self._aliases()
+    def _parse_from_source(self, precedence: int) -> FromSource:
+        expression = self.parse_expression(precedence)
+        aliased = self._parse_aliases()
         joined = False
-        while self.at(",", *JOINS):
+        while self.is_at(",", *JOINS):
             joined = True
-            while self.at(",", *JOINS):
+            while self.is_at(",", *JOINS):
                 self.advance()
-            self.expression(precedence)
-            self._aliases()
-            if self.at("on"):
+            self.parse_expression(precedence)
+            self._parse_aliases()
+            if self.is_at("on"):
                 self.advance()
-                self.expression(precedence)
+                self.parse_expression(precedence)
         return FromSource(expression, aliased, joined)
 
-    def _simple_source(self) -> FromSource:
-        return FromSource(self.simple_path(), self._aliases())
+    def _parse_simple_source(self) -> FromSource:
+        return FromSource(self.parse_simple_path(), self._parse_aliases())
 
-    def _aliases(self) -> bool:
+    def _parse_aliases(self) -> bool:
         aliased = False
         for word in ("as", "at", "by"):
             implied = word == "as" and self.token.kind in (TokenKind.NAME, TokenKind.QUOTED)
             if implied or self.take(word):
-                self._alias(word.upper())
+                self._parse_alias(word.upper())
                 aliased = True
         return aliased
 
-    def _alias(self, word: str) -> None:
+    def _parse_alias(self, word: str) -> None:
         if self.token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
             raise MalformedStatement(f"Expected identifier for {word}-alias")
         self.advance()
 
     # -- INSERT, UPDATE, DELETE -----------------------------------------------------------------------------------
 
-    def _insert(self, span: Span) -> InsertStatement:
-        target = self.simple_path()
+    def _parse_insert(self, span: Span) -> InsertStatement:
+        target = self.parse_simple_path()
         single = self.take("value")
-        value = self.expression()
-        return InsertStatement(target, value, single, self._returning() if single else None, span)
+        value = self.parse_expression()
+        return InsertStatement(target, value, single, self._parse_returning() if single else None, span)
 
-    def _update(self, span: Span) -> UpdateStatement:
-        source = self._simple_source()
-        changes = self._changes()
-        where = self.expression() if self.take("where") else None
-        return UpdateStatement(source, changes, where, self._returning(), span)
+    def _parse_update(self, span: Span) -> UpdateStatement:
+        source = self._parse_simple_source()
+        changes = self._parse_changes()
+        where = self.parse_expression() if self.take("where") else None
+        return UpdateStatement(source, changes, where, self._parse_returning(), span)
 
-    def _update_from(self, span: Span) -> UpdateStatement:
-        source = self._from_source(-1)
-        where = self.expression() if self.take("where") else None
-        changes = self._changes()
-        return UpdateStatement(source, changes, where, self._returning(), span)
+    def _parse_update_from(self, span: Span) -> UpdateStatement:
+        source = self._parse_from_source(-1)
+        where = self.parse_expression() if self.take("where") else None
+        changes = self._parse_changes()
+        return UpdateStatement(source, changes, where, self._parse_returning(), span)
 
-    def _delete(self, span: Span) -> DeleteStatement:
+    def _parse_delete(self, span: Span) -> DeleteStatement:
         if not self.take("from"):
             raise MalformedStatement("Expected FROM after DELETE")
-        source = self._simple_source()
-        where = self.expression() if self.take("where") else None
-        return DeleteStatement(source, where, self._returning(), span)
+        source = self._parse_simple_source()
+        where = self.parse_expression() if self.take("where") else None
+        return DeleteStatement(source, where, self._parse_returning(), span)
 
-    def _changes(self) -> tuple[SetClause | RemoveClause | InsertStatement, ...]:
+    def _parse_changes(self) -> tuple[SetClause | RemoveClause | InsertStatement, ...]:
         changes: list[SetClause | RemoveClause | InsertStatement] = []
-        while self.at(*CHANGES):
+        while self.is_at(*CHANGES):
             token = self.advance()
             if token.text == "set":
-                changes += self.list_of(self._assignment)
+                changes += self.parse_list(self._parse_assignment)
             elif token.text == "remove":
-                changes.append(RemoveClause(self.simple_path()))
+                changes.append(RemoveClause(self.parse_simple_path()))
             else:
-                changes.append(self._insert(token.span))
+                changes.append(self._parse_insert(token.span))
         if not changes:
             raise MalformedStatement("Expected data manipulation")
         return tuple(changes)
 
-    def _assignment(self) -> SetClause:
-        target = self.simple_path()
+    def _parse_assignment(self) -> SetClause:
+        target = self.parse_simple_path()
         if not self.take("="):
             raise MalformedStatement("Expected '='")
-        return SetClause(target, self.expression())
+        return SetClause(target, self.parse_expression())
 
-    def _returning(self) -> str | None:
+    def _parse_returning(self) -> str | None:
         if not self.take("returning"):
             return None
-        if not self.at(*RETURNED):
+        if not self.is_at(*RETURNED):
             raise MalformedStatement("Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.")
         returned = self.advance().text
         if not self.take("*"):

@@ -14,9 +14,10 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value
 from hashrange.expr import nodes as expr
 from hashrange.expr.errors import ExpressionError
-from hashrange.expr.nodes import Action, Condition, SetAction, clauses_of, conditions_inner_first, paths_of
+from hashrange.expr.nodes import Action, Condition, SetAction, clauses_of, conditions_postorder, paths_of
+from hashrange.expr.parser import MAX_OPERATORS
 from hashrange.expr.path import make_path_tree
-from hashrange.expr.validation import check_assigned, check_clause
+from hashrange.expr.validation import MAX_PATH_DEPTH, check_assigned, check_clause
 from hashrange.partiql.expression_conversion import ExpressionConverter
 from hashrange.partiql.nodes import (
     CallExpression,
@@ -36,8 +37,6 @@ from hashrange.partiql.nodes import (
 )
 from hashrange.partiql.statement_parser import parse
 
-MOST_OPERATORS = 300
-DEEPEST_PATH = 32
 ALIASED = "Aliasing is not supported"
 ON_INDEX = "This operation is not supported on an index"
 ONE_SOURCE = "Only select from a single table or index is supported."
@@ -98,14 +97,14 @@ class DeletePlan:
 
 
 Plan: TypeAlias = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
-Planned: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement
+Plannable: TypeAlias = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
     """A parsed statement and the table and index that it names."""
 
-    node: Planned
+    node: Plannable
     parameters: Sequence[Value]
     table: str
     index: str | None
@@ -154,7 +153,7 @@ def parse_statement(text: str, parameters: Sequence[Value], *, in_transaction: b
 # -- sources ----------------------------------------------------------------------------------------------------------
 
 
-def _find_source(node: Planned) -> tuple[str, str | None]:
+def _find_source(node: Plannable) -> tuple[str, str | None]:
     if isinstance(node, InsertStatement):
         if not isinstance(node.target, Identifier):
             raise ValidationException(f"{ONE_TABLE} at {node.target.span}")
@@ -196,13 +195,15 @@ def _plan_select(node: SelectStatement, converter: ExpressionConverter) -> Selec
         raise ValidationException("Unsupported clause: {} at {}".format(*node.unsupported))
     if node.aliased:
         raise ValidationException(ALIASED)
-    columns = None if node.columns is None else tuple(_column(converter.path(column)) for column in node.columns)
+    columns = (
+        None if node.columns is None else tuple(_make_column(converter.convert_path(column)) for column in node.columns)
+    )
     _check_labels(columns or ())
-    order = tuple((_order_name(term), term.descending) for term in node.order)
+    order = tuple((_name_of_order_term(term), term.descending) for term in node.order)
     return SelectPlan(columns, _plan_where(node.where, converter), order)
 
 
-def _column(path: expr.DocumentPath) -> SelectColumn:
+def _make_column(path: expr.DocumentPath) -> SelectColumn:
     """Return a column named after the last name of its path, with the indices that follow it."""
     label = ""
     for element in path.elements:
@@ -219,7 +220,7 @@ def _check_labels(columns: Sequence[SelectColumn]) -> None:
         seen.add(column.label)
 
 
-def _order_name(term: OrderTerm) -> str:
+def _name_of_order_term(term: OrderTerm) -> str:
     if not isinstance(term.key, Identifier):
         kind = service_name(term.key)
         raise ValidationException(f"Argument to ORDER BY must be of type VariableReference. Type: {kind}")
@@ -233,12 +234,12 @@ def _plan_insert(node: InsertStatement, converter: ExpressionConverter) -> Inser
         raise ValidationException(ITEM_FORM)
     if node.returning is not None:
         raise ValidationException("RETURNING is not supported in INSERT")
-    return InsertPlan(converter.binder.item(node.value))
+    return InsertPlan(converter.literals.convert_item(node.value))
 
 
 def _plan_update(node: UpdateStatement, converter: ExpressionConverter) -> UpdatePlan:
     changes = [change for change in node.changes if isinstance(change, SetClause | RemoveClause)]
-    actions = tuple(converter.change(change) for change in changes)
+    actions = tuple(converter.convert_change(change) for change in changes)
     where = _plan_where(node.where, converter)
     try:
         make_path_tree(tuple(action.path for action in actions))
@@ -263,7 +264,7 @@ def _plan_delete(node: DeleteStatement, converter: ExpressionConverter) -> Delet
 def _plan_where(node: Expression | None, converter: ExpressionConverter) -> Condition | None:
     if node is None:
         return None
-    condition = converter.condition(node)
+    condition = converter.convert_condition(node)
     _count_operators(condition)
     for path in paths_of(condition):
         _check_path(path)
@@ -276,17 +277,17 @@ def _plan_where(node: Expression | None, converter: ExpressionConverter) -> Cond
 
 
 def _check_path(path: expr.DocumentPath) -> None:
-    if len(path.elements) > DEEPEST_PATH:
+    if len(path.elements) > MAX_PATH_DEPTH:
         text = "The document path has too many nesting levels; nesting levels: "
         raise ValidationException(text + str(len(path.elements)))
 
 
 def _count_operators(condition: Condition) -> None:
     count = 0
-    for part in conditions_inner_first(condition):
+    for part in conditions_postorder(condition):
         if isinstance(part, expr.And | expr.Or):
             count += len(part.operands) - 1
         elif not isinstance(part, expr.FunctionCall):
             count += 1
-    if count > MOST_OPERATORS:
+    if count > MAX_OPERATORS:
         raise ValidationException(f"The expression contains too many operators; operator count: {count}")

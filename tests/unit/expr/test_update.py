@@ -251,8 +251,8 @@ def test_an_update_tells_what_it_changes():
 def test_only_what_is_touched_is_shown(text, old, new):
     item = {"a": {"M": {"b": N(1), "l": numbered(1, 2, 3)}}, "n": N(0)}
     bound = update_of(text, None, {":v": N(8)} if ":v" in text else None)
-    assert bound.touched(item) == old
-    assert bound.touched(bound(item)) == new
+    assert bound.updated_attributes(item) == old
+    assert bound.updated_attributes(bound(item)) == new
 
 
 @pytest.mark.parametrize(
