@@ -134,7 +134,9 @@ def test_every_file_of_the_project_that_a_page_names_exists(page):
     assert [path for path in find_named_files(page) if not is_in_project(path)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_every_module_that_a_page_names_can_be_imported(page):
     named = set(re.findall(r"`(hashrange(?:_systems)?(?:\.[a-z_]+)+)`", page.read_text("utf-8"))) - {
         "hashrange.db",
