@@ -1,4 +1,4 @@
-"""Keys as bytes: they sort as DynamoDB sorts, and no two keys share bytes."""
+"""Encoded keys sort as DynamoDB sorts, and no two keys have the same bytes."""
 
 from decimal import Decimal
 from zlib import crc32
@@ -58,7 +58,7 @@ def test_a_partition_is_exactly_the_keys_with_its_prefix(h1, h2):
 
 
 @given(st.binary(min_size=4, max_size=12), st.integers(1, 1_000_000))
-def test_every_key_falls_into_exactly_the_segment_whose_range_holds_it(key, total):
+def test_every_key_is_in_exactly_the_segment_whose_range_contains_it(key, total):
     segment = keys.segment_of(key, total)
     low, high = keys.segment_bounds(segment, total)
     assert low <= key

@@ -1,4 +1,4 @@
-"""Numbers: canonical text, limits, exact arithmetic, sizes."""
+"""Numbers: canonical form, limits, exact arithmetic, sizes."""
 
 from decimal import Decimal
 
@@ -60,19 +60,19 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("text", "canonical"), CANONICAL.items())
-def test_a_number_has_one_canonical_text(text, canonical):
+def test_a_number_has_one_canonical_form(text, canonical):
     assert normalize(text) == canonical
 
 
 @pytest.mark.parametrize(("text", "fault"), REFUSED.items())
-def test_a_text_that_is_no_storable_number_is_refused_for_its_fault(text, fault):
+def test_an_invalid_number_is_refused_with_its_kind_of_error(text, fault):
     with pytest.raises(NumberError) as refusal:
         normalize(text)
     assert refusal.value.kind is fault
 
 
 @pytest.mark.parametrize(("text", "size"), SIZES.items())
-def test_a_number_counts_for_its_pairs_of_significant_digits(text, size):
+def test_the_size_of_a_number_counts_pairs_of_significant_digits(text, size):
     assert numbers.size(normalize(text)) == size
 
 

@@ -1,4 +1,4 @@
-"""Values: made canonical, measured, refused with the service's words."""
+"""Values: canonical form, sizes, and the service's errors."""
 
 import pytest
 from hypothesis import given
@@ -60,13 +60,13 @@ def test_an_item_counts_its_names_and_its_values(item):
 
 
 @given(values())
-def test_what_is_given_stays_as_it_is(value):
+def test_the_given_values_are_not_modified(value):
     before = repr(value)
     canonicalise_item({"a": value, "b": {"N": "1.0"}})
     assert repr(value) == before
 
 
-def test_an_item_with_one_value_to_be_made_anew_keeps_the_others():
+def test_an_item_with_one_value_to_canonicalise_keeps_the_others():
     item = {"a": {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}, "b": {"M": {"c": {"BS": ["/w==", "AA=="]}}}, "d": {"S": ""}}
     settled, _ = canonicalise_item(item)
     assert settled == {
@@ -139,7 +139,7 @@ def test_31_maps_around_a_scalar_are_accepted_and_32_refused():
         ({"N": ""}, "The parameter cannot be converted to a numeric value: "),
     ],
 )
-def test_a_value_that_may_not_be_stored_is_refused_in_the_services_words(value, text):
+def test_an_invalid_value_is_refused_with_the_services_text(value, text):
     with pytest.raises(ValidationException) as refusal:
         check_item({"a": {"L": [value]}})
     assert refusal.value.message == text
@@ -161,7 +161,7 @@ def test_a_value_that_may_not_be_stored_is_refused_in_the_services_words(value, 
         ),
     ],
 )
-def test_the_older_layer_has_words_of_its_own(value, text):
+def test_the_older_validator_has_texts_of_its_own(value, text):
     with pytest.raises(RequestInvalid) as refusal:
         check_item({"a": value}, ErrorWording.OLDER)
     assert refusal.value.message == text
@@ -193,7 +193,7 @@ def test_a_name_may_have_65535_bytes_at_any_level(wrap):
 
 
 def refuse_or(check, key):
-    """What a check returns, or how it refuses."""
+    """What a check returns, or its error."""
     try:
         return check(key)
     except (ValidationException, WrongWireType) as refusal:

@@ -1,6 +1,6 @@
-"""The meaning of conditions and updates, written for the reader and not for speed, to hold the compiled ones against.
+"""A simple, slow evaluator of conditions and updates, to compare the compiled ones with.
 
-Values are turned into Python's own: numbers into Fraction, sets into frozenset, maps and lists into tuples.
+Values become Python's own: numbers become Fraction, sets frozenset, maps and lists tuples.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Syntax trees as texts: what the parser undoes."""
+"""Renders syntax trees as text, the inverse of the parser."""
 
 from hashrange.expr.nodes import (
     AddAction,

@@ -1,4 +1,4 @@
-"""Random names, values, items and expressions. Few names and small values, so that they meet."""
+"""Random names, values, items and expressions. Few names and small values, so that they are often equal."""
 
 import base64
 

@@ -1,10 +1,10 @@
-"""What conditions say about items."""
+"""Conditions: for which items they hold."""
 
 import pytest
 
 from hashrange.expr.condition import bind_condition
 from hashrange.expr.nodes import And, Comparison, DocumentPath, FunctionCall, Literal
-from tests.unit.expr.reading import condition_of
+from tests.unit.expr.request_reader import condition_of
 
 BYTES = {"B": "AH+A/w=="}  # 00 7f 80 ff
 ITEM = {
@@ -40,7 +40,7 @@ def test_not_equal_is_true_when_something_is_missing():
     assert holds("gone <> absent")
 
 
-def test_not_turns_every_answer_around():
+def test_not_negates_every_condition():
     assert holds("NOT gone = :v", v={"N": "1"})
     assert not holds("NOT gone <> :v", v={"N": "1"})
     assert holds("NOT (gone > :v)", v={"N": "1"})
@@ -94,7 +94,7 @@ def test_everything_equals_itself(name):
     assert holds(f"{name} = :v AND {name} IN (:v) AND NOT {name} <> :v", v=ITEM[name])
 
 
-def test_equality_goes_deep_and_minds_no_order_of_sets_and_maps():
+def test_equality_compares_nested_values_and_ignores_the_order_of_sets_and_maps():
     stored = {"a": {"M": {"x": {"L": [{"NS": ["1", "2"]}, {"N": "1"}]}, "y": {"SS": ["p", "q"]}}}}
     asked = {"M": {"y": {"SS": ["q", "p"]}, "x": {"L": [{"NS": ["2.0", "1e0"]}, {"N": "1.00"}]}}}
     assert holds("a = :v", stored, v=asked)
@@ -124,18 +124,18 @@ def test_in_takes_options_of_any_type_and_from_the_item():
 
 
 @pytest.mark.parametrize("path", ["s", "u", "m.k", "m.l[0].z", "l[2][0]"])
-def test_what_is_there_exists(path):
+def test_attribute_exists_holds_for_a_present_attribute(path):
     assert holds(f"attribute_exists({path})")
     assert not holds(f"attribute_not_exists({path})")
 
 
 @pytest.mark.parametrize("path", ["x", "m.x", "l[4]", "m[0]", "l.k", "s.a", "s[0]", "n[0].a", "l[2][1]", "ss[0]"])
-def test_what_is_not_there_does_not_exist(path):
+def test_attribute_exists_is_false_for_a_missing_attribute(path):
     assert not holds(f"attribute_exists({path})")
     assert holds(f"attribute_not_exists({path})")
 
 
-def test_a_missing_item_has_nothing():
+def test_a_missing_item_has_no_attributes():
     assert holds("attribute_not_exists(pk) AND pk <> :v", {}, v={"S": "a"})
 
 
@@ -231,14 +231,14 @@ def test_a_name_with_a_dot_is_one_name():
     assert holds("a.b = :v", {"a.b": {"N": "1"}, "a": {"M": {"b": {"N": "2"}}}}, v={"N": "2"})
 
 
-def test_a_test_tells_what_it_reads():
+def test_a_predicate_lists_the_attributes_that_it_reads():
     test = condition_of("#a.b = :v AND contains(c, d[0]) OR size(a) > e", {"#a": "x"}, {":v": {"N": "1"}})
     assert test.attributes == {"x", "c", "d", "a", "e"}
     assert test.document_attributes == ("x", "d")
     assert test.run(ITEM) is test(ITEM)
 
 
-def test_a_condition_can_be_made_without_a_text():
+def test_a_condition_can_be_built_without_parsing():
     condition = And(
         (
             Comparison(">", DocumentPath(("n",)), Literal({"N": "9"})),

@@ -1,4 +1,4 @@
-"""The table of functions: what an entry promises, and that one entry is all that a new function needs."""
+"""The table of functions: what an entry defines, and that a new function needs nothing but an entry."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from hashrange.expr.functions import (
 from hashrange.expr.nodes import FunctionCall, Literal, SetAction, path_of
 from hashrange.expr.update import bind_update
 from hashrange.operations import OPERATIONS
-from tests.unit.expr.reading import condition_of, condition_problem, update_of, update_problem
+from tests.unit.expr.request_reader import condition_of, condition_problem, update_of, update_problem
 
 STRING = OperandRule(frozenset({"S"}))
 

@@ -1,10 +1,10 @@
-"""Key conditions: which forms they may have, and what the key of a table or index makes of them."""
+"""Key conditions: the allowed forms, and the checks against the key of a table or index."""
 
 import pytest
 
 from hashrange.core.errors import ValidationException
 from hashrange.expr.key_condition_expression import KeyClause, KeyCondition, check_key_condition
-from tests.unit.expr.reading import key_condition_of, key_condition_problem
+from tests.unit.expr.request_reader import key_condition_of, key_condition_problem
 
 P, A, B = {"S": "p"}, {"S": "a"}, {"S": "b"}
 VALUES = {":p": P, ":a": A, ":b": B, ":n": {"N": "1"}, ":t": {"BOOL": True}}
@@ -110,7 +110,7 @@ def test_other_forms_are_refused(text, expected):
         ("a" * 4097, "Expression size has exceeded the maximum allowed size;"),
     ],
 )
-def test_what_is_wrong_with_any_condition_is_told_first(text, expected):
+def test_errors_of_any_condition_come_before_those_of_key_conditions(text, expected):
     assert problem(text).endswith(expected)
 
 
@@ -236,6 +236,6 @@ def test_an_attribute_outside_the_key_is_refused():
     assert schema_problem_of(text, HASHES, RANGES) == "Query condition missed key schema element: r2"
 
 
-def test_a_key_condition_can_be_made_without_a_text():
+def test_a_key_condition_can_be_built_without_parsing():
     condition = KeyCondition((KeyClause("pk", "=", (P,)),))
     assert check_key_condition(condition, [PK], [SK]) == ([P], [])

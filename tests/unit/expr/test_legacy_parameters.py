@@ -1,11 +1,11 @@
-"""The parameters from before there were expressions."""
+"""Legacy parameters: Expected, filters, KeyConditions, AttributesToGet and AttributeUpdates."""
 
 import pytest
 
 from hashrange.core.errors import ValidationException
 from hashrange.expr.key_condition_expression import KeyClause, check_key_condition
 from hashrange.expr.parameters import BATCH_GET, DELETE, GET, PUT, QUERY, SCAN, UPDATE
-from tests.unit.expr.reading import apply_problem, read, refusal_of
+from tests.unit.expr.request_reader import apply_problem, read, refusal_of
 
 P1 = "One or more parameter values were invalid: "
 ONE, TWO = {"N": "1"}, {"N": "2"}
@@ -117,7 +117,7 @@ def test_nothing_expected_is_no_condition():
     ],
 )
 @pytest.mark.parametrize("spec", [PUT, UPDATE, DELETE])
-def test_members_of_an_expectation_must_go_together(spec, members, problem):
+def test_members_of_expected_that_exclude_each_other_are_refused(spec, members, problem):
     assert refusal_of(spec, Expected={"a": members}) == f"{P1}{problem} for Attribute: a"
 
 
@@ -177,7 +177,7 @@ def test_bounds_are_in_order():
     assert expected_problem(a=condition("BETWEEN", {"N": "10"}, {"N": "9"})) == text
 
 
-def test_values_are_settled_and_judged_by_the_layer():
+def test_values_are_canonicalised_and_refused_with_the_operations_texts():
     assert expected(a=condition("EQ", {"NS": ["2", "1.0"]}))({"a": {"NS": ["1", "2"]}})
     repeated = {"NS": ["1", "1.0"]}
     assert expected_problem(a={"Value": repeated}) == f"{P1}Input collection contains duplicates."
@@ -310,7 +310,7 @@ def test_attribute_updates_that_only_delete_create_nothing():
 
 @pytest.mark.parametrize("action", ["ADD", "DELETE"])
 @pytest.mark.parametrize("stored", [{"SS": ["1"]}, ONE, {"L": []}])
-def test_attribute_updates_want_the_stored_type(action, stored):
+def test_attribute_updates_require_the_stored_type(action, stored):
     update = updates(a={"Action": action, "Value": {"NS": ["1"]}})
     assert apply_problem(update, {"a": stored}) == "Type mismatch for attribute to update"
 

@@ -1,4 +1,4 @@
-"""The grammar: what parses, what does not, and how a syntax error shows where it is."""
+"""The grammar: valid and invalid texts, and how a syntax error quotes its position."""
 
 import pytest
 
@@ -184,20 +184,20 @@ def test_three_nots_are_one():
         "a = :v AND ((a = :v AND b = :v)) AND c = :v",
         "a = :v OR ((a = :v OR (b = :v OR c = :v)))",
         "NOT ((a = :v))",
-        "(a)between(((b.c)).d)and(c)",  # said as soon as the outer parenthesis closes, before the dot is seen
+        "(a)between(((b.c)).d)and(c)",  # raised as soon as the outer parenthesis closes, before the dot
     ],
 )
-def test_parentheses_straight_around_parentheses_are_refused(text):
+def test_redundant_parentheses_are_refused(text):
     assert problem(parse_condition, text) == REDUNDANT
 
 
 @pytest.mark.parametrize("text", ["SET a = ((b))", "SET a = ((b + c))", "SET a = f(((b)))"])
-def test_parentheses_straight_around_parentheses_are_refused_in_updates(text):
+def test_redundant_parentheses_are_refused_in_updates(text):
     assert problem(parse_update, text) == REDUNDANT
 
 
 @pytest.mark.parametrize("value", ["b + c", "(b + c)", "(b) + (c)", "((b)+(c))", "(b)+c"])
-def test_a_sum_may_stand_in_parentheses(value):
+def test_a_sum_may_be_in_parentheses(value):
     (section,) = parse_update(f"SET a = {value}")
     assert section.actions == (
         SetAction(DocumentPath(("a",)), Arithmetic("+", DocumentPath(("b",)), DocumentPath(("c",)))),
@@ -223,12 +223,12 @@ def test_functions_and_parentheses_are_no_operators():
     assert parse_condition("(contains(a,:v)) OR " * 200 + "contains(a,:v)")
 
 
-def test_a_syntax_error_is_told_before_the_number_of_operators():
+def test_a_syntax_error_comes_before_the_number_of_operators():
     assert problem(parse_condition, "NOT " * 400).startswith("Syntax error; ")
 
 
 @pytest.mark.parametrize("depth", [500, 2000])
-def test_no_depth_of_parentheses_or_calls_is_too_much(depth):
+def test_parentheses_and_calls_may_be_nested_to_any_depth(depth):
     assert problem(parse_condition, "(" * depth) == syntax_error("<EOF>", "(")
     assert problem(parse_condition, "(" * depth + "a=:v" + ")" * depth) == REDUNDANT
     assert problem(parse_condition, "size(" * depth) == syntax_error("<EOF>", "(")

@@ -1,9 +1,9 @@
-"""What projections keep of items."""
+"""Projections: which parts of an item they select."""
 
 import pytest
 
 from hashrange.expr.parameters import GET
-from tests.unit.expr.reading import read, refusal_of
+from tests.unit.expr.request_reader import read, refusal_of
 
 ITEM = {
     "pk": {"S": "1"},
@@ -64,7 +64,7 @@ def test_a_reference_is_one_name_whatever_it_contains():
     assert project("#a.#b", {"#a": "a", "#b": "c"})(ITEM) == {"a": {"M": {"c": {"N": "5"}}}}
 
 
-def test_a_projection_tells_what_it_reads():
+def test_a_projection_lists_the_attributes_that_it_reads():
     projection = project("a.b[0], s, l[1]")
     assert projection.attributes == {"a", "s", "l"}
     assert projection.document_attributes == ("a", "l")
@@ -85,7 +85,7 @@ def test_a_projection_tells_what_it_reads():
         ("a.b, a[1], c, c", "overlap", "[c]", "[c]"),
     ],
 )
-def test_paths_may_not_be_in_each_others_way(text, how, one, two):
+def test_paths_may_not_overlap_or_conflict(text, how, one, two):
     members = {"ProjectionExpression": text}
     if "#" in text:
         members["ExpressionAttributeNames"] = {"#p": "a", "#q": "b"}
@@ -111,6 +111,6 @@ def test_a_projection_is_refused(text, problem):
     assert refusal_of(GET, ProjectionExpression=text) == f"Invalid ProjectionExpression: {problem}"
 
 
-def test_2000_paths_are_no_trouble():
+def test_a_projection_may_have_2000_paths():
     names = {f"#{number}": f"n{number}" for number in range(800)}
     assert project(",".join(names), names)({"n7": {"N": "7"}, "x": {"N": "1"}}) == {"n7": {"N": "7"}}

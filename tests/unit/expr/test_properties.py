@@ -1,4 +1,4 @@
-"""What holds for every expression: parsing undoes rendering, the compiled form means what the oracle says."""
+"""Properties of all expressions: parsing inverts rendering, the compiled form agrees with the oracle."""
 
 import json
 from contextlib import suppress
@@ -111,7 +111,7 @@ def test_a_projection_keeps_what_its_paths_find_and_nothing_else(item, paths):
 
 
 def leaves(members):
-    """Everything in a map that has nothing below it, sorted."""
+    """All leaves of a map, sorted."""
     found, stack = [], list(members.values())
     while stack:
         value = stack.pop()

@@ -1,4 +1,4 @@
-"""A request's expressions as a whole: the maps they share, what may not be mixed, and what is kept for the next one."""
+"""All expressions of a request: names and values, mixed parameters, and the cached plans."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from hashrange.expr.parameters import (
     UPDATE,
 )
 from hashrange.expr.request_expressions import PARSED, PLANS, check_mixing, check_mixing_across
-from tests.unit.expr.reading import condition_of, members_for, read, refusal_of
+from tests.unit.expr.request_reader import condition_of, members_for, read, refusal_of
 
 ONE = {"N": "1"}
 TOO_LONG = "contains invalid key: The expression attribute map contains a key that is too long;"
@@ -62,12 +62,12 @@ def mixed(old, new):
         (QUERY, ["QueryFilter"], ["FilterExpression"]),
     ],
 )
-def test_old_and_new_parameters_are_not_mixed(spec, old, new):
+def test_legacy_parameters_and_expressions_are_not_mixed(spec, old, new):
     members = dict.fromkeys([*reversed(new), *reversed(old)], "")
     assert mixing(spec, **members) == mixed(", ".join(old), ", ".join(new))
 
 
-def test_key_conditions_offend_only_beside_their_own_expression():
+def test_key_conditions_are_refused_only_with_a_key_condition_expression():
     check_mixing({"KeyConditions": {}, "FilterExpression": "", "ProjectionExpression": ""}, QUERY)
     members = {"KeyConditions": {}, "QueryFilter": {}, "FilterExpression": ""}
     assert mixing(QUERY, **members) == mixed("QueryFilter", "FilterExpression")
@@ -79,7 +79,7 @@ def test_either_kind_alone_is_not_mixed():
     check_mixing({}, PUT)
 
 
-def test_mixing_is_also_told_across_tables():
+def test_mixing_is_also_refused_across_tables():
     check_mixing_across([{"AttributesToGet": ["a"]}, {"Keys": []}], BATCH_GET)
     with pytest.raises(RequestInvalid) as caught:
         check_mixing_across([{"AttributesToGet": ["a"]}, {"ProjectionExpression": "a"}], BATCH_GET)
@@ -187,7 +187,7 @@ def test_transactions_read_their_expressions():
         ({}, "Invalid ConditionExpression: The expression can not be empty;"),
     ],
 )
-def test_the_maps_are_judged_before_any_text(members, problem):
+def test_the_maps_are_checked_before_any_expression(members, problem):
     assert refusal_of(PUT, ConditionExpression="", **members) == problem
 
 
@@ -196,7 +196,7 @@ def test_a_key_may_have_255_characters():
     assert condition_of(f"{next(iter(names))} = {next(iter(values))}", names, values)({"a": ONE})
 
 
-def test_an_invalid_value_is_worded_by_the_layer():
+def test_an_invalid_value_is_refused_with_the_operations_text():
     scan = {"FilterExpression": "a = :v", "ExpressionAttributeValues": {":v": {"SS": ["b", "a", "b"]}}}
     assert refusal_of(SCAN, **scan) == (
         "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: "
@@ -228,7 +228,7 @@ def test_values_are_compared_in_canonical_form():
     assert test({"a": {"N": "1.5"}, "b": {"SS": ["a", "b"]}})
 
 
-def test_what_is_not_used_is_told_names_first():
+def test_unused_names_are_refused_before_unused_values():
     request = {
         "UpdateExpression": "SET #a = :a",
         "ConditionExpression": "b = :b",
@@ -244,7 +244,7 @@ def test_what_is_not_used_is_told_names_first():
     )
 
 
-def test_what_is_never_evaluated_is_used_nevertheless():
+def test_a_name_counts_as_used_even_if_never_evaluated():
     assert condition_of("a = :v OR b = :w", None, {":v": ONE, ":w": ONE})({"a": ONE})
 
 
@@ -291,7 +291,7 @@ def test_expressions_are_read_in_the_order_of_the_service(spec, texts, told):
     assert refusal_of(spec, **texts).startswith(f"Invalid {told}")
 
 
-def test_the_form_of_a_key_condition_is_judged_last():
+def test_the_form_of_a_key_condition_is_checked_last():
     request = {"KeyConditionExpression": "a = b", "ExpressionAttributeNames": {"#x": "x"}}
     assert refusal_of(QUERY, **request).startswith("Value provided in ExpressionAttributeNames unused")
     del request["ExpressionAttributeNames"]
@@ -309,7 +309,7 @@ def test_the_form_of_a_key_condition_is_judged_last():
         (GET, "ProjectionExpression", "(" * 20000, ""),
     ],
 )
-def test_a_text_is_measured_before_it_is_read(spec, parameter, text, told):
+def test_the_size_of_a_text_is_checked_before_it_is_parsed(spec, parameter, text, told):
     expected = f"Invalid {parameter}: Expression size has exceeded the maximum allowed size;{told}"
     assert refusal_of(spec, **{parameter: text}) == expected
 
@@ -333,7 +333,7 @@ def fill(size):
 
 @pytest.mark.parametrize("spec", [PUT, UPDATE, DELETE, TRANSACT_CHECK])
 def test_all_values_together_have_at_most_2_mb(spec):
-    for _ in range(2):  # the second time there is a plan
+    for _ in range(2):  # the second time the plan is cached
         half, other = fill(MAPS // 2), fill(MAPS // 2)
         members = members_for("ConditionExpression", "a = :v OR a = :w", None, {":v": half, ":w": other})
         assert read(spec, **members).condition({"a": other})
@@ -354,12 +354,12 @@ def test_names_alone_have_at_most_2_mb():
     assert refusal_of(GET, **members_for("ProjectionExpression", ", ".join(names), names)) == TOO_LARGE
 
 
-def test_a_text_that_cannot_be_read_is_told_of_before_too_large_a_value():
+def test_a_syntax_error_comes_before_too_large_a_value():
     members = members_for("FilterExpression", "a = = :v", None, {":v": fill(MAPS + 1)})
     assert refusal_of(SCAN, **members).startswith("Invalid FilterExpression: Syntax error")
 
 
-def test_a_plan_is_kept_for_the_next_request_of_the_kind():
+def test_a_plan_is_cached_for_the_next_request_of_the_same_shape():
     request = {"ConditionExpression": "kept = :v", "ExpressionAttributeValues": {":v": {"S": "a"}}}
     read(PUT, **request)
     plans, parsed = len(PLANS), len(PARSED)
@@ -369,7 +369,7 @@ def test_a_plan_is_kept_for_the_next_request_of_the_kind():
     assert not second.condition({"kept": {"S": "a"}})
 
 
-def test_a_kept_plan_is_not_taken_for_another_request():
+def test_a_cached_plan_is_not_used_for_another_request():
     text = "#a < :v"
     assert condition_of(text, {"#a": "x"}, {":v": ONE})({"x": {"N": "0"}})
     assert condition_of(text, {"#a": "y"}, {":v": ONE})({"y": {"N": "0"}})
@@ -386,27 +386,27 @@ def test_a_kept_plan_is_not_taken_for_another_request():
         assert refusal_of(PUT, ConditionExpression=text, **members)
 
 
-def test_a_filter_is_not_taken_for_a_condition():
+def test_the_plan_of_a_filter_is_not_used_for_a_condition():
     read(SCAN, FilterExpression="a = b")
     found = read(PUT, ConditionExpression="a = b")
     assert (found.filter, found.condition is None) == (None, False)
 
 
-def test_names_that_look_like_values_do_not_find_their_plan():
+def test_names_that_look_like_values_have_another_plan():
     read(PUT, ConditionExpression="a = :v", ExpressionAttributeValues={":v": {"S": "x"}})
     assert refusal_of(PUT, ConditionExpression="a = :v", ExpressionAttributeNames={":v": "S"}) == (
         'ExpressionAttributeNames contains invalid key: Syntax error; key: ":v"'
     )
 
 
-def test_the_cache_forgets_the_oldest():
+def test_the_cache_removes_the_oldest_entry():
     cache = BoundedCache(max_entries=2, max_weight=100)
     for key in "abc":
         cache.store(key, key.upper(), 1)
     assert (len(cache), cache.get("a"), cache.get("b"), cache.get("c")) == (2, None, "B", "C")
 
 
-def test_the_cache_forgets_until_it_is_light_enough():
+def test_the_cache_removes_entries_until_the_weight_fits():
     cache = BoundedCache(max_entries=100, max_weight=10)
     cache.store("a", "A", 4)
     cache.store("b", "B", 4)

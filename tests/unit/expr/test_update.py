@@ -1,10 +1,10 @@
-"""What updates do to items."""
+"""Updates: the items they return."""
 
 import pytest
 
 from hashrange.expr.nodes import AddAction, DocumentPath, Literal, RemoveAction, SetAction
 from hashrange.expr.update import bind_update
-from tests.unit.expr.reading import apply_problem, update_of
+from tests.unit.expr.request_reader import apply_problem, update_of
 
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
@@ -50,7 +50,7 @@ def test_the_old_item_stays_as_it_is():
     assert repr(item) == before
 
 
-def test_reading_what_is_not_there_is_refused():
+def test_reading_a_missing_attribute_is_refused():
     for text in ("SET a = b", "SET a = b.c", "SET a = b + :v", "SET a = list_append(b, :l)", "SET a = :v - c"):
         values = {name: value for name, value in {"v": N(1), "l": numbered()}.items() if f":{name}" in text}
         assert problem(text, {"c1": N(1)}, **values) == MISSING
@@ -113,7 +113,7 @@ def test_lists_are_appended_to_on_either_side():
     assert problem("SET l = list_append(l, if_not_exists(x, :v))", item, v=N(1)) == WRONG_TYPE
 
 
-def test_if_not_exists_gives_what_is_there_or_the_other():
+def test_if_not_exists_returns_the_attribute_or_the_default():
     assert update("SET a = if_not_exists(a, :v)", {"a": N(1)}, v=N(2)) == {"a": N(1)}
     assert update("SET a = if_not_exists(b, :v)", {"a": N(1)}, v=N(2)) == {"a": N(2)}
     assert update("SET a = if_not_exists(b, if_not_exists(c, d))", {"d": N(4)}) == {"a": N(4), "d": N(4)}
@@ -127,7 +127,7 @@ def test_hundreds_of_if_not_exists_may_be_nested():
     assert update(text, {}, v=N(1)) == {"a": N(1)}
 
 
-def test_set_goes_into_documents():
+def test_set_writes_inside_documents():
     item = {"m": {"M": {"a": N(1), "l": numbered(1, 2)}}}
     assert update("SET m.b = :v, m.l[1] = m.a", item, v=N(5)) == {
         "m": {"M": {"a": N(1), "b": N(5), "l": numbered(1, 1)}}
@@ -164,13 +164,13 @@ def test_everything_at_once():
 
 @pytest.mark.parametrize("path", ["x.a", "x[0]", "s.a", "s[0]", "m[0]", "l.a", "m.x.y", "l[0].a", "l[9].a"])
 @pytest.mark.parametrize("action", ["SET {} = :v", "REMOVE {}", "ADD {} :v", "DELETE {} :v"])
-def test_levels_on_the_way_must_be_there(path, action):
+def test_a_path_to_set_must_exist_up_to_its_last_element(path, action):
     item = {"s": {"S": "x"}, "m": {"M": {}}, "l": numbered(1)}
     values = {"v": {"SS": ["a"]}} if ":v" in action else {}
     assert problem(action.format(path), item, **values) == WRONG_PATH
 
 
-def test_removing_what_is_not_there_does_nothing():
+def test_removing_a_missing_attribute_does_nothing():
     item = {"m": {"M": {"a": N(1)}}, "l": numbered(1)}
     assert update("REMOVE x, m.b, l[7]", item) == item
     assert update("DELETE x :v, m.b :v, l[7] :v", item, v={"SS": ["a"]}) == item
@@ -196,7 +196,7 @@ def test_add_counts_from_zero_and_up():
     assert update("ADD n :v", {"n": {"N": "0.5"}}, v={"N": "-0.75"}) == {"n": {"N": "-0.25"}}
 
 
-def test_add_unites_sets_in_order_and_without_repeats():
+def test_add_returns_the_sorted_union_of_sets():
     assert update("ADD s :v", {"s": {"SS": ["b", "d"]}}, v={"SS": ["c", "b", "a"]}) == {
         "s": {"SS": ["a", "b", "c", "d"]}
     }
@@ -207,14 +207,14 @@ def test_add_unites_sets_in_order_and_without_repeats():
     assert update("ADD s :v", {}, v={"SS": ["b", "a"]}) == {"s": {"SS": ["a", "b"]}}
 
 
-def test_add_and_delete_want_the_stored_type():
+def test_add_and_delete_require_the_stored_type():
     for stored in ({"SS": ["a"]}, N(1), {"L": []}, {"S": "a"}):
         assert problem("ADD s :v", {"s": stored}, v={"NS": ["1"]}) == WRONG_TYPE
         assert problem("DELETE s :v", {"s": stored}, v={"NS": ["1"]}) == WRONG_TYPE
     assert problem("ADD s :v", {"s": {"NS": ["1"]}}, v=N(1)) == WRONG_TYPE
 
 
-def test_delete_takes_members_away_and_an_empty_set_with_them():
+def test_delete_removes_members_and_an_empty_set():
     item = {"s": {"SS": ["a", "b", "c"]}}
     assert update("DELETE s :v", item, v={"SS": ["b", "x"]}) == {"s": {"SS": ["a", "c"]}}
     assert update("DELETE s :v", item, v={"SS": ["c", "b", "a"]}) == {}
@@ -222,7 +222,7 @@ def test_delete_takes_members_away_and_an_empty_set_with_them():
     assert update("DELETE m.s :v", {"m": {"M": item}}, v={"SS": ["a", "b", "c"]}) == {"m": {"M": {}}}
 
 
-def test_an_update_tells_what_it_changes():
+def test_an_update_lists_the_paths_that_it_changes():
     bound = update_of("SET a.b = c.d, e = f REMOVE g[0] ADD h :v", None, {":v": N(1)})
     assert bound.paths == (("a", "b"), ("e",), ("g", 0), ("h",))
     assert bound.attributes == {"a", "e", "g", "h"}
@@ -248,7 +248,7 @@ def test_an_update_tells_what_it_changes():
         ("REMOVE n", {"n": N(0)}, {}),
     ],
 )
-def test_only_what_is_touched_is_shown(text, old, new):
+def test_updated_attributes_contain_only_the_updated_paths(text, old, new):
     item = {"a": {"M": {"b": N(1), "l": numbered(1, 2, 3)}}, "n": N(0)}
     bound = update_of(text, None, {":v": N(8)} if ":v" in text else None)
     assert bound.updated_attributes(item) == old
@@ -280,7 +280,7 @@ def test_a_statement_is_charged_for_what_it_writes_and_how(text, cost):
     assert update_of(text, names, given).cost() == cost
 
 
-def test_an_update_can_be_made_without_a_text():
+def test_an_update_can_be_built_without_parsing():
     bound = bind_update(
         (
             SetAction(DocumentPath(("a",)), Literal(N(1))),

@@ -1,8 +1,8 @@
-"""Every refusal that needs no item: its exact text, and which one is told when there are several."""
+"""Errors that need no item: their exact texts, and which of several is reported."""
 
 import pytest
 
-from tests.unit.expr.reading import condition_of, condition_problem, update_of, update_problem
+from tests.unit.expr.request_reader import condition_of, condition_problem, update_of, update_problem
 
 S, N, B = {"S": "a"}, {"N": "1"}, {"B": "YQ=="}
 BOOL, NULL, L, M = {"BOOL": True}, {"NULL": True}, {"L": []}, {"M": {}}
@@ -79,7 +79,7 @@ def test_an_unknown_function_is_refused(text, function):
         ("contains(a, begins_with(b, c))", "begins_with"),
     ],
 )
-def test_a_function_where_it_cannot_stand_is_refused(text, function):
+def test_a_misplaced_function_is_refused(text, function):
     assert condition_problem(text) == MISPLACED + function
 
 
@@ -158,7 +158,7 @@ def test_a_value_without_order_cannot_be_ordered(operator, tag):
 
 
 @pytest.mark.parametrize("text", ["a BETWEEN :v AND b", "a BETWEEN b AND :v", ":v BETWEEN a AND b"])
-def test_a_value_without_order_is_between_nothing(text):
+def test_between_refuses_a_value_without_order(text):
     assert condition_problem(text, values={":v": BOOL}) == wrong_type("BETWEEN", "BOOL")
 
 
@@ -185,16 +185,16 @@ def test_equality_and_in_take_every_type(tag):
 
 
 @pytest.mark.parametrize("tag", ["N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"])
-def test_the_type_asked_for_is_a_string(tag):
+def test_the_type_name_is_a_string(tag):
     assert condition_problem("attribute_type(a, :v)", values={":v": ALL[tag]}) == wrong_type("attribute_type", tag)
 
 
-def test_the_type_asked_for_cannot_come_from_the_item():
+def test_the_type_name_cannot_come_from_the_item():
     expected = wrong_type("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
     assert condition_problem("attribute_type(a, b)") == expected
 
 
-def test_the_type_asked_for_must_exist():
+def test_the_type_name_must_exist():
     expected = "Invalid attribute type name found; type: DOG, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
     assert condition_problem("attribute_type(a, :v)", values={":v": {"S": "DOG"}}) == expected
     for tag, value in ALL.items():
@@ -202,7 +202,7 @@ def test_the_type_asked_for_must_exist():
 
 
 @pytest.mark.parametrize("function", ["attribute_exists", "attribute_not_exists"])
-def test_existence_is_asked_of_a_path(function):
+def test_attribute_exists_requires_a_path(function):
     expected = f"Operator or function requires a document path; operator or function: {function}"
     assert condition_problem(f"{function}(:v)", values={":v": S}) == expected
     assert condition_problem(f"{function}(size(a))") == expected
@@ -269,7 +269,7 @@ def test_an_index_fits_in_31_bits():
         ("attribute_not_exists(size(:n))", wrong_type("size", "N")),
     ],
 )
-def test_of_several_problems_in_a_condition_one_is_told(text, told):
+def test_the_first_of_several_errors_in_a_condition_is_reported(text, told):
     assert condition_problem(text, values={":n": N}) == told
 
 
@@ -330,7 +330,7 @@ def test_sums_take_numbers(operator, tag):
     assert update_problem(f"SET a = :v {operator} b", values=values) == wrong_type(operator, tag)
 
 
-def test_what_a_function_of_an_update_gives_is_not_judged_before_it_is_applied():
+def test_the_result_of_an_update_function_is_not_checked_before_it_is_applied():
     assert update_of("SET a = list_append(b, if_not_exists(c, :v))", values={":v": S})
 
 
@@ -347,7 +347,7 @@ def test_the_wrong_number_of_operands_is_refused_in_an_update(text, function, co
 
 
 @pytest.mark.parametrize("text", ["SET a = if_not_exists(:v, b)", "SET a = if_not_exists(if_not_exists(a, b), c) + :v"])
-def test_if_not_exists_asks_for_a_path(text):
+def test_if_not_exists_requires_a_path(text):
     expected = "Operator or function requires a document path; operator or function: if_not_exists"
     assert update_problem(text, values={":v": N}) == expected
 
@@ -365,7 +365,7 @@ def test_if_not_exists_asks_for_a_path(text):
         ("SET d[1] = :v, d.b = :v, c[1].a = :v, #c = :v", "overlap", "[c, [1], a]", "[c]"),
     ],
 )
-def test_paths_of_an_update_may_not_be_in_each_others_way(text, how, one, two):
+def test_paths_of_an_update_may_not_overlap_or_conflict(text, how, one, two):
     names = {name: value for name, value in {"#c": "c", "#d": "[3]"}.items() if name in text}
     assert update_problem(text, names or None, {":v": S}) == clash(how, one, two)
 
@@ -386,5 +386,5 @@ def test_paths_of_an_update_may_not_be_in_each_others_way(text, how, one, two):
         ),
     ],
 )
-def test_of_several_problems_in_an_update_one_is_told(text, told):
+def test_the_first_of_several_errors_in_an_update_is_reported(text, told):
     assert update_problem(text, values={":v": S}) == told

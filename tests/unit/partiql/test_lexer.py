@@ -1,4 +1,4 @@
-"""Statement text to tokens."""
+"""Splitting statements into tokens."""
 
 import pytest
 
@@ -62,14 +62,14 @@ def test_numbers_may_lack_digits_before_or_after_the_point(number):
         "# x",
     ],
 )
-def test_what_cannot_be_read_is_refused_without_a_word(text):
+def test_invalid_characters_are_refused_without_a_reason(text):
     with pytest.raises(MalformedStatement) as refusal:
         tokenize(text)
     assert refusal.value.message == "Statement wasn't well formed, can't be processed: "
     assert b'"com.amazon.coral.validate#ValidationException"' in refusal.value.body()
 
 
-def test_the_largest_exponent_that_fits_32_bits_is_read():
+def test_the_largest_exponent_that_fits_32_bits_is_accepted():
     assert texts("1e2147483647 1.5e-2147483646") == ["1e2147483647", "1.5e-2147483646"]
 
 
@@ -82,15 +82,15 @@ def test_a_comment_that_does_not_end_is_refused():
         tokenize("a /* b")
 
 
-def test_words_that_belong_together_are_one_token():
+def test_keywords_of_two_words_are_one_token():
     assert texts("a NOT IN b IS  NOT c INSERT INTO d") == ["a", "not in", "b", "is not", "c", "insert into", "d"]
 
 
-def test_symbols_are_read_as_long_as_they_go():
+def test_the_longest_symbol_is_taken():
     assert texts("<<a>> <= >= <> != < >") == ["<<", "a", ">>", "<=", ">=", "<>", "<>", "<", ">"]
 
 
-def test_a_mark_is_line_column_and_length_with_the_quotes():
+def test_a_span_is_line_column_and_length_with_the_quotes():
     assert marks("a \"bcd\"\n  'e'") == ["1:1:1", "1:3:5", "2:3:3"]
 
 
@@ -98,7 +98,7 @@ def test_every_kind_of_line_end_starts_a_line():
     assert marks("a\rb\r\nc\nd") == ["1:1:1", "2:1:1", "3:1:1", "4:1:1"]
 
 
-def test_a_comment_moves_the_marks_behind_it():
+def test_a_comment_counts_in_the_spans_after_it():
     assert marks("/* \n */ a") == ["2:5:1"]
 
 

@@ -1,4 +1,4 @@
-"""Statement text to nodes, and what is said about a text that is no statement."""
+"""Parsing statements, and the errors for texts that are not statements."""
 
 import contextlib
 
@@ -82,7 +82,7 @@ def test_exists_is_a_call_around_a_select():
     assert isinstance(call.arguments[0], SelectStatement)
 
 
-def test_parameters_are_numbered_as_they_stand():
+def test_parameters_are_numbered_in_order():
     update, count = parse(f"UPDATE {T} SET a = ? WHERE pk = ? AND b IN [?, ?]")
     assert count == 4
     assert update.changes[0].value.position == 0
@@ -97,7 +97,7 @@ def test_and_binds_tighter_than_or_and_not_tighter_than_and():
     assert tree.operands[0].operands[0].operands[0].operator == "="
 
 
-def test_a_row_of_ands_is_one_operation():
+def test_consecutive_ands_are_one_operator():
     assert len(where(" AND ".join(["a = 1"] * 900)).operands) == 900
 
 
@@ -197,7 +197,7 @@ def test_a_statement_is_parsed_once_per_text():
         (f"SELECT a FROM {T} WHERE f(1", "Expected RIGHT_PAREN"),
     ],
 )
-def test_a_text_that_is_no_statement_is_refused_in_the_services_words(text, detail):
+def test_a_text_that_is_not_a_statement_is_refused_with_the_services_text(text, detail):
     assert refusal_of(text) == MALFORMED + detail
 
 
@@ -220,7 +220,7 @@ def test_a_text_that_is_no_statement_is_refused_in_the_services_words(text, deta
     ],
     ids=lambda text: text[:40],
 )
-def test_a_text_too_deep_to_read_is_refused(text):
+def test_a_text_that_is_nested_too_deep_is_refused(text):
     assert refusal_of(text).startswith(MALFORMED)
 
 

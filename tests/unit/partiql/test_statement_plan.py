@@ -1,4 +1,4 @@
-"""Statements to plans, without any table."""
+"""Planning statements, without a table."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def where(condition, *parameters):
     return plan(f"SELECT * FROM t WHERE {condition}", *parameters).where
 
 
-def test_a_statement_says_which_table_and_index_it_is_about():
+def test_a_statement_names_its_table_and_index():
     statement = parse_statement('SELECT * FROM "my.table"."idx-1"', ())
     assert (statement.table, statement.index, statement.is_read, statement.is_check) == (
         "my.table",
@@ -48,7 +48,7 @@ def test_a_statement_says_which_table_and_index_it_is_about():
     assert statement.returning == "ALL OLD"
 
 
-def test_exists_is_a_check_and_no_read():
+def test_exists_is_a_check_and_not_a_read():
     statement = parse_statement("EXISTS(SELECT * FROM t WHERE pk = 1)", (), in_transaction=True)
     assert (statement.is_read, statement.is_check) == (False, True)
 
@@ -116,7 +116,7 @@ def test_a_delete_is_a_condition():
         ("attribute_exists(a) <> true", Not(FunctionCall("attribute_exists", (DocumentPath(("a",)),)))),
     ],
 )
-def test_conditions_are_the_expression_layers(text, condition):
+def test_conditions_are_those_of_expressions(text, condition):
     assert where(text) == condition
 
 
@@ -186,7 +186,7 @@ def test_a_statement_planned_again_with_other_parameters_has_their_values():
         ("1 + 1", "Unsupported operation: Operation"),
     ],
 )
-def test_what_needs_no_table_to_be_refused_is_refused(text, refusal):
+def test_errors_that_need_no_table_are_raised_by_the_plan(text, refusal):
     with pytest.raises(ValidationException) as caught:
         plan(text)
     assert caught.value.message == refusal

@@ -1,4 +1,4 @@
-"""Reads expressions the way operations do, and says what came of it."""
+"""Reads expressions as operations do, and returns them or the text of the error."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def read(spec, **members):
 
 
 def refusal_of(spec, **members):
-    """The text of the refusal, which must be of the family that single-item writes envelope."""
+    """The text of the error, which must be a RequestInvalid: the kind that single-item writes envelope."""
     with pytest.raises(ValidationException) as caught:
         read(spec, **members)
     assert type(caught.value) is RequestInvalid
@@ -59,7 +59,7 @@ def key_condition_problem(text, names=None, values=None):
 
 
 def apply_problem(update, item, **options):
-    """The text of the refusal when an update is applied, which stands bare even on single-item writes."""
+    """The text of the error when an update is applied, which has no envelope even in single-item writes."""
     with pytest.raises(ValidationException) as caught:
         update(item, **options)
     assert type(caught.value) is ValidationException
