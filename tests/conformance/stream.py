@@ -2,7 +2,7 @@
 
 import time
 
-PATIENCE = 30.0  # seconds
+PATIENCE = 300.0  # seconds
 
 
 class Stream:

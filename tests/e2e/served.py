@@ -43,7 +43,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(sign)
         try:
-            return self.process.wait(20)
+            return self.process.wait(200)
         finally:
             self.process.stdout.close()
 
@@ -60,7 +60,7 @@ def run_serve(*options, environment=None):
         [*COMMAND, *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=500,
         check=False,
         env={**CLEAN, "COLUMNS": "200", **(environment or {})},
     )

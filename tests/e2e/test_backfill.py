@@ -100,7 +100,7 @@ def work(served):
 def finish(workers):
     for worker in workers:
         worker.stopping.set()
-        worker.join(20)
+        worker.join(200)
         assert worker.wrong == []
         assert len(worker.acknowledged) > 5
 
@@ -112,7 +112,7 @@ def describe(client):
 
 def wait_until(client, reached):
     """Look at the index until it is as wished; return how often it was looked at."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 500
     for looked in itertools.count(1):
         index = describe(client)
         if reached(index):

@@ -39,7 +39,7 @@ def join(text):
 
 
 def run(*arguments, **options):
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False, **options)
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=500, check=False, **options)
 
 
 def test_the_reference_of_operations_is_up_to_date():

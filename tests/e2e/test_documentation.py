@@ -252,7 +252,7 @@ def run_example(kind, code, names):
         env={**CLEAN, "PATH": path, "HOME": str(Path.cwd()), "AWS_PAGER": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=500,
         check=False,
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr

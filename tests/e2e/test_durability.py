@@ -49,7 +49,7 @@ class Server(Served):
         super().__init__("--data", str(directory), *options, errors=Path(directory) / "errors.log")
 
     def connect(self):
-        return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
+        return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=200))
 
 
 def send(connection, operation, request):
@@ -114,7 +114,7 @@ def test_every_acknowledged_write_survives_kill_9_and_no_transaction_is_half_the
     time.sleep(1.0)
     running.stop(signal.SIGKILL)
     for writer in writers:
-        writer.join(20)
+        writer.join(200)
     engine = open_at(tmp_path)
     acknowledged = [name for writer in writers for name in writer.single]
     pairs = [name for writer in writers for name in writer.pairs]
@@ -143,7 +143,7 @@ def test_a_second_process_is_told_who_has_the_directory(server, tmp_path):
 def test_a_second_server_exits_with_that_message(server, tmp_path):
     server()
     command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--data", str(tmp_path)]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert second.returncode != 0
     assert "in use by process" in " ".join((second.stdout + second.stderr).split())
     assert "Traceback" not in second.stderr

@@ -223,17 +223,17 @@ def test_a_stop_under_load_keeps_everything_that_was_acknowledged(serve, tmp_pat
                 if client.ask(put(f"{worker}-{number}")).status == 200:
                     acknowledged.append(f"{worker}-{number}")
                 if number == 20:
-                    started.wait(20)
+                    started.wait(200)
         except (OSError, IndexError):  # the server hung up
             client.close()
 
     workers = [threading.Thread(target=write, args=(number,)) for number in range(8)]
     for worker in workers:
         worker.start()
-    started.wait(20)
+    started.wait(200)
     assert served.stop() == 0
     for worker in workers:
-        worker.join(20)
+        worker.join(200)
     engine = open_engine(tmp_path / "data", OPERATIONS)
     stored = {
         key

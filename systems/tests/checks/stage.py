@@ -154,6 +154,6 @@ def all_due(db, clock):
 
 async def until(condition):
     """Wait for something that a worker does."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(200):
         while not condition():  # noqa: ASYNC110 - what is waited for is in a database
             await asyncio.sleep(0.005)

@@ -264,7 +264,7 @@ def test_a_sender_killed_between_sending_and_marking_loses_nothing_and_the_key_s
         hashrange.create_tables(database, Checks)
         Checks.open(database, clock=clock).batch([make_channel(), make_alert()]).run()
     command = [sys.executable, "-c", KILLED, str(tmp_path), str(NOON.timestamp())]
-    killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     assert killed.returncode == -9, killed.stderr
     with hashrange.open(tmp_path, clock=clock) as database:
         db, sender = Checks.open(database, clock=clock), Recording()

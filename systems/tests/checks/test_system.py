@@ -219,7 +219,7 @@ def test_where_no_mail_is_sent_an_alert_waits_and_says_why(opened):
 def test_a_process_without_workers_does_no_work(opened):
     async def work():
         async with running(opened, CHECKS_WORKERS="0") as system:
-            await asyncio.wait_for(system.work(), 5)
+            await asyncio.wait_for(system.work(), 100)
 
     asyncio.run(work())
 

@@ -80,7 +80,7 @@ def test_no_more_runs_at_once_than_allowed(db, clock):
         most.append(len(here))
         if len(here) == 5:
             full.set()
-        await asyncio.wait_for(full.wait(), 20)
+        await asyncio.wait_for(full.wait(), 200)
         await asyncio.sleep(0.001)
         here.pop()
 

@@ -11,7 +11,7 @@ from hashrange.client.optional_import import OptionalImportError, import_optiona
 def test_one_sentence_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; import hashrange.cli; hashrange.cli.main()"
     outcome = subprocess.run(
-        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False, timeout=500
     )
     assert outcome.stderr == "error: typer is not installed: pip install 'hashrange[cli]'\n"
     assert (outcome.returncode, outcome.stdout) == (2, "")

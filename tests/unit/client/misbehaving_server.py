@@ -70,7 +70,7 @@ class Drip:
 
 def hang(sock):
     """Say nothing until the client goes."""
-    sock.settimeout(20)
+    sock.settimeout(200)
     while sock.recv(1024):
         pass
     return False
@@ -150,7 +150,7 @@ class Rude:
             for sock in self._open:
                 hang_up(sock)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(100)
 
 
 def hang_up(sock):

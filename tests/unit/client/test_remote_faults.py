@@ -131,7 +131,7 @@ def test_an_answer_that_takes_too_long_is_given_up(act):
         started = time.monotonic()
         with pytest.raises(errors.TimedOut, match=r"within 0\.2 s"):
             client.ask()
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60
 
 
 def test_an_answer_that_takes_too_long_is_given_up_on_an_event_loop():
@@ -215,7 +215,7 @@ def test_a_connection_that_waited_for_long_is_looked_at_first(monkeypatch):
 
 def wait_for_the_end_of(remote):
     sock = remote._items.pool._idle[0]._stream.sock
-    sock.settimeout(10)
+    sock.settimeout(100)
     assert sock.recv(1, socket.MSG_PEEK) == b""
 
 

@@ -167,7 +167,7 @@ class Proxy:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(100)
 
 
 def pass_on(source, sink):

@@ -51,7 +51,7 @@ STALL = "store.CopyFile.select = lambda *_: threading.Event().wait()"
 
 def run_until_killed(directory, program):
     source = PREPARE.format(directory=str(directory)) + program
-    process = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, check=False, timeout=60)
+    process = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, check=False, timeout=500)
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()
 
 

@@ -16,7 +16,7 @@ from tests.conformance.wire import item
 from tests.unit.engine.local import Local
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 60
+PATIENCE = 500
 GLOBAL = {"by-n": "n:N"}
 
 

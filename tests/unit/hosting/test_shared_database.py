@@ -34,7 +34,7 @@ def run(request):
 
     def start(test):
         with asyncio.Runner(loop_factory=request.param) as runner:
-            runner.run(asyncio.wait_for(live(test), 20))
+            runner.run(asyncio.wait_for(live(test), 200))
 
     return start
 

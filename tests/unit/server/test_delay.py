@@ -11,7 +11,7 @@ from hashrange.server.dispatcher import Dispatcher
 from hashrange.server.runner import serve_in_background
 from tests.unit.server.wire import TABLE, build, get, put
 
-LONG = 0.3
+LONG = 2.0  # seconds; a loaded machine must answer another request in less
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_client_that_leaves_before_its_delay_is_over_hurts_nobody(client, serv
     client.send(put("a"))
     client.close()
     other = connect(server)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while other.ask(get("a")).json == {} and time.monotonic() < deadline:
         time.sleep(0.01)
     assert other.ask(get("a")).json == {"Item": {"pk": {"S": "a"}}}

@@ -74,7 +74,7 @@ class Stopping:
             time.sleep(0.001)
 
     def end(self):
-        self.thread.join(20)
+        self.thread.join(200)
         assert not self.thread.is_alive()
 
 

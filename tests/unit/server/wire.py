@@ -67,7 +67,7 @@ def get(key, **headers):
 class Client:
     """One connection."""
 
-    def __init__(self, port, timeout=20.0):
+    def __init__(self, port, timeout=200.0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.file = self.socket.makefile("rb")
 

@@ -53,7 +53,7 @@ def served():
             asyncio.run(asyncio.sleep(0.01))
         yield lobby, f"http://127.0.0.1:{port}"
         server.should_exit = True
-        thread.join(10)
+        thread.join(100)
 
 
 @pytest.fixture

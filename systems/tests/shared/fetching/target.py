@@ -14,7 +14,7 @@ from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 
 Script = Callable[["Exchange"], Awaitable[None]]
 LOOPBACK = Policy(exempt=parse_exemptions(["127.0.0.1"]))
-ENOUGH = 20.0  # seconds that only a broken test waits for
+ENOUGH = 200.0  # seconds that only a broken test waits for
 
 
 class Exchange:

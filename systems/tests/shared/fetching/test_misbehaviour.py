@@ -284,7 +284,7 @@ def test_a_cancelled_fetch_leaves_no_connection_open():
             closed.set()
 
         started = asyncio.Event()
-        async with asyncio.timeout(5), serving(script) as port:
+        async with asyncio.timeout(100), serving(script) as port:
             task = asyncio.create_task(Fetcher(LOOPBACK).fetch(Request(url=f"http://127.0.0.1:{port}/")))
             await started.wait()
             task.cancel()

@@ -174,7 +174,7 @@ def get_raw(handler, policy, limits=None):
     """Fetch by https from a server that handles its connections in its own way."""
 
     async def run():
-        async with asyncio.timeout(5), accepting(handler) as port:
+        async with asyncio.timeout(100), accepting(handler) as port:
             await Fetcher(policy, limits=limits).fetch(Request(url=f"https://127.0.0.1:{port}/"))
 
     asyncio.run(run())
