@@ -15,6 +15,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 A_DAY = timedelta(days=1)
+SIGNS_CERTIFICATES = x509.KeyUsage(  # Python 3.13 and later refuse an authority that does not say so
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +43,15 @@ def issue(folder: Path, now: datetime, lasts: timedelta) -> Issued:
     root = (
         _begin(issuer, issuer, authority.public_key(), now, lasts)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(SIGNS_CERTIFICATES, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority.public_key()), critical=False)
         .sign(authority, SHA256())
     )
     names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.IPAddress(IPv4Address("127.0.0.1"))]
     leaf = (
         _begin(_name("localhost"), issuer, key.public_key(), now, lasts)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
         .sign(authority, SHA256())
     )
     ca_file, chain = folder / "authority.pem", folder / "server.pem"
