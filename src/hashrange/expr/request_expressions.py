@@ -31,7 +31,7 @@ from hashrange.expr.errors import ExpressionError
 from hashrange.expr.functions import Values
 from hashrange.expr.key_condition_expression import CompiledKeyCondition, KeyCondition, compile_key_condition
 from hashrange.expr.nodes import Clause, Condition, clauses_of
-from hashrange.expr.parameters import NAMES, QUERY, SCAN, UPDATE, VALUES, ExpressionParameters
+from hashrange.expr.parameters import NAMES, VALUES, ExpressionParameters
 from hashrange.expr.parser import check_size, parse_condition, parse_projection, parse_update
 from hashrange.expr.projection import Projection
 from hashrange.expr.update import CompiledUpdate, ItemUpdate, compile_update
@@ -132,7 +132,7 @@ def check_mixing_across(requests: Iterable[Wire], parameters: ExpressionParamete
 
 def read_expressions(request: Wire, parameters: ExpressionParameters) -> Expressions:
     """Return a request's expressions with canonical values, or raise the first error in the service's order."""
-    if parameters is not QUERY and parameters.members.isdisjoint(request):
+    if not parameters.requires_key_condition and parameters.members.isdisjoint(request):
         return NO_EXPRESSIONS
     if parameters.legacy_members.isdisjoint(request):
         _check_key_given(request, parameters)
@@ -141,7 +141,7 @@ def read_expressions(request: Wire, parameters: ExpressionParameters) -> Express
 
 
 def _check_key_given(request: Wire, parameters: ExpressionParameters) -> None:
-    if parameters is QUERY and "KeyConditionExpression" not in request and "KeyConditions" not in request:
+    if parameters.requires_key_condition and "KeyConditionExpression" not in request and "KeyConditions" not in request:
         raise RequestInvalid(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
@@ -154,13 +154,13 @@ def _read_legacy(request: Wire, parameters: ExpressionParameters) -> Expressions
     legacy_parameters.check_operator(operator, conditions)
     update = legacy_parameters.convert_updates(request.get("AttributeUpdates") or {}, wording)
     projection = None
-    if parameters is SCAN and "AttributesToGet" in request:
+    if parameters.reads_attributes_first and "AttributesToGet" in request:
         projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
     condition = legacy_parameters.convert_expected(request.get("Expected") or {}, operator, wording)
     found = legacy_parameters.convert_filter(
         request.get("QueryFilter") or request.get("ScanFilter") or {}, operator, wording
     )
-    if parameters is not SCAN and "AttributesToGet" in request:
+    if not parameters.reads_attributes_first and "AttributesToGet" in request:
         projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
     _check_key_given(request, parameters)
     read = _read_texts(request, parameters)
@@ -213,7 +213,7 @@ def _canonicalise_values(
 def _make_plan(request: Wire, parameters: ExpressionParameters, names: Wire | None, values: Item | None) -> _Plan:
     _check_maps(request, parameters, names, values)
     given = [parameter for parameter in READ_ORDER if parameter in parameters.expressions and parameter in request]
-    if parameters is UPDATE:  # only UpdateItem checks all texts for emptiness before it reads the first
+    if parameters.checks_emptiness_first:
         for parameter in given:
             if not request[parameter]:
                 _check_text(parameter, "")

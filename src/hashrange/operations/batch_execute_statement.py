@@ -102,15 +102,15 @@ class Read:
     @property
     def target(self) -> tuple[int, bytes]:
         """Return which item it is about."""
-        return self.prepared.found.n, self.key
+        return self.prepared.existing_table.n, self.key
 
     def run(self, engine: Engine, bill: Bill) -> bytes:
         """Return the item."""
-        row = load(engine, self.prepared.found, self.key)
+        row = load(engine, self.prepared.existing_table, self.key)
         consistent = bool(self.prepared.request.get("ConsistentRead"))
         cost = bill.of(self.prepared.statement.table)
         cost.add_table(read_units(row.size if row else 0, consistent=consistent))
-        return _show(self.prepared, None if row is None else self.prepared.show(row))
+        return _show(self.prepared, None if row is None else self.prepared.select_columns(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,11 @@ def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
     try:
         prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))
         if not prepared.statement.is_read:
-            return Write(prepared, prepared.action())
-        key = prepared.reader().single_key()
+            return Write(prepared, prepared.make_action())
+        key = prepared.make_reader().single_key()
         if key is None:
             raise ValidationException(NEEDS_KEY)
-        return Read(prepared, prepared.found.key_of(key))
+        return Read(prepared, prepared.existing_table.key_of(key))
     except ServiceError as refusal:
         return Failure(prepared, refusal)
 

@@ -29,7 +29,7 @@ def execute_statement(engine: Engine, request: Wire) -> bytes:
 
 def _read(engine: Engine, prepared: PreparedStatement) -> bytes:
     request, parameters = prepared.request, prepared.statement.parameters
-    reader = prepared.reader()
+    reader = prepared.make_reader()
     token, position = request.get("NextToken"), SelectPosition()
     if token is not None:
         position = read_token(token, request["Statement"], parameters)
@@ -46,7 +46,7 @@ def _read(engine: Engine, prepared: PreparedStatement) -> bytes:
 def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
     if prepared.request.get("NextToken") is not None:
         raise ValidationException(INVALID_TOKEN)
-    ready = prepared.action()
+    ready = prepared.make_action()
     change = action.run(engine, ready)
     cost = ConsumedCapacity(prepared.statement.table)
     cost.add_write(change)

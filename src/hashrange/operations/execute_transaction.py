@@ -102,7 +102,7 @@ def _make_actions(members: list[PreparedStatement]) -> list[Action]:
         if member.table is None:
             continue
         try:
-            actions.append(member.action(in_transaction=True))
+            actions.append(member.make_action(in_transaction=True))
         except SchemaMismatch as refusal:
             mismatches[position] = transaction.reason_for(refusal)
         except ValidationException as refusal:
@@ -119,7 +119,7 @@ def _make_actions(members: list[PreparedStatement]) -> list[Action]:
 def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> bytes:
     keys = [_find_key(member, position) for position, member in enumerate(members)]
     _check_tables(members)
-    tables = [member.found for member in members]
+    tables = [member.existing_table for member in members]
     encoded = _encode(tables, keys)
     rows = [load(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
     shown = b",".join(_show(member, row) for member, row in zip(members, rows, strict=True))
@@ -134,7 +134,7 @@ def _find_key(member: PreparedStatement, position: int) -> Item:
     if member.table is None:
         return {}
     try:
-        key = member.reader().single_key()
+        key = member.make_reader().single_key()
         if key is None:
             raise ValidationException(NEEDS_KEY)
     except ValidationException as refusal:
@@ -158,7 +158,7 @@ def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
 
 
 def _show(member: PreparedStatement, row: Row | None) -> bytes:
-    shown = None if row is None else member.show(row)
+    shown = None if row is None else member.select_columns(row)
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 
 

@@ -174,10 +174,10 @@ def _convert_number(text: str, path: str) -> str:
     try:
         return numbers.normalize(text)
     except numbers.NumberError as error:
-        fault = error.kind
-        if fault is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= MAX_EXPONENT:
-            fault = numbers.NumberErrorKind.UNDERFLOW  # the service computes the magnitude in 32 bits, and it overflows
-        raise ValidationException(f"{fault.value} under {path}") from None
+        kind = error.kind
+        if kind is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= MAX_EXPONENT:
+            kind = numbers.NumberErrorKind.UNDERFLOW  # the service computes the magnitude in 32 bits, and it overflows
+        raise ValidationException(f"{kind.value} under {path}") from None
 
 
 def _convert_set(node: SetLiteral, path: str) -> Value:

@@ -75,8 +75,8 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
     def updated(row: Row | None) -> Image | None:
         try:
             return updater(row)
-        except ValidationException as refusal:
-            if refusal.message == TOO_DEEP:
+        except ValidationException as error:
+            if error.message == TOO_DEEP:
                 raise ValidationException(ITEM_TOO_DEEP) from None
             raise
 

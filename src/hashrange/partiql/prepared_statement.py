@@ -33,25 +33,25 @@ class PreparedStatement:
     index: Index | None
 
     @property
-    def found(self) -> Table:
+    def existing_table(self) -> Table:
         """Return the table, or raise if it does not exist."""
         if self.table is None:
             raise ResourceNotFoundException
         return self.table
 
-    def reader(self) -> SelectReader:
+    def make_reader(self) -> SelectReader:
         """Return the reader of a SELECT, checked against the table."""
         assert isinstance(self.plan, SelectPlan)
-        reader = SelectReader(self.plan, self.found, self.index)
+        reader = SelectReader(self.plan, self.existing_table, self.index)
         reader.check(consistent=bool(self.request.get("ConsistentRead")))
         return reader
 
-    def action(self, *, in_transaction: bool = False) -> Action:
+    def make_action(self, *, in_transaction: bool = False) -> Action:
         """Return the action of any other statement."""
         wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        return make_action(self.plan, self.found, return_item=wanted, in_transaction=in_transaction)
+        return make_action(self.plan, self.existing_table, return_item=wanted, in_transaction=in_transaction)
 
-    def show(self, row: Row) -> bytes | None:
+    def select_columns(self, row: Row) -> bytes | None:
         """Return the selected columns of a row as JSON; None if it has none of them."""
         assert isinstance(self.plan, SelectPlan)
         if self.plan.columns is None:
