@@ -43,10 +43,10 @@ def describe_operations() -> Iterator[str]:
     yield "# Operations"
     yield ""
     yield f"hashrange serves {len(served)} of the {len(OPERATION_NAMES)} operations of DynamoDB and DynamoDB Streams."
-    yield "The others answer `UnknownOperationException`, never a success that is not one:"
+    yield "The others raise `UnknownOperationException`:"
     yield f"{', '.join(left)}."
     yield ""
-    yield "*Writes* are durable when they are answered. Parameters that are not listed are ignored, as DynamoDB does."
+    yield "An operation marked *writes* is durable when its response is sent. Parameters that are not listed are ignored, as DynamoDB does."
     for name in served:
         yield ""
         yield from _describe(name)
