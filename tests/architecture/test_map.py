@@ -62,6 +62,14 @@ def test_the_layers_are_drawn_as_they_are_enforced():
     assert drawn == enforced
 
 
+@BEING_WRITTEN
+def test_the_places_to_add_something_are_listed_with_the_tests_that_add_it():
+    _, _, section = read("docs/architecture.md").partition("## Where to add\n")
+    rows = re.findall(r"^\| (?:an?) ([\w ]+?) \| (.+) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    assert {name for name, _, _ in rows} == {"operation", "field kind", "expression function", "system"}
+    assert [name for name, code, tests in rows if not (PATH.findall(code) and PATH.findall(tests))] == []
+
+
 @pytest.mark.parametrize(
     "name", ["core.keys", "engine.store", "core.errors.Conflict", "session.patterns.Patterns.open"]
 )

@@ -46,7 +46,10 @@ def describe_operations() -> Iterator[str]:
     yield "The others raise `UnknownOperationException`:"
     yield f"{', '.join(left)}."
     yield ""
-    yield "An operation marked *writes* is durable when its response is sent. Parameters that are not listed are ignored, as DynamoDB does."
+    yield (
+        "An operation marked *writes* is durable when its response is sent. "
+        "Parameters that are not listed are ignored, as DynamoDB does."
+    )
     for name in served:
         yield ""
         yield from _describe(name)
