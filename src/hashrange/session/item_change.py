@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.schema.declare.codec import EPOCH
+from hashrange.schema.declare.field_kind import EPOCH
 from hashrange.schema.declare.shape import Item
 from hashrange.schema.declare.table import Table
 from hashrange.session.session import Session

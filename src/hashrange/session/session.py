@@ -24,7 +24,8 @@ from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.engine.service_model import find_service_operation
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.codec import EPOCH, MILLIS_FROM
+from hashrange.schema.declare.codec import MILLIS_FROM
+from hashrange.schema.declare.field_kind import EPOCH
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.load import load, load_all

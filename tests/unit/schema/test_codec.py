@@ -26,7 +26,9 @@ from hashrange import (
 )
 from hashrange.core.values import check_item
 from hashrange.schema.declare import hint as hints
-from hashrange.schema.declare.codec import EPOCH, encode, make_codec, plain
+from hashrange.schema.declare.attribute_value import plain
+from hashrange.schema.declare.codec import make_codec
+from hashrange.schema.declare.field_kind import EPOCH, encode
 
 
 class Colour(Enum):

@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.class_cache import cached_by_class
-from hashrange.schema.declare.codec import Codec, make_codec
+from hashrange.schema.declare.codec import make_codec
+from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_template import FORMAT, Template, read_template
 from hashrange.schema.declare.marker import Counted, Encrypted, KeyOnly, Marker, Stored, Touch
 from hashrange.schema.declare.shape import Item, Shape, View

@@ -19,7 +19,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value, utf8_length
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
-from hashrange.schema.declare.codec import SIMPLE, Codec
+from hashrange.schema.declare.field_kind import KINDS, Codec
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.key_template import Piece, Template, is_readable, put_in
 from hashrange.schema.declare.table import Table
@@ -125,9 +125,9 @@ def _make_take(codec: Codec, form: str) -> Callable[[str], Any] | None:
     """Return how a field's text becomes its value again, or a ValueError; None when it cannot."""
     if not is_readable(form):
         return None
-    if codec is SIMPLE[str]:
+    if codec is KINDS[str].codec:
         return str
-    if codec is SIMPLE[int] and form:
+    if codec is KINDS[int].codec and form:
         return partial(_take_digits, int(form[1:-1]))
     return partial(_take_value, codec)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from hashrange.core.errors import DeclarationError
-from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_check import check_fields
+from hashrange.schema.declare.field_kind import KINDS
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.key_template import Template
@@ -19,7 +19,6 @@ from hashrange.schema.declare.shape import Item
 from hashrange.schema.declare.table import Table
 
 SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", "x" * 40)
-NUMBERS = ("N",)
 
 
 @cached_by_class
@@ -88,14 +87,14 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
         if not piece.field or template.alone:
             continue
         tag = fields[piece.field].codec.tag
-        if tag in NUMBERS and not piece.format:
+        if tag == "N" and not piece.format:
             raise DeclarationError(
                 "HR133",
                 place,
                 f"{template.text!r} would sort {piece.field} as text",
                 f"give it a width: {{{piece.field}:012d}}",
             )
-        if piece.format.startswith("0") and hints.without_none(fields[piece.field].hint) is not int:
+        if piece.format.startswith("0") and not _can_be_padded(fields[piece.field]):
             raise DeclarationError(
                 "HR127",
                 place,
@@ -113,6 +112,11 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
             raise DeclarationError(
                 "HR135", place, f"{{{piece.field}:fit}} is followed by more", "only the last field can be fitted"
             )
+
+
+def _can_be_padded(attribute: Attribute) -> bool:
+    kind = KINDS.get(attribute.hint)
+    return kind is not None and kind.can_be_padded
 
 
 def _check_text(place: str, template: Template) -> None:

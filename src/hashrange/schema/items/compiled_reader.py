@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from decimal import Decimal
 from enum import Enum
 from typing import Any, get_args
 
@@ -21,7 +20,7 @@ from pydantic import BaseModel
 from hashrange.core.values import Item as Raw
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.codec import SIMPLE, number_of, plain, read_map, read_texts, read_time
+from hashrange.schema.declare.field_kind import KINDS, as_is
 from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
 from hashrange.schema.declare.key_codec import KeyCodec, Step
 from hashrange.schema.declare.marker import Marker
@@ -30,27 +29,10 @@ from hashrange.schema.items.reader import Reader
 
 Reading = Callable[[Raw], Shape | None]
 
-# How the values of some types are taken out of an attribute value, if it is the one that they are stored as.
-DIRECT: dict[Any, str] = {
-    str: "{}['S']",
-    bool: "{}['BOOL']",
-    int: "int({}['N'])",
-    float: "float({}['N'])",
-    Decimal: "Decimal(number_of({}['N']))",
-}
-TEXTS: dict[Any, str] = {
-    read_texts: "[part['S'] for part in {}['L']]",
-    read_map: "{{name: part['S'] for name, part in {}['M'].items()}}",
-}
-EXACT = (str, bool, int, bytes, datetime)  # pydantic takes values of just these types as they are
-CONSTANTS = (type(None), bool, int, float, str, bytes, Decimal, datetime)
 EMPTY: dict[Any, str] = {list: "[]", dict: "{}", set: "set()"}
-PLACES = {  # where an object of a pydantic class keeps what
-    "__dict__": "values",
-    "__pydantic_fields_set__": "given",
-    "__pydantic_extra__": "None",
-    "__pydantic_private__": "None",
-}
+STATE_OF_MODEL = (  # as pydantic's __getstate__ gives it
+    "'__dict__': values, '__pydantic_fields_set__': given, '__pydantic_extra__': None, '__pydantic_private__': None"
+)
 OUR_CONFIG = {"frozen", "extra", "defer_build"}
 
 
@@ -70,11 +52,9 @@ class Script:
         self.present: dict[str, None] = {}  # keys that are there, whatever the item
         self.is_sure = is_built_plainly(reader.cls) and all(map(self._is_sure, self.fields.values()))
         self.objects: dict[str, Any] = {
-            **{kind.__name__: kind for kind in (*EXACT, Decimal, set)},
+            "set": set,
             "UTC": UTC,
             "truncate": truncate,
-            "number_of": number_of,
-            "float": float,
         }
         self.given: set[str] = set()  # the fields that are not left to their defaults
         self.lines = [f"given = {self._name(self.given)}.copy()" if self.is_sure else "given = {}"]
@@ -165,7 +145,7 @@ class Script:
             return
         self._add(f"{self.variables[name]} = {code}")
         if not code.startswith(("k[", "m[")):  # parts of a text are texts
-            self._settle(name, self.fields[name])
+            self._check_value(name, self.fields[name])
         self.told[name] = None
 
     def _look_into_keys(self) -> None:
@@ -207,24 +187,20 @@ class Script:
 
     def _decode(self, name: str, attribute: Attribute, value: str, indent: str = "") -> None:
         variable, codec = self.variables[name], attribute.codec
-        direct = DIRECT.get(attribute.hint) if codec is SIMPLE.get(attribute.hint) else TEXTS.get(codec.decode)
-        if direct is not None:
-            self._add(f"{indent}{variable} = {direct.format(value)}")
-            return
-        if codec.decode is read_time:
-            code = f"{self._name(datetime.fromisoformat)}({value}['S'])"
-        elif codec.decode is plain and codec.tag == "S":
-            code = f"{value}['S']"
-        else:
+        content = f"{value}[{codec.tag!r}]"
+        if codec.parse is None:
             code = f"{self._name(codec.decode)}({value})"
+        else:
+            code = content if codec.parse is as_is else f"{self._name(codec.parse)}({content})"
         self._add(f"{indent}{variable} = {code}")
-        self._settle(name, attribute, indent)
+        if not is_parsed_exactly(attribute) or codec.step is not None:
+            self._check_value(name, attribute, indent)
 
-    def _settle(self, name: str, attribute: Attribute, indent: str = "") -> None:
+    def _check_value(self, name: str, attribute: Attribute, indent: str = "") -> None:
         """Make sure that a value is what pydantic would make of it."""
-        variable, hint = self.variables[name], attribute.hint
-        if hint in EXACT:
-            self._add(f"{indent}if type({variable}) is not {hint.__name__}: raise TypeError")
+        variable, hint, kind = self.variables[name], attribute.hint, KINDS.get(attribute.hint)
+        if kind is not None and kind.is_exact:
+            self._add(f"{indent}if type({variable}) is not {self._name(hint)}: raise TypeError")
         elif choices := choices_of(hint):
             self._add(f"{indent}{variable} = {self._name(choices)}[{variable}]")
         else:
@@ -241,9 +217,8 @@ class Script:
             return attribute.fixed is not None or default_of(cls, name) is None
         if not is_bare(cls, name) or not (attribute.required or default_of(cls, name) is not NOTHING):
             return False
-        hint, codec = attribute.hint, attribute.codec
-        is_direct = hint in DIRECT and codec is SIMPLE[hint]
-        return is_direct or codec.decode in TEXTS or hint in EXACT or bool(choices_of(hint))
+        kind = KINDS.get(attribute.hint)
+        return is_parsed_exactly(attribute) or (kind is not None and kind.is_exact) or bool(choices_of(attribute.hint))
 
     # ── the object ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _build(self) -> None:
@@ -252,8 +227,7 @@ class Script:
             shown = ", ".join(f"{name!r}: {self._value(name)}" for name in cls.model_fields)
             self.given.update(self.told)
             self._add(f"built = {self._name(object.__new__)}({self._name(cls)})", f"values = {{{shown}}}")
-            for place, held in PLACES.items():
-                self._add(f"{self._name(BaseModel.__dict__[place].__set__)}(built, {held})")
+            self._add(f"built.__setstate__({{{STATE_OF_MODEL}}})")
         else:
             shown = ", ".join(f"{name!r}: {self.variables[name]}" for name in self.told)
             validate = f"{self._name(cls)}.__pydantic_validator__.validate_python"
@@ -268,6 +242,12 @@ class Script:
     def _value(self, name: str) -> str:
         never = name in self.fields and self.fields[name].fixed is None
         return "None" if never else self.variables[name]
+
+
+def is_parsed_exactly(attribute: Attribute) -> bool:
+    """Whether the codec's `parse` gives a value of the field's own type, which pydantic takes as it is."""
+    kind = KINDS.get(attribute.hint)
+    return kind is not None and attribute.codec is kind.codec and attribute.codec.parse is not None
 
 
 def is_built_plainly(cls: Kind) -> bool:
@@ -313,5 +293,7 @@ def default_of(cls: Kind, name: str) -> Any:
         return NOTHING
     factory: Any = info.default_factory
     default = factory() if factory in EMPTY else info.default
-    is_known = type(default) in CONSTANTS or isinstance(default, Enum) or (type(default) in EMPTY and not default)
-    return default if is_known else NOTHING
+    if type(default) in EMPTY:
+        return NOTHING if default else default
+    is_constant = default is None or isinstance(default, Enum) or type(default) in KINDS
+    return default if is_constant else NOTHING

@@ -18,8 +18,8 @@ from hashrange.core.errors import Unreadable
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.schema.declare import introspection
+from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.class_cache import cached_by_class
-from hashrange.schema.declare.codec import plain
 from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.shape import Item, Shape

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
-from hashrange.schema.declare.codec import plain
+from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import KeyCodec
 from hashrange.schema.declare.shape import SEEN, Shape

@@ -39,7 +39,9 @@ from hashrange.expr.nodes import (
 from hashrange.expr.parser import parse_condition
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.codec import encode, make_codec, plain
+from hashrange.schema.declare.attribute_value import plain
+from hashrange.schema.declare.codec import make_codec
+from hashrange.schema.declare.field_kind import encode
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.pattern.signature import Parameter, Signature
 from hashrange.schema.pattern.value_source import (

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from hashrange.core.values import Value
 from hashrange.expr.nodes import DocumentPath, Literal, Node, Placeholder, walk
 from hashrange.expr.render import render
-from hashrange.schema.declare.codec import plain
+from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.pattern.value_source import Arguments, Placeholders, ValueSource
 
 Names: TypeAlias = dict[str, str]

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
-from typing import Any, get_args, get_origin
-from uuid import UUID
+from typing import Any, get_args
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
+from hashrange.schema.declare.field_kind import categories_with, kind_of
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import READS, Parameter, Signature, show_type
 
-SORTS = {
-    str: "text",
-    UUID: "text",
-    int: "a number",
-    float: "a number",
-    Decimal: "a number",
-    bool: "a truth value",
-    bytes: "bytes",
-    datetime: "a time",
-    date: "a date",
-    list: "a list",
-    set: "a set",
-    frozenset: "a set",
-}
-CHANGES = {"ADD": {"a number", "a set"}, "DELETE": {"a set"}, "APPEND": {"a list"}}
-ORDERED = {"text", "a number", "bytes", "a time", "a date"}
-COMPARISONS = {
-    **dict.fromkeys(("<", "<=", ">", ">=", "BETWEEN"), ORDERED),
-    "begins_with": {"text", "bytes", "a date", "a time"},
-    "contains": {"text", "bytes", "a list", "a set"},
-}
+WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
 
 
 def check_parameters(signature: Signature) -> None:
@@ -60,17 +37,10 @@ def check_parameters(signature: Signature) -> None:
         _check_given_once(signature, parameter)
 
 
-def type_name_of(hint: Any) -> str:
-    """Return what a type is, in a word or two; nothing where that cannot be said."""
-    if isinstance(hint, type) and hint in SORTS:
-        return SORTS[hint]
-    kind = hints.without_none(hint)
-    kind = getattr(kind, "__supertype__", kind)
-    values = hints.literals(kind) or (
-        tuple(member.value for member in kind) if isinstance(kind, type) and issubclass(kind, Enum) else ()
-    )
-    kinds = {type(value) for value in values if value is not None} or {get_origin(kind) or kind}
-    return SORTS.get(kinds.pop(), "") if len(kinds) == 1 else ""
+def _name_of(hint: Any) -> str:
+    """Return what values of a type are, in a word or two; nothing where that cannot be said."""
+    kind = kind_of(hint)
+    return kind.category.name if kind is not None else ""
 
 
 def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
@@ -79,7 +49,7 @@ def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter
         hint = get_args(hint)[0]
     if parameter.change == "DELETE" or parameter.compare == "contains" or hint is attribute.hint:
         return  # members of the field are given, or parts of it
-    wanted, given = type_name_of(attribute.hint), type_name_of(hint)
+    wanted, given = _name_of(attribute.hint), _name_of(hint)
     if wanted and given and wanted != given:
         raise DeclarationError(
             "HR211",
@@ -127,7 +97,7 @@ def _is_needed(target: Kind, attribute: Attribute) -> bool:
 
 
 def _check_comparison(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
-    sort, operator = type_name_of(attribute.hint), parameter.operator
+    kind, operator = kind_of(attribute.hint), parameter.operator
     if attribute.sealed:
         raise DeclarationError(
             "HR225",
@@ -135,12 +105,12 @@ def _check_comparison(signature: Signature, attribute: Attribute, parameter: Par
             f"{parameter.name} is Secret, and what is encrypted cannot be compared",
             "keep a hash of it in a field of its own",
         )
-    if sort and operator in COMPARISONS and sort not in COMPARISONS[operator]:
+    if kind is not None and operator not in {"=", "<>", *kind.category.comparisons}:
         raise DeclarationError(
             "HR224",
             signature.label,
-            f"{parameter.name} is {sort}, which has no {operator}",
-            f"{operator} is for {_list(COMPARISONS[operator])}",
+            f"{parameter.name} is {kind.category.name}, which has no {operator}",
+            f"{operator} is for {', '.join(categories_with(operator))}",
         )
 
 
@@ -155,7 +125,7 @@ def _check_idle(signature: Signature, parameter: Parameter) -> None:
 
 
 def _check_change(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
-    sort = type_name_of(attribute.hint)
+    kind, change = kind_of(attribute.hint), parameter.change
     if attribute.marker(Counted):
         raise DeclarationError(
             "HR218",
@@ -163,13 +133,12 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
             f"{parameter.name} is a Version, which counts itself",
             "drop it, or make it a condition: Eq[int]",
         )
-    if sort and parameter.change in CHANGES and sort not in CHANGES[parameter.change]:
-        word = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}[parameter.change]
+    if kind is not None and change in WORDS and change not in kind.category.changes:
         raise DeclarationError(
             "HR214",
             signature.label,
-            f"{parameter.name} is {sort}, which has no {word}",
-            f"{word} is for {_list(CHANGES[parameter.change])}: set a value instead",
+            f"{parameter.name} is {kind.category.name}, which has no {WORDS[change]}",
+            f"{WORDS[change]} is for {', '.join(categories_with(change))}: set a value instead",
         )
 
 
@@ -187,7 +156,3 @@ def _check_given_once(signature: Signature, parameter: Parameter) -> None:
             f"{name} is part of the key, which {holds[0]} has already",
             "drop it: a key never changes; to move an item, delete it and create another in transact()",
         )
-
-
-def _list(words: set[str]) -> str:
-    return ", ".join(sorted(words))

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from hashrange.core.values import Value
-from hashrange.schema.declare.codec import Codec, plain
+from hashrange.schema.declare.attribute_value import plain
+from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_codec import KeyCodec
 from hashrange.schema.declare.shape import Shape, loaded_keys
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import Condition, join_all
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.codec import SIMPLE
+from hashrange.schema.declare.field_kind import KINDS
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.table import Gsi
@@ -112,7 +112,7 @@ def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placehol
         (name for name in signature.parameters if _is_raw_key(kind, name) and table.naming(name) == path.pk), None
     )
     if raw is not None:
-        access.partition, access.consumed = FieldValue(Argument(raw), SIMPLE[str]), {raw}
+        access.partition, access.consumed = FieldValue(Argument(raw), KINDS[str].codec), {raw}
     else:
         filled = fill(ours[path.pk], signature, kind)
         if not filled.whole:

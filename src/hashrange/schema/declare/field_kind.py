@@ -1,0 +1,245 @@
+"""The Python types that fields may have. Everything the package knows about one is its entry in KINDS.
+
+An entry says how a value is stored and read back, what it may be compared with and changed by, and whether it may be
+padded in a key. A new kind is one entry more. Markers such as `Millis` choose another codec: that is in `codec`.
+Inside lists and maps, pydantic reads what `encode` wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, get_origin
+from uuid import UUID
+
+from msgspec import Struct
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from hashrange.core.errors import ValueInvalid
+from hashrange.core.values import Value, encode_binary
+from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare.attribute_value import number_of, plain
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_is(content: Any) -> Any:
+    """Return the content of an attribute: it is the value already."""
+    return content
+
+
+class Codec(Struct, frozen=True):
+    """How the values of a field become attribute values and come back.
+
+    `decode` takes whatever is stored and leaves to pydantic what it does not know. `parse`, where there is one, is for
+    compiled readers: it takes the content of an attribute of the type `tag`, and raises where that is unusual.
+    """
+
+    tag: str  # the DynamoDB type; empty where it varies
+    encode: Callable[[Any], Value]
+    decode: Callable[[Value], Any]
+    step: timedelta | None = None  # the smallest difference between two times
+    parse: Callable[[Any], Any] | None = None
+
+    def text(self, value: Any) -> str:
+        """Return a value as it stands inside a key."""
+        encoded = self.encode(value)
+        return str(next(iter(encoded.values())))
+
+    def round_up(self, value: Any) -> Any:
+        """Return the least time that can be stored and is not before this one; other values as they are."""
+        if self.step is None or not isinstance(value, datetime):
+            return value
+        over = (utc(value) - EPOCH) % self.step
+        return value + (self.step - over) if over else value
+
+
+class Category(Struct, frozen=True):
+    """What DynamoDB can do with values of a kind, besides testing for equality and setting them."""
+
+    name: str  # as errors call it
+    comparisons: frozenset[str] = frozenset()
+    changes: frozenset[str] = frozenset()
+
+
+ORDER = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
+TEXT = Category("text", ORDER | {"begins_with", "contains"})
+NUMBER = Category("a number", ORDER, frozenset({"ADD"}))
+TRUTH_VALUE = Category("a truth value")
+BYTES = Category("bytes", ORDER | {"begins_with", "contains"})
+TIME = Category("a time", ORDER | {"begins_with"})
+DATE = Category("a date", ORDER | {"begins_with"})
+LIST = Category("a list", frozenset({"contains"}), frozenset({"APPEND"}))
+SET = Category("a set", frozenset({"contains"}), frozenset({"ADD", "DELETE"}))
+MAP = Category("a map")
+
+
+class FieldKind(Struct, frozen=True):
+    """One Python type that fields may have."""
+
+    type: Any
+    category: Category
+    codec: Codec
+    is_exact: bool = False  # decoding gives this very type, which pydantic takes as it is
+    can_be_padded: bool = False  # it may have a width in a key: {number:012d}
+
+
+# ── text and numbers ─────────────────────────────────────────────────────────────────────────────────────────────────
+def read_text(value: Value) -> Any:
+    """Read a text, which pydantic makes a value of the field's type."""
+    text = value.get("S")
+    return plain(value) if text is None else text
+
+
+def _read_number(value: Value) -> Any:
+    text = value.get("N")
+    return plain(value) if text is None else number_of(text)
+
+
+def _encode_number(value: Any) -> Value:
+    number = Decimal(str(value))
+    if not number.is_finite():
+        raise ValueInvalid(f"{value!r} is no number that DynamoDB can hold")
+    return {"N": f"{number:f}" if abs(number.adjusted()) < 40 else str(number)}
+
+
+def _parse_decimal(text: str) -> Decimal:
+    return Decimal(number_of(text))
+
+
+# ── times ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def make_iso_codec(digits: int) -> Codec:
+    """Return the codec of times as text, with so many digits after the second."""
+
+    def write(value: Any) -> Value:
+        return {"S": format_time(utc(value), digits)}
+
+    step = timedelta(microseconds=10 ** (6 - digits))
+    return Codec("S", write, read_time, step, parse=datetime.fromisoformat)
+
+
+def format_time(moment: datetime, digits: int = 0) -> str:
+    """Return a UTC time as fixed-width text, so that text order is time order."""
+    fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
+    return f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def utc(value: Any) -> datetime:
+    """Return a time in UTC; refuse one that does not say its zone."""
+    if not isinstance(value, datetime):
+        raise ValueInvalid(f"{value!r} is no datetime")
+    if value.tzinfo is None:
+        raise ValueInvalid(f"{value!r} has no time zone: give one, such as datetime.now(UTC)")
+    return value.astimezone(UTC)
+
+
+def read_time(value: Value) -> Any:
+    """Read a time in ISO form."""
+    text = value.get("S")
+    if text is None:
+        return plain(value)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+# ── containers ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def encode(value: Any) -> Value:
+    """Return any Python value as an attribute value, by what it is."""
+    if value is None:
+        return {"NULL": True}
+    kind = KINDS.get(type(value))
+    if kind is not None:
+        return kind.codec.encode(value)
+    if isinstance(value, Enum):
+        return encode(value.value)
+    if isinstance(value, BaseModel):
+        return encode({name: member for name, member in value if member is not None})
+    for above in KINDS.values():
+        if get_origin(above.type) is None and isinstance(value, above.type):
+            return above.codec.encode(value)
+    return encode(to_jsonable_python(value))
+
+
+def _encode_map(value: Any) -> Value:
+    return {"M": {str(name): encode(member) for name, member in value.items()}}
+
+
+def _encode_list(value: Any) -> Value:
+    return {"L": [encode(part) for part in value]}
+
+
+def _encode_set(value: Iterable[Any]) -> Value:
+    parts = [encode(part) for part in value]
+    tags = {tag for part in parts for tag in part}
+    if len(tags) != 1 or not tags <= {"S", "N", "B"}:
+        raise ValueInvalid("a set holds at least one value, all of them text, all numbers or all bytes")
+    tag = tags.pop()
+    return {f"{tag}S": sorted(part[tag] for part in parts)}
+
+
+def _decode_set(value: Value) -> Any:
+    found = plain(value)
+    return set(found) if isinstance(found, list) else found
+
+
+def _parse_texts(parts: list[Value]) -> list[str]:
+    return [part["S"] for part in parts]
+
+
+def _parse_text_map(members: dict[str, Value]) -> dict[str, str]:
+    return {name: part["S"] for name, part in members.items()}
+
+
+# ── the kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
+KINDS: dict[Any, FieldKind] = {
+    kind.type: kind
+    for kind in (  # a value of a subclass is stored as the first kind that it is an instance of
+        FieldKind(str, TEXT, Codec("S", lambda value: {"S": value}, read_text, parse=as_is), is_exact=True),
+        FieldKind(bool, TRUTH_VALUE, Codec("BOOL", lambda value: {"BOOL": value}, plain, parse=as_is), is_exact=True),
+        FieldKind(
+            int,
+            NUMBER,
+            Codec("N", lambda value: {"N": str(value)}, _read_number, parse=int),
+            is_exact=True,
+            can_be_padded=True,
+        ),
+        FieldKind(Decimal, NUMBER, Codec("N", _encode_number, _read_number, parse=_parse_decimal)),
+        FieldKind(float, NUMBER, Codec("N", _encode_number, _read_number, parse=float)),
+        FieldKind(bytes, BYTES, Codec("B", lambda value: {"B": encode_binary(value)}, plain), is_exact=True),
+        FieldKind(datetime, TIME, make_iso_codec(0), is_exact=True),
+        FieldKind(date, DATE, Codec("S", lambda value: {"S": value.isoformat()}, read_text)),
+        FieldKind(UUID, TEXT, Codec("S", lambda value: {"S": str(value)}, read_text)),
+        FieldKind(dict, MAP, Codec("M", _encode_map, plain)),
+        FieldKind(dict[str, str], MAP, Codec("M", _encode_map, plain, parse=_parse_text_map)),
+        FieldKind(list, LIST, Codec("L", _encode_list, plain)),
+        FieldKind(list[str], LIST, Codec("L", _encode_list, plain, parse=_parse_texts)),
+        FieldKind(tuple, LIST, Codec("L", _encode_list, plain)),
+        FieldKind(set, SET, Codec("", _encode_set, _decode_set)),  # `codec` knows the tag from the type of its elements
+        FieldKind(frozenset, SET, Codec("", _encode_set, _decode_set)),
+    )
+}
+
+
+def kind_of(hint: Any) -> FieldKind | None:
+    """Return the kind of a type: that of `list` for a list of anything, that of its values for a Literal or an Enum."""
+    found = KINDS.get(hint)
+    if found is not None:
+        return found
+    bare = hints.without_none(hint)
+    values = hints.literals(bare)
+    if isinstance(bare, type) and issubclass(bare, Enum):
+        values = tuple(member.value for member in bare)
+    types = {type(value) for value in values if value is not None} or {get_origin(bare) or bare}
+    return KINDS.get(types.pop()) if len(types) == 1 else None
+
+
+def categories_with(operation: str) -> list[str]:
+    """Return the names of the categories that have a comparison or a change."""
+    found = {kind.category for kind in KINDS.values()}
+    return sorted(category.name for category in found if operation in category.comparisons | category.changes)

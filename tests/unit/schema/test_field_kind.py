@@ -1,0 +1,171 @@
+"""A field kind is one entry of KINDS: with it, a new type is stored, read, compared and put in keys."""
+
+from datetime import date
+from ipaddress import IPv4Address
+from typing import Literal, Protocol
+from uuid import UUID
+
+import pytest
+
+import hashrange
+from hashrange import (
+    Add,
+    BeginsWith,
+    DeclarationError,
+    Ge,
+    Get,
+    Gsi,
+    Item,
+    Patterns,
+    Query,
+    Table,
+    Update,
+    ValueInvalid,
+)
+from hashrange.schema.declare.codec import make_codec
+from hashrange.schema.declare.field_kind import KINDS, TEXT, Codec, FieldKind, categories_with, kind_of, read_text
+from hashrange.schema.items import load
+from hashrange.schema.items.dump import dump
+
+
+def write_address(value):
+    return {"S": ".".join(f"{int(part):03d}" for part in str(value).split("."))}
+
+
+def parse_address(text):
+    return IPv4Address(".".join(str(int(part)) for part in text.split(".")))
+
+
+@pytest.fixture
+def addresses(monkeypatch):
+    """The kind under test: an address with three digits a part, so that text order is the order of addresses."""
+    codec = Codec("S", write_address, lambda value: parse_address(value["S"]), parse=parse_address)
+    monkeypatch.setitem(KINDS, IPv4Address, FieldKind(IPv4Address, TEXT, codec, is_exact=True))
+
+
+@pytest.fixture
+def hosts(addresses):
+    table = Table("hosts", "pk", "sk", indexes=[Gsi("ByGateway", "gateway")])
+
+    class Host(Item, table=table, pk="NET#{net}", sk="HOST#{address}"):
+        net: str
+        address: IPv4Address
+        gateway: IPv4Address
+
+    class Hosts(Patterns, Protocol):
+        def host(self, net: str, address: IPv4Address) -> Get[Host]: ...
+        def hosts(self, net: str) -> Query[Host]: ...
+        def above(self, net: str, address: Ge[IPv4Address]) -> Query[Host]: ...
+        def behind(self, gateway: IPv4Address) -> Query[Host]: ...
+        def reroute(self, host: Host, *, gateway: IPv4Address) -> Update[Host]: ...
+
+    return Host, Hosts
+
+
+def test_a_new_kind_is_stored_read_compared_and_put_in_keys(hosts):
+    host, patterns = hosts
+    first, second, gateway = IPv4Address("10.0.0.9"), IPv4Address("10.0.0.20"), IPv4Address("10.0.0.1")
+    with hashrange.open() as database:
+        hashrange.create_tables(database, patterns)
+        db = patterns.open(database)
+        for address in (second, first):
+            db.create(host(net="a", address=address, gateway=gateway)).run()
+        assert db.host("a", first).required().run().gateway == gateway
+        assert [found.address for found in db.hosts("a").run()] == [first, second]
+        assert [found.address for found in db.above("a", IPv4Address("10.0.0.10")).run()] == [second]
+        db.reroute(db.host("a", second).required().run(), gateway=second).run()
+        assert [found.address for found in db.behind(second).run()] == [second]
+
+
+def test_a_new_kind_has_its_own_form_in_attributes_and_keys(hosts):
+    host, _ = hosts
+    gateway = IPv4Address("10.0.0.1")
+    raw = dump(host(net="a", address=gateway, gateway=gateway))
+    assert raw["sk"] == {"S": "HOST#010.000.000.001"}
+    assert raw["gateway"] == {"S": "010.000.000.001"}
+
+
+def test_a_new_kind_has_the_compiled_reader_and_the_careful_one_agree(addresses):
+    table = Table("routers", "pk")
+
+    class Router(Item, table=table, pk="ROUTER#{name}"):
+        name: str
+        address: IPv4Address
+
+    router = Router(name="r", address=IPv4Address("10.0.0.7"))
+    (reader,) = load._readers(Router)
+    assert reader.whole(dump(router)) == reader.read_carefully(dump(router), "whole") == router
+
+
+def test_a_new_kind_has_the_comparisons_and_changes_of_its_category(hosts):
+    host, _ = hosts
+
+    class Fine(Patterns, Protocol):
+        def near(self, net: str, address: BeginsWith[str]) -> Query[host]: ...
+
+    with pytest.raises(DeclarationError, match=r"HR214.* is text, which has no Add"):
+
+        class Wrong(Patterns, Protocol):
+            def add(self, host: host, gateway: Add[IPv4Address]) -> Update[host]: ...
+
+
+def test_a_map_is_not_added_to():
+    table = Table("maps", "pk")
+
+    class Sheet(Item, table=table, pk="SHEET#{name}"):
+        name: str
+        cells: dict[str, int]
+
+    with pytest.raises(DeclarationError, match=r"HR214.* is a map, which has no Add; Add is for a number, a set"):
+
+        class Sheets(Patterns, Protocol):
+            def add(self, sheet: Sheet, cells: Add[dict[str, int]]) -> Update[Sheet]: ...
+
+
+@pytest.mark.parametrize(
+    ("hint", "name"),
+    [
+        (str, "text"),
+        (UUID, "text"),
+        (Literal["a", "b"], "text"),
+        (Literal[1] | None, "a number"),
+        (date, "a date"),
+        (list[int], "a list"),
+        (set[str], "a set"),
+        (dict[str, int], "a map"),
+        (int | None, "a number"),
+    ],
+)
+def test_each_type_is_of_a_category(hint, name):
+    assert kind_of(hint).category.name == name
+
+
+def test_a_type_of_no_one_kind_is_of_no_category():
+    assert kind_of(Literal["a", 1]) is None
+    assert kind_of(int | str) is None
+
+
+def test_each_comparison_names_the_categories_that_have_it():
+    assert categories_with("begins_with") == ["a date", "a time", "bytes", "text"]
+    assert categories_with("DELETE") == ["a set"]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: str(kind.type))
+def test_the_codec_of_a_type_is_that_of_its_kind(kind):
+    assert make_codec(kind.type, ()).encode is kind.codec.encode
+
+
+@pytest.mark.parametrize("element", ["S", "N", "B"])
+def test_the_tag_of_a_set_is_that_of_its_elements(element):
+    hint = {"S": set[UUID], "N": set[int], "B": set[bytes]}[element]
+    assert make_codec(hint, ()).tag == f"{element}S"
+
+
+def test_an_empty_or_mixed_set_is_refused():
+    for wrong in (set(), {1, "a"}):
+        with pytest.raises(ValueInvalid):
+            make_codec(set[str], ()).encode(wrong)
+
+
+def test_a_text_of_another_type_is_left_to_pydantic():
+    assert read_text({"N": "5"}) == 5
