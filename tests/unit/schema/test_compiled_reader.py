@@ -1,5 +1,7 @@
 """The functions that are written out for reading items do what reading them carefully does, or leave it to that."""
 
+import copy
+import pickle
 import random
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -242,3 +244,12 @@ def test_a_key_with_no_time_is_of_another_shape():
 def test_a_number_that_does_not_fit_its_key_is_refused():
     with pytest.raises(ValueInvalid, match="does not fit into 4 digits"):
         dump(Count(name="n", day=12345))
+
+
+@pytest.mark.parametrize("made", [thing(), thing(name="n", sold_at=AT)], ids=["defaults", "given"])
+def test_what_is_read_has_the_state_that_pydantic_gives_its_objects(made):
+    raw = dump(made)
+    (reader,) = _readers(Thing)
+    read, validated = reader.whole(raw), reader.read_carefully(raw, WHOLE)
+    assert read.__getstate__() == validated.__getstate__()
+    assert pickle.loads(pickle.dumps(read)) == read.model_copy() == copy.deepcopy(read) == validated

@@ -1,11 +1,10 @@
-"""Writes out, as a Python function, how a stored item of one class is read when it looks as the class says.
+"""Compiles a Python function for each class, which reads stored items that have the usual form.
 
-The function does what `Reader.read_carefully` does, line by line for this class: a query of a hundred items spends
-its time here. Whatever is out of the ordinary (an attribute of another type, one that is missing, a default that is
-no constant) makes it raise one of UNUSUAL, and the item is then read carefully; it never guesses.
-
-pydantic checks the values, unless their types leave nothing to check: an attribute {"S": ...} is a text. A class all
-of whose fields are so is put together here, as pydantic would do it.
+The function does what `Reader.read_carefully` does, with the loops over fields unrolled. An item that is unusual (an
+attribute of another type, one that is missing, a default that is no constant) makes it raise one of UNUSUAL, and is
+then read carefully. pydantic validates the values, unless their types leave nothing to check: {"S": ...} is a str.
+Measured on a query of 100 typed items in process (docs/decisions/0021): without compiled readers it takes 1.9 times the
+CPU time, with pydantic validating each item 1.25 times.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
+from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.key_template import Template
 from hashrange.schema.pattern.value_source import (
@@ -48,11 +49,11 @@ class IndexKey(Struct, frozen=True):
 
 def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     """Return every index key that a write changes, or refuse the pattern."""
-    names = introspection.names_by_attribute(intent.target)
+    names, left = introspection.names_by_attribute(intent.target), intent.left_kinds()
     found: list[IndexKey] = []
     for attr in sorted(intent.table.key_names - set(intent.table.keys)):
         template = introspection.carried(attr, intent.target)
-        if not _is_changed(intent, delta, attr, template):
+        if not _is_changed(intent, delta, left, attr, template):
             continue
         if attr in names:
             found.append(IndexKey(attr, pins=tuple(_pin_plain_key(intent, delta, attr, names[attr]))))
@@ -63,9 +64,8 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     return tuple(found)
 
 
-def _is_changed(intent: WriteIntent, delta: Delta, attr: str, template: Template | None) -> bool:
+def _is_changed(intent: WriteIntent, delta: Delta, left: list[Kind], attr: str, template: Template | None) -> bool:
     """Whether a key may change: the write enters or leaves its index, or changes one of its fields."""
-    left = intent.left_kinds()
     if template is None:
         return any(introspection.carried(attr, kind) for kind in left)
     if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
