@@ -75,7 +75,7 @@ def test_a_write_that_is_built_and_never_run_warns(db):
 
 def test_swapped_texts_find_nothing_and_required_says_so(db):
     assert unseen.swap(db) is None
-    with pytest.raises(NotFound, match=r"Aura.url: nothing under .*SHOP#https://antik.de/a"):
+    with pytest.raises(NotFound, match=r"Aura.url: there is no item with the key .*SHOP#https://antik.de/a"):
         db.url("https://antik.de/a", "antik.de").required().run()
 
 
@@ -89,14 +89,14 @@ def test_the_same_state_left_twice_is_a_conflict_that_carries_what_is_there(db):
 
 
 def test_a_condition_run_alone_is_refused(db):
-    with pytest.raises(ValueInvalid, match=r"is a condition of other writes: pass it to transact\(\) beside them"):
+    with pytest.raises(ValueInvalid, match=r"is a condition for other writes: pass it to transact\(\) together with them"):
         unseen.check_nothing_else(Operator.open(db.session.transport))
 
 
 @pytest.mark.parametrize(
     ("declare", "text"),
     [
-        (unseen.forget_the_protocol, r"HR199 Pages: is no Protocol; write class Pages\(Patterns, Protocol\)"),
+        (unseen.forget_the_protocol, r"HR199 Pages: is not a Protocol; write class Pages\(Patterns, Protocol\)"),
         (unseen.misspell_a_key, r"HR120 Page: pages has no key attribute 'ks'"),
         (unseen.misspell_a_template, "HR122 Page.pk: '{domian}' names no field 'domian'"),
         (unseen.misspell_a_field, "HR210 Pages.retitle: parameter 'titel' names no field of Page"),

@@ -65,7 +65,7 @@ class Patterns(Protocol):
             return
         if not getattr(cls, "_is_protocol", False):
             raise DeclarationError(
-                "HR199", cls.__name__, "is no Protocol", f"write class {cls.__name__}(Patterns, Protocol)"
+                "HR199", cls.__name__, "is not a Protocol", f"write class {cls.__name__}(Patterns, Protocol)"
             )
         inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
         cls.tenant = tenant
@@ -162,7 +162,7 @@ def _check_tenant(patterns: Patterns, item: I) -> I:
     """Raise for an item without the tenant attribute, when the patterns have a tenant."""
     tenant = patterns.tenant
     if tenant is not None and tenant not in type(item).model_fields:
-        raise ValueInvalid(f"{type(item).__name__} has no {tenant}: it is not for patterns of one tenant")
+        raise ValueInvalid(f"{type(item).__name__} has no {tenant}: these patterns are for items of one tenant")
     return item
 
 
@@ -170,7 +170,9 @@ def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
     """Raise for items whose key does not contain the tenant: a batch could overwrite another's."""
     for item in items:
         if find_tenant_attribute(type(_check_tenant(patterns, item)), patterns.tenant) is not None:
-            raise ValueInvalid(f"{type(item).__name__} has no {patterns.tenant} in its key: put or delete it alone")
+            raise ValueInvalid(
+                f"{type(item).__name__} has no {patterns.tenant} in its key: use put or delete, not a batch"
+            )
 
 
 def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Steps[int]:

@@ -78,7 +78,7 @@ class Get(Runnable[T_co | None]):
     def _required(self) -> Steps[T_co]:
         found = yield from self.steps()
         if found is None:
-            raise NotFound(f"{self.plan.label}: nothing under {self.request()['Key']}")
+            raise NotFound(f"{self.plan.label}: there is no item with the key {self.request()['Key']}")
         return found
 
 
@@ -220,11 +220,11 @@ class Query(Generic[T_co]):
         branch = self.plan.branches[position.branch]
         request = yield from self._request(branch, position, limit)
         response = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label, decode_page)
-        rows: list[ItemJson] = response["Items"]
+        encoded: list[ItemJson] = response["Items"]
         excluded = self._excluded_value(branch)
         if excluded is not None:
-            rows = [row for row in rows if decode_item(row).get(excluded[0]) != excluded[1]]
-        found = yield from self._load_items(rows)
+            encoded = [one for one in encoded if decode_item(one).get(excluded[0]) != excluded[1]]
+        found = yield from self._load_items(encoded)
         if limit is not None and len(found) > limit:
             found = found[:limit]
             return found, QueryPosition(position.branch, self._start_key(found[-1][0]))
@@ -246,32 +246,32 @@ class Query(Generic[T_co]):
             request["Limit"] = min(max(wanted, position.read), MAX_PAGE_SIZE)
         return request
 
-    def _load_items(self, rows: list[ItemJson]) -> Steps[FoundItems]:
+    def _load_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
         """Return the items that are of the wanted classes; for `whole()`, the items that the views are of."""
         table, kinds = self.plan.table, self.plan.kinds
         if self._whole:
-            behind = yield from self._load_whole_items(rows)
-            return behind
-        found = zip(rows, self.session.load_page(table, kinds, decode_items(rows)), strict=True)
+            whole = yield from self._load_whole_items(encoded)
+            return whole
+        found = zip(encoded, self.session.load_page(table, kinds, decode_items(encoded)), strict=True)
         if self._only:
-            return [row for row in found if isinstance(row[1], self._only)]
-        return [row for row in found if row[1] is not None]
+            return [pair for pair in found if isinstance(pair[1], self._only)]
+        return [pair for pair in found if pair[1] is not None]
 
-    def _load_whole_items(self, rows: list[ItemJson]) -> Steps[FoundItems]:
+    def _load_whole_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
         from hashrange.session.batch import MAX_BATCH_KEYS, batch_get
 
         table = self.plan.table
         items = list(dict.fromkeys(introspection.item_of(kind) for kind in self.plan.kinds))
-        behind: FoundItems = []
-        for at in range(0, len(rows), MAX_BATCH_KEYS):
-            some = rows[at : at + MAX_BATCH_KEYS]
+        loaded: FoundItems = []
+        for at in range(0, len(encoded), MAX_BATCH_KEYS):
+            some = encoded[at : at + MAX_BATCH_KEYS]
             keys = [{attr: raw[attr] for attr in table.keys} for raw in decode_items(some)]
             found = yield from batch_get(self.session, [(table, key) for key in keys], self.plan.label)
-            for row, whole in zip(some, found, strict=True):
+            for view, whole in zip(some, found, strict=True):
                 item = self.session.load_unexpired(table, items, whole)
                 if item is not None:
-                    behind.append((row, item))
-        return behind
+                    loaded.append((view, item))
+        return loaded
 
     def _excluded_value(self, branch: Branch) -> tuple[str, Any] | None:
         if branch.excluded is None:
@@ -279,16 +279,16 @@ class Query(Generic[T_co]):
         attr, source = branch.excluded
         return attr, source.value(self.arguments)
 
-    def _next_position(self, position: QueryPosition, start: Raw | None, rows: int) -> QueryPosition | None:
-        read = position.read + rows
+    def _next_position(self, position: QueryPosition, start: Raw | None, count: int) -> QueryPosition | None:
+        read = position.read + count
         if start is not None:
             return QueryPosition(position.branch, start, read)
         following = position.branch + 1
         return QueryPosition(following, read=read) if following < len(self.plan.branches) else None
 
-    def _start_key(self, row: ItemJson) -> Raw:
+    def _start_key(self, encoded: ItemJson) -> Raw:
         """Return the ExclusiveStartKey after an item: its key in the table and in the index."""
-        raw = decode_item(row)
+        raw = decode_item(encoded)
         names = dict.fromkeys((*self.plan.table.keys, *self.plan.path.keys))
         return {attr: raw[attr] for attr in names}
 
@@ -305,7 +305,7 @@ class Query(Generic[T_co]):
         found = open_cursor(self.session.secret, scope, cursor)
         branch, start = found.get("branch"), found.get("start")
         if not isinstance(branch, int) or not 0 <= branch < len(self.plan.branches) or not isinstance(start, dict):
-            raise CursorInvalid("the cursor is of an older form of this list: start from the first page")
+            raise CursorInvalid("the cursor was made by an older version of this pattern: start from the first page")
         return QueryPosition(branch, start)
 
 

@@ -82,8 +82,10 @@ class Write(PendingWrite[T_co]):
         """Return the error for a failed condition, given the current item."""
         current = self.session.load_any(self.table, raw)
         if raw is None:
-            return NotFound(f"{self.label}: nothing is there")
-        return Conflict(f"{self.label}: what is there now does not allow it: {_describe(current, raw)}", current)
+            return NotFound(f"{self.label}: the item does not exist")
+        return Conflict(
+            f"{self.label}: the current item does not meet the condition: {_describe(current, raw)}", current
+        )
 
 
 def _describe(current: Any, raw: Raw) -> str:
@@ -126,7 +128,7 @@ class PatternWrite(Write[T_co]):
             return None
         found = self.session.load(self.table, self.plan.kinds, raw)
         if found is None:
-            raise Unreadable(f"{self.label}: what was written is no {self.plan.target.__name__}: {raw}")
+            raise Unreadable(f"{self.label}: the written item is not a {self.plan.target.__name__}: {raw}")
         return found
 
     def conflict_with(self, raw: Raw | None) -> Conflict:
@@ -212,7 +214,7 @@ class Ensure(PatternWrite[S_co]):
     def steps(self) -> Steps[S_co]:
         """Raise: a condition alone does nothing."""
         self.used = True
-        raise ValueInvalid(f"{self.label} is a condition of other writes: pass it to transact() beside them")
+        raise ValueInvalid(f"{self.label} is a condition for other writes: pass it to transact() together with them")
 
     def transact_item(self) -> tuple[str, Wire]:
         """Return it as a ConditionCheck."""
@@ -222,20 +224,18 @@ class Ensure(PatternWrite[S_co]):
 class Put(Write[I]):
     """PutItem of a whole item: a new one (`create`), or one that may replace another (`put`)."""
 
-    def __init__(self, session: Session, item: I, *, create: bool, tenant: str | None = None) -> None:
-        self.session, self.item, self.create, self.tenant = session, item, create, tenant
+    def __init__(
+        self, session: Session, item: I, *, create: bool, tenant: str | None = None, any_state: bool = False
+    ) -> None:
+        self.session, self.item, self.create, self.tenant, self.any_state = session, item, create, tenant, any_state
         self.table = introspection.table_of(type(item))
         self.label = f"{'create' if create else 'put'} {type(item).__name__}"
         self.stored = self._next_version() if not create else item
 
     def imported(self) -> Self:
         """Allow any lifecycle state: for an item that was created in another system."""
-        other = type(self)(self.session, self.item, create=self.create, tenant=self.tenant)
-        other.any_state = True
         self.used = True
-        return other
-
-    any_state = False
+        return type(self)(self.session, self.item, create=self.create, tenant=self.tenant, any_state=True)
 
     def _next_version(self) -> I:
         version = introspection.version_of(type(self.item))
@@ -296,7 +296,7 @@ class Put(Write[I]):
         if not self.create:
             return super().conflict_with(raw)
         key = key_of(type(self.item), dict(self.item.__dict__))
-        return Taken(f"{self.label}: {key} is taken", self.session.load_any(self.table, raw))
+        return Taken(f"{self.label}: {key} exists already", self.session.load_any(self.table, raw))
 
 
 def find_tenant_attribute(kind: type[Item], tenant: str | None) -> Attribute | None:
@@ -313,7 +313,7 @@ def _check_initial_states(item: Item) -> None:
         if isinstance(default, Initial) and not isinstance(state, default.kind):
             raise ValueInvalid(
                 f"{type(item).__name__}.{name} starts as {default.kind.__name__}, not {type(state).__name__}: "
-                "an item from elsewhere is created with db.create(item).imported()"
+                "to create an item in another state, use db.create(item).imported()"
             )
 
 
