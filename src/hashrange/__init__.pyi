@@ -89,8 +89,8 @@ from hashrange.schema.declare.table import Lsi as Lsi
 from hashrange.schema.declare.table import Provisioned as Provisioned
 from hashrange.schema.declare.table import Table as Table
 from hashrange.schema.declare.table import camel as camel
-from hashrange.schema.items.dump import dump
-from hashrange.schema.items.load import load
+from hashrange.schema.items.dumper import dump
+from hashrange.schema.items.loader import load
 from hashrange.schema.pattern.signature import via as via
 from hashrange.schema.pattern.signature import where as where
 from hashrange.server.log_format import configure_logging as configure_logging

@@ -25,7 +25,7 @@ EXPLAINED_CLASSES = {
     "Table": "schema declares a table, engine stores it",
 }
 UNDER_REPAIR = {
-    *("Projection", "Write", "load", "system"),
+    *("Projection", "Write", "system"),
     *("account", "address", "app", "ebay", "maintenance", "message", "pages", "past"),
     *("Answer", "Fate", "Incident", "Outbox", "Outgoing", "Phases", "Policy", "Rollup", "RunShown", "Sent"),
     *("State", "Visitor"),

@@ -48,6 +48,6 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
 
 def _roots(table: Table) -> list[Kind]:
     """Return the classes from which the items of a table and their lifecycles descend."""
-    kinds = [kind for item in introspection.items_of(table) for kind in introspection.family(item)]
-    states = [state for kind in kinds for states in introspection.parts(kind).values() for state in states]
+    kinds = [kind for item in introspection.items_of(table) for kind in introspection.with_variants(item)]
+    states = [state for kind in kinds for states in introspection.lifecycles(kind).values() for state in states]
     return [introspection.root(kind) for kind in (*kinds, *states)]

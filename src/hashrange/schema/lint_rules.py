@@ -58,7 +58,7 @@ def _absent(plan: ReadPlan | WritePlan) -> Iterator[Lint]:
     compared = dict.fromkeys(stored for tree in _conditions(plan) for stored in _compared(tree))
     for stored in compared:
         if all(_may_be_absent(kind, stored) for kind in _starting_shapes(plan)):
-            fields = introspection.known(plan.kinds[0]).values()
+            fields = introspection.all_attributes(plan.kinds[0]).values()
             name = next((found.name for found in fields if found.stored == stored), stored)
             yield Lint(
                 "HR408",
@@ -124,7 +124,7 @@ def _shows_expired(plan: ReadPlan) -> Iterator[Lint]:
     ttl, path = plan.table.ttl, plan.path
     if ttl is None or not path.name or path.projects_all or ttl in {*path.attributes, *path.keys, *plan.table.keys}:
         return
-    if any(found.stored == ttl for kind in plan.kinds for found in introspection.known(kind).values()):
+    if any(found.stored == ttl for kind in plan.kinds for found in introspection.all_attributes(kind).values()):
         yield Lint(
             "HR410",
             plan.label,
@@ -164,7 +164,7 @@ def _unreachable(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
     entered = [plan.target for plan in writes if plan.verb in {"Update", "Upsert"}]
     left = [kind for plan in writes for found in plan.signature.parameters.values() for kind in found.shapes]
     for item in introspection.items_of(table):
-        for name, states in introspection.parts(item).items():
+        for name, states in introspection.lifecycles(item).items():
             first = item.__special__.get(name)
             start = [first.kind] if isinstance(first, Initial) else states  # any may be the first
             if any(introspection.root(kind) is introspection.root(states[0]) for kind in entered):
@@ -192,7 +192,7 @@ def _too_large(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
         if change.action == "APPEND"
     }
     for item in introspection.items_of(table):
-        for name, attribute in introspection.known(item).items():
+        for name, attribute in introspection.all_attributes(item).items():
             appended = (introspection.root(item), attribute.stored) in grown
             if (appended or _is_bulky(attribute)) and not _is_bounded(item, name):
                 yield Lint(
@@ -219,7 +219,7 @@ def _is_record(kind: Any) -> bool:
 def _is_bounded(item: type[Item], name: str) -> bool:
     facts = [
         fact
-        for kind in introspection.relatives(item)
+        for kind in introspection.item_and_states(item)
         if name in kind.model_fields
         for fact in kind.model_fields[name].metadata
     ]

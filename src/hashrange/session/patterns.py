@@ -26,7 +26,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.shape import Item, Shape
 from hashrange.schema.declare.table import Table
-from hashrange.schema.items.dump import dump
+from hashrange.schema.items.dumper import dump
 from hashrange.schema.pattern.lint import Lint
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.runnable import Runnable, Task
@@ -261,5 +261,5 @@ class _ArgumentValidator:
                     raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from error
 
     def _is_secret(self, name: str) -> bool:
-        fields = introspection.known(self.plan.kinds[0])
+        fields = introspection.all_attributes(self.plan.kinds[0])
         return name in fields and fields[name].sealed

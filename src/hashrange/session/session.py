@@ -28,7 +28,7 @@ from hashrange.schema.declare.codec import MILLIS_FROM
 from hashrange.schema.declare.field_kind import EPOCH
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.table import Table
-from hashrange.schema.items.load import load, load_all
+from hashrange.schema.items.loader import load, load_all
 from hashrange.session.steps import Call, Pause, Step, Steps
 
 T = TypeVar("T")
@@ -196,7 +196,9 @@ class Session(Struct):
         found = self.encrypted.get(id(table))
         if found is None:
             fields = (
-                attribute for item in introspection.items_of(table) for attribute in introspection.known(item).values()
+                attribute
+                for item in introspection.items_of(table)
+                for attribute in introspection.all_attributes(item).values()
             )
             found = self.encrypted[id(table)] = frozenset(attribute.stored for attribute in fields if attribute.sealed)
         return found

@@ -28,7 +28,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Attribute
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.shape import Initial, Item, Shape
-from hashrange.schema.items.dump import dump
+from hashrange.schema.items.dumper import dump
 from hashrange.schema.pattern.value_source import NOW, Arguments
 from hashrange.schema.write.write_plan import WritePlan
 from hashrange.session.runnable import Runnable, Task
@@ -137,7 +137,7 @@ class PatternWrite(Write[T_co]):
 
     def _is_same_tenant(self, raw: Raw | None) -> bool:
         tenant = self.plan.signature.tenant
-        field = introspection.known(self.plan.target).get(tenant or "")
+        field = introspection.all_attributes(self.plan.target).get(tenant or "")
         if raw is None or field is None or field.stored not in raw:
             return True
         return raw[field.stored] == field.codec.encode(self.arguments[field.name])
@@ -303,7 +303,7 @@ def find_tenant_attribute(kind: type[Item], tenant: str | None) -> Attribute | N
     """Return the tenant attribute of an item class, when its primary key does not contain the tenant."""
     keys, table = introspection.keys(kind), introspection.table_of(kind)
     in_key = {name for attr in table.keys for name in keys[attr].fields}
-    return None if tenant in in_key else introspection.known(kind).get(tenant or "")
+    return None if tenant in in_key else introspection.all_attributes(kind).get(tenant or "")
 
 
 def _check_initial_states(item: Item) -> None:

@@ -8,7 +8,7 @@ from typing_extensions import is_typeddict
 
 from hashrange.schema.declare import hint, introspection
 from hashrange.schema.declare.shape import Shape
-from hashrange.schema.items import load
+from hashrange.schema.items import loader
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = ("a", "b", "ab", "a-b", "c.de", "x1")
@@ -50,7 +50,7 @@ class Chance:
         """Return an item of a class, fields that have a default now and then left to it."""
         values = {}
         for name, info in introspection.fields_of(cls).items():
-            if name in introspection.parts(cls) or (not info.is_required() and self.random.random() < 0.5):
+            if name in introspection.lifecycles(cls) or (not info.is_required() and self.random.random() < 0.5):
                 continue
             fixed = introspection.attributes(cls)[name].fixed
             values[name] = self.value(info.annotation) if fixed is introspection.NOTHING else fixed
@@ -75,8 +75,8 @@ class Chance:
 
 def read(kinds, raw) -> Shape | None:
     """Return a stored item as one of these classes: itself, or the lifecycle it is in."""
-    item = load.load([introspection.root(introspection.item_of(kinds[0]))], raw)
+    item = loader.load([introspection.root(introspection.item_of(kinds[0]))], raw)
     if item is None:
         return None
-    states = [getattr(item, name) for name in introspection.parts(type(item))]
+    states = [getattr(item, name) for name in introspection.lifecycles(type(item))]
     return next((shape for shape in (item, *states) if isinstance(shape, tuple(kinds))), None)

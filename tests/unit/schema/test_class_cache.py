@@ -12,7 +12,7 @@ from hashrange.schema.declare.class_cache import cached_by_class, clear_class_ca
 
 RUNS_ONLY = (
     "hashrange.session.session",
-    "hashrange.schema.items.load",
+    "hashrange.schema.items.loader",
     "hashrange.schema.lint_rules",
     "hashrange.engine.engine",
 )
@@ -32,13 +32,13 @@ def test_a_variant_declared_later_is_seen():
     class Note(Item, table=Table("notes", "pk"), pk="NOTE#{name}"):
         name: str
 
-    assert introspection.family(Note) == [Note]
+    assert introspection.with_variants(Note) == [Note]
 
     class Draft(Note):
         text: str
 
-    assert introspection.family(Note) == [Note, Draft]
-    assert set(introspection.known(Note)) == {"name", "text"}
+    assert introspection.with_variants(Note) == [Note, Draft]
+    assert set(introspection.all_attributes(Note)) == {"name", "text"}
 
 
 def test_a_table_that_was_refused_is_refused_again():

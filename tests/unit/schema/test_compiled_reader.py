@@ -16,9 +16,9 @@ from pydantic import Field, ValidationError, field_validator
 from hashrange import Commas, Gsi, Item, Key, Millis, Prefixed, Seconds, Table, Ttl, View, after, initially
 from hashrange.core.errors import HashrangeError, ValueInvalid
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.shape import SEEN, Shape
-from hashrange.schema.items.dump import dump
-from hashrange.schema.items.load import _readers, load
+from hashrange.schema.declare.shape import LOADED_KEYS, Shape
+from hashrange.schema.items.dumper import dump
+from hashrange.schema.items.loader import _readers, load
 from hashrange.schema.items.reader import STATE, UNUSUAL, WHOLE
 from hashrange_systems.aura import first
 from hashrange_systems.aura import schema as aura
@@ -102,7 +102,7 @@ TABLES = [
         if isinstance(item, type) and issubclass(item, Item) and item.__own_table__ is not None
     },
 ]
-ITEMS = [shape for each in TABLES for item in each.items for shape in introspection.family(item)]
+ITEMS = [shape for each in TABLES for item in each.items for shape in introspection.with_variants(item)]
 BENT: list[Any] = [{"S": ""}, {"S": "x"}, {"S": "-"}, {"N": "1.5"}, {"N": "1"}, {"NULL": True}, {"BOOL": False}]
 BENT += [
     {"L": [{"N": "1"}]},
@@ -148,7 +148,7 @@ def test_items_are_read_as_carefully_as_step_by_step(seed):
     raw = make(chance, kind)
     if raw is None:
         return
-    states = [state for kinds in introspection.parts(kind).values() for state in kinds]
+    states = [state for kinds in introspection.lifecycles(kind).values() for state in kinds]
     check(raw, [kind, *states])
 
 
@@ -162,7 +162,7 @@ def test_items_that_others_wrote_are_read_as_carefully(seed):
         return
     for _ in range(1 + chance.random.randrange(2)):
         bend(chance.random, raw)
-    states = [state for kinds in introspection.parts(kind).values() for state in kinds]
+    states = [state for kinds in introspection.lifecycles(kind).values() for state in kinds]
     check(raw, [kind, *states, chance.random.choice(ITEMS)])
 
 
@@ -202,7 +202,7 @@ def test_a_thing_comes_back_as_it_was():
     for made in (thing(), thing(name="n", sold_at=AT, stage=Done(maker="m", done_at=AT), labels=["x", "y"])):
         loaded = load([Thing], dump(made))
         assert loaded == made
-        assert list(loaded.__dict__) == [*Thing.model_fields, SEEN]
+        assert list(loaded.__dict__) == [*Thing.model_fields, LOADED_KEYS]
         assert loaded.model_copy(update={"size": 4}).size == 4
         assert Thing.model_validate_json(loaded.model_dump_json()) == loaded
 

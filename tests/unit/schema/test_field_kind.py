@@ -24,8 +24,8 @@ from hashrange import (
 )
 from hashrange.schema.declare.codec import make_codec
 from hashrange.schema.declare.field_kind import KINDS, TEXT, Codec, FieldKind, categories_with, kind_of, read_text
-from hashrange.schema.items import load
-from hashrange.schema.items.dump import dump
+from hashrange.schema.items import loader
+from hashrange.schema.items.dumper import dump
 
 
 def write_address(value):
@@ -93,7 +93,7 @@ def test_a_new_kind_has_the_compiled_reader_and_the_careful_one_agree(addresses)
         address: IPv4Address
 
     router = Router(name="r", address=IPv4Address("10.0.0.7"))
-    (reader,) = load._readers(Router)
+    (reader,) = loader._readers(Router)
     assert reader.whole(dump(router)) == reader.read_carefully(dump(router), "whole") == router
 
 

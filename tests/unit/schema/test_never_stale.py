@@ -29,7 +29,7 @@ from hashrange import (
 )
 from hashrange.client.local_keys import LocalKeys
 from hashrange.schema.declare import introspection
-from hashrange.schema.items import dump, load
+from hashrange.schema.items import dumper, loader
 from hashrange.schema.write.write_plan import WritePlan
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.checks.schema import Checks
@@ -155,7 +155,7 @@ def run_one(db, chance, plan, tables, database):
     """Create an item, or run a pattern on something that is stored; say whether it wrote."""
     try:
         if plan is None:
-            items = [kind for each in tables for item in each.items for kind in introspection.family(item)]
+            items = [kind for each in tables for item in each.items for kind in introspection.with_variants(item)]
             db.put(chance.item(chance.random.choice(items))).run()
             return 1
         stored = [db.session.decrypt_item(plan.table, raw) for raw in scan(database, plan.table)]
@@ -177,8 +177,8 @@ def check_indexes(db, database, declared):
     roots = list(dict.fromkeys(introspection.root(item) for item in declared.items))
     expected = {index.name: [] for index in declared.indexes}
     for raw in scan(database, declared):
-        item = load.load(roots, db.session.decrypt_item(declared, raw))
-        fresh = dump.dump(item)
+        item = loader.load(roots, db.session.decrypt_item(declared, raw))
+        fresh = dumper.dump(item)
         keys = {attr: raw[attr] for attr in declared.key_names if attr in raw}
         assert keys == {attr: fresh[attr] for attr in declared.key_names if attr in fresh}, item
         for index in declared.indexes:

@@ -19,7 +19,7 @@ def check_fields(item: type[Item]) -> None:
     """Refuse an item, with its variants and states, whose fields cannot be stored and read back as declared."""
     _check_one_table(item)
     _check_one_version(item)
-    for kind in introspection.relatives(item):
+    for kind in introspection.item_and_states(item):
         _check_stored_once(kind)
         _check_touched(kind)
         for name, info in kind.__pydantic_fields__.items():
@@ -38,7 +38,7 @@ def check_fields(item: type[Item]) -> None:
 
 def _check_one_table(item: type[Item]) -> None:
     """Refuse a second table: a view or a variant lives where its item does."""
-    for kind in introspection.family(item):
+    for kind in introspection.with_variants(item):
         own = kind.__own_table__
         if own is not None and (
             not issubclass(kind, Item) or own is not introspection.table_of(introspection.root(kind))
@@ -56,7 +56,7 @@ def check_view(view: Kind) -> None:
     """Refuse a view with a field that its item does not have, or stores otherwise."""
     if not issubclass(view, View):
         return
-    fields = introspection.known(view)
+    fields = introspection.all_attributes(view)
     for name, attribute in introspection.attributes(view).items():
         if name not in fields:
             item = introspection.item_of(view).__name__
@@ -128,7 +128,7 @@ def _check_mixed(kind: Kind, name: str, hint: Any) -> None:
 
 
 def _check_initial(kind: Kind, name: str, default: Initial) -> None:
-    states = introspection.parts(kind).get(name, [])
+    states = introspection.lifecycles(kind).get(name, [])
     lacking = [n for n, info in default.kind.model_fields.items() if info.is_required() and n not in kind.model_fields]
     if default.kind not in states or lacking:
         why = f"needs {lacking[0]}, which a new {kind.__name__} lacks" if lacking else "is none of its states"
@@ -151,7 +151,7 @@ def _check_readable(kind: Kind, name: str) -> None:
 
 
 def _check_one_version(item: type[Item]) -> None:
-    counted = [name for name, attribute in introspection.known(item).items() if attribute.marker(Counted)]
+    counted = [name for name, attribute in introspection.all_attributes(item).items() if attribute.marker(Counted)]
     if len(counted) > 1:
         raise DeclarationError(
             "HR145", f"{item.__name__}.{counted[1]}", f"is a Version, and so is {counted[0]}", "keep one of them"
@@ -159,7 +159,7 @@ def _check_one_version(item: type[Item]) -> None:
 
 
 def _check_touched(kind: Kind) -> None:
-    for attribute in introspection.touched(kind):
+    for attribute in introspection.touched_attributes(kind):
         if attribute.codec.step is None:
             raise DeclarationError(
                 "HR146",

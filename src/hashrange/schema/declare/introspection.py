@@ -82,7 +82,7 @@ def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
     name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
     place = cls.__qualname__.rpartition(".")[0]
     wanted = f"{place}.{name}" if place else name
-    found = [item for item in descend(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
+    found = [item for item in subclasses_of(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
     return cast("type[Item]", found[-1]) if found else None
 
 
@@ -91,17 +91,17 @@ def items_of(table: Table) -> list[type[Item]]:
     return table.items
 
 
-def descend(cls: Kind) -> Iterator[Kind]:
+def subclasses_of(cls: Kind) -> Iterator[Kind]:
     """Yield the subclasses of a class, theirs included, in the order declared."""
     for child in cls.__subclasses__():
         yield child
-        yield from descend(child)
+        yield from subclasses_of(child)
 
 
 @cached_by_class
-def family(cls: Kind) -> list[Kind]:
+def with_variants(cls: Kind) -> list[Kind]:
     """Return a class and its variants, most specific last."""
-    return [cls, *descend(cls)]
+    return [cls, *subclasses_of(cls)]
 
 
 @cached_by_class
@@ -130,7 +130,7 @@ def fields_of(cls: Kind) -> dict[str, FieldInfo]:
 
 
 @cached_by_class
-def parts(cls: Kind) -> dict[str, list[Kind]]:
+def lifecycles(cls: Kind) -> dict[str, list[Kind]]:
     """Return the fields that hold a lifecycle: a union of views of this very item, by field."""
     found = {name: _states_in(info.annotation) for name, info in fields_of(cls).items()}
     states = {name: kinds for name, kinds in found.items() if kinds}
@@ -157,11 +157,11 @@ def _states_in(hint: Any) -> list[Kind]:
 @cached_by_class
 def attributes(cls: Kind) -> dict[str, Attribute]:
     """Return the stored fields of one class by name; those of its lifecycles are theirs."""
-    lifecycles, line = parts(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
+    states, line = lifecycles(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
     return {
         name: _inherited(cls, name, info, line) or _attribute(cls, name, info)
         for name, info in fields_of(cls).items()
-        if name not in lifecycles
+        if name not in states
     }
 
 
@@ -198,29 +198,29 @@ def _attribute(cls: Kind, name: str, info: FieldInfo) -> Attribute:
 
 
 @cached_by_class
-def relatives(cls: Kind) -> list[Kind]:
+def item_and_states(cls: Kind) -> list[Kind]:
     """Return an item, its variants, and every state of their lifecycles."""
     top = root(item_of(cls))
     if cls is not top:
-        return relatives(top)
+        return item_and_states(top)
     states = [
         state
-        for item in family(top)
-        for kinds in parts(item).values()
+        for item in with_variants(top)
+        for kinds in lifecycles(item).values()
         for kind in kinds
-        for state in family(root(kind))
+        for state in with_variants(root(kind))
     ]
-    return [*family(top), *dict.fromkeys(states)]
+    return [*with_variants(top), *dict.fromkeys(states)]
 
 
 @cached_by_class
-def known(cls: Kind) -> dict[str, Attribute]:
+def all_attributes(cls: Kind) -> dict[str, Attribute]:
     """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
     top = root(item_of(cls))
     if cls is not top:
-        return known(top)
+        return all_attributes(top)
     found: dict[str, Attribute] = {}
-    for shape in relatives(cls):
+    for shape in item_and_states(cls):
         for name, attribute in attributes(shape).items():
             if name not in found or found[name].fixed is None:  # "never there" says nothing of how it is stored
                 found[name] = attribute
@@ -267,7 +267,7 @@ def names_by_attribute(cls: Kind) -> dict[str, str]:
     top = root(item_of(cls))
     if cls is not top:
         return names_by_attribute(top)
-    return {attribute.stored: name for name, attribute in known(cls).items() if not attribute.key_only}
+    return {attribute.stored: name for name, attribute in all_attributes(cls).items() if not attribute.key_only}
 
 
 def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
@@ -286,7 +286,7 @@ def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
 
 
 def _check_fields(cls: Kind, attr: str, template: Template) -> None:
-    fields = known(cls)
+    fields = all_attributes(cls)
     for piece in template.pieces:
         if piece.field and piece.field not in fields:
             near = ", ".join(sorted(fields))
@@ -306,14 +306,14 @@ def _check_fields(cls: Kind, attr: str, template: Template) -> None:
 
 
 @cached_by_class
-def identity(cls: Kind) -> frozenset[str]:
+def primary_key_fields(cls: Kind) -> frozenset[str]:
     """Return the fields that the primary key is made of."""
     ours = keys(cls)
     return frozenset(name for attr in table_of(cls).keys if attr in ours for name in ours[attr].fields)
 
 
 @cached_by_class
-def variants(cls: Kind) -> dict[str, Template]:
+def variant_keys(cls: Kind) -> dict[str, Template]:
     """Return the key templates that set a class apart from its relatives."""
     top = root(cls)
     if cls is top:
@@ -331,13 +331,13 @@ def variants(cls: Kind) -> dict[str, Template]:
 @cached_by_class
 def state_keys(cls: Kind) -> dict[str, Template]:
     """Return the key templates that tell a state, where no fixed field tells it already."""
-    return {} if fixed_values(cls, own=True) else variants(cls)
+    return {} if fixed_values(cls, own=True) else variant_keys(cls)
 
 
-def values_of(cls: Kind, name: str) -> tuple[Any, ...]:
+def allowed_values(cls: Kind, name: str) -> tuple[Any, ...]:
     """Return the values that a field's Literals allow, over an item's relatives; nothing where any will do."""
     found: dict[Any, None] = {}
-    for shape in relatives(cls):
+    for shape in item_and_states(cls):
         if name in shape.model_fields:
             values = hints.literals(hints.without_none(shape.model_fields[name].annotation))
             if not values and hints.members(shape.model_fields[name].annotation) != [type(None)]:
@@ -360,18 +360,18 @@ def _fixed(cls: Kind) -> dict[str, Any]:
 @cached_by_class
 def version_of(cls: Kind) -> Attribute | None:
     """Return the attribute that counts an item's writes."""
-    return next((found for found in known(cls).values() if found.marker(Counted)), None)
+    return next((found for found in all_attributes(cls).values() if found.marker(Counted)), None)
 
 
 @cached_by_class
-def touched(cls: Kind) -> list[Attribute]:
+def touched_attributes(cls: Kind) -> list[Attribute]:
     """Return the attributes that hold the time of the last write."""
-    return [found for found in known(cls).values() if found.marker(Touch)]
+    return [found for found in all_attributes(cls).values() if found.marker(Touch)]
 
 
 def pattern_of(cls: Kind, name: str) -> str | None:
     """Return the regular expression that a field must match, as `Field(pattern=...)` declares it."""
-    for shape in (cls, *family(root(item_of(cls)))):
+    for shape in (cls, *with_variants(root(item_of(cls)))):
         for fact in shape.model_fields[name].metadata if name in shape.model_fields else ():
             pattern = getattr(fact, "pattern", None)
             if pattern is not None:
@@ -379,16 +379,16 @@ def pattern_of(cls: Kind, name: str) -> str | None:
     return None
 
 
-def carried(attr: str, kind: Kind) -> Template | None:
+def carried_template(attr: str, kind: Kind) -> Template | None:
     """Return the template by which an item of this class carries a key attribute, if it does."""
-    return _carried(kind).get(attr)
+    return _carried_templates(kind).get(attr)
 
 
 @cached_by_class
-def _carried(kind: Kind) -> dict[str, Template]:
+def _carried_templates(kind: Kind) -> dict[str, Template]:
     if issubclass(kind, View):
         return keys(kind)
-    states = [state for kinds in parts(kind).values() for state in kinds]
+    states = [state for kinds in lifecycles(kind).values() for state in kinds]
     mine = {*attributes(kind), *(name for state in states for name in attributes(state))}
     return {attr: template for attr, template in keys(kind).items() if mine.issuperset(template.fields)}
 

@@ -182,7 +182,7 @@ def _make_step(piece: Piece, following: Piece, fields: Mapping[str, Attribute]) 
 @cached_by_class
 def key_codecs(cls: Kind) -> dict[str, KeyCodec]:
     """Return the key_codecs of every key attribute that a class may carry."""
-    table, fields = introspection.table_of(cls), introspection.known(cls)
+    table, fields = introspection.table_of(cls), introspection.all_attributes(cls)
     return {attr: make_key_codec(attr, template, fields, table) for attr, template in introspection.keys(cls).items()}
 
 

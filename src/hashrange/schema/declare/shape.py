@@ -26,7 +26,7 @@ from hashrange.schema.declare.marker import Encrypted
 from hashrange.schema.declare.table import Table
 
 T = TypeVar("T")
-SEEN = "_seen"  # where a loaded shape keeps the keys it was stored under
+LOADED_KEYS = "_loaded_keys"  # where a loaded shape keeps the keys it was stored under
 
 
 class Initial(Struct, frozen=True):
@@ -149,7 +149,7 @@ class Shape(BaseModel, metaclass=ShapeType):
         """Return a copy; a changed one is no longer the item that was stored."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
-            copy.__dict__.pop(SEEN, None)
+            copy.__dict__.pop(LOADED_KEYS, None)
         return copy
 
 
@@ -160,7 +160,7 @@ def _is_secret(info: FieldInfo | None) -> bool:
 
 def loaded_keys(shape: Shape) -> dict[str, Value]:
     """Return the keys under which a shape was stored when it was loaded; none if it was made here."""
-    found: dict[str, Value] = shape.__dict__.get(SEEN, {})
+    found: dict[str, Value] = shape.__dict__.get(LOADED_KEYS, {})
     return found
 
 

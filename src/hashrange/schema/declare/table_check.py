@@ -28,10 +28,10 @@ def check_table(table: Table) -> None:
         _check_identity(item, table)
         _check_templates(item)
         check_fields(item)
-        for attribute in introspection.known(item).values():
+        for attribute in introspection.all_attributes(item).values():
             _check_ttl(item, attribute, table)
             _check_secret(item, attribute)
-        for name, kinds in introspection.parts(item).items():
+        for name, kinds in introspection.lifecycles(item).items():
             _check_told(item, name, kinds)
             _check_states(introspection.root(kinds[0]))
     _check_names(table)
@@ -43,7 +43,7 @@ def check_table(table: Table) -> None:
 
 
 def _check_identity(item: type[Item], table: Table) -> None:
-    ours, fields = introspection.keys(item), introspection.known(item)
+    ours, fields = introspection.keys(item), introspection.all_attributes(item)
     for attr in table.keys:
         if attr not in ours:
             raise DeclarationError(
@@ -65,7 +65,7 @@ def _check_identity(item: type[Item], table: Table) -> None:
 def _check_templates(item: type[Item]) -> None:
     """Check each template where it is first seen: relatives share their fields, and most of their keys."""
     seen: set[tuple[str, Template]] = set()
-    for kind in introspection.relatives(item):
+    for kind in introspection.item_and_states(item):
         for attr, template in introspection.keys(kind).items():
             if (attr, template) not in seen:
                 seen.add((attr, template))
@@ -73,7 +73,7 @@ def _check_templates(item: type[Item]) -> None:
 
 
 def _check_template(kind: Kind, attr: str, template: Template) -> None:
-    fields, place = introspection.known(kind), f"{kind.__name__}.{attr}"
+    fields, place = introspection.all_attributes(kind), f"{kind.__name__}.{attr}"
     _check_text(place, template)
     for before, after in zip(template.pieces, template.pieces[1:], strict=False):
         if after.field and not after.literal and (not before.format or before.format == "fit"):
@@ -192,7 +192,7 @@ def _check_names(table: Table) -> None:
     stored = {
         found.stored
         for item in introspection.items_of(table)
-        for found in introspection.known(item).values()
+        for found in introspection.all_attributes(item).values()
         if not found.key_only
     }
     if table.ttl is not None and table.ttl not in stored:
@@ -281,9 +281,9 @@ def key_type(table: Table, attr: str) -> str:
 
 def _types(table: Table, attr: str) -> Iterator[tuple[str, str]]:
     for item in introspection.items_of(table):
-        states = [state for kinds in introspection.parts(item).values() for state in kinds]
-        for kind in (*introspection.family(item), *states):
+        states = [state for kinds in introspection.lifecycles(item).values() for state in kinds]
+        for kind in (*introspection.with_variants(item), *states):
             template = introspection.keys(kind).get(attr)
             if template is not None:
-                alone = introspection.known(kind)[template.alone] if template.alone else None
+                alone = introspection.all_attributes(kind)[template.alone] if template.alone else None
                 yield kind.__name__, alone.codec.tag if alone is not None else "S"

@@ -23,7 +23,7 @@ from hashrange.schema.declare.field_kind import KINDS, as_is
 from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
 from hashrange.schema.declare.key_codec import KeyCodec, Step
 from hashrange.schema.declare.marker import Marker
-from hashrange.schema.declare.shape import SEEN, Shape, truncate
+from hashrange.schema.declare.shape import LOADED_KEYS, Shape, truncate
 from hashrange.schema.items.reader import Reader
 
 Reading = Callable[[Raw], Shape | None]
@@ -232,7 +232,7 @@ class Script:
             validate = f"{self._name(cls)}.__pydantic_validator__.validate_python"
             self._add(f"built = {validate}({{{shown}, **given}})", "values = built.__dict__")
         shown = ", ".join(f"{attr!r}: raw[{attr!r}]" for attr in self.present)
-        self._add(f"values[{SEEN!r}] = seen = {{{shown}}}")
+        self._add(f"values[{LOADED_KEYS!r}] = seen = {{{shown}}}")
         for attr in self.reader.key_names:
             if attr not in self.present:
                 self._add(f"v = raw.get({attr!r})", f"if v is not None: seen[{attr!r}] = v")

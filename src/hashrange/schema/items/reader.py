@@ -18,7 +18,7 @@ from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import KeyCodec
-from hashrange.schema.declare.shape import SEEN, Shape
+from hashrange.schema.declare.shape import LOADED_KEYS, Shape
 
 LoadState: TypeAlias = Callable[[Raw], Shape | None]
 UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
@@ -137,5 +137,5 @@ class Reader(Struct, frozen=True):
             first = fault.errors()[0]
             place = ".".join(map(str, first["loc"]))
             return Misfit(f"{self.cls.__name__}.{place} is {first.get('input')!r}: {first['msg']}")
-        built.__dict__[SEEN] = {attr: raw[attr] for attr in self.key_names if attr in raw}
+        built.__dict__[LOADED_KEYS] = {attr: raw[attr] for attr in self.key_names if attr in raw}
         return built

@@ -188,7 +188,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
             f"@where names no parameter {{{bare}}}",
             f"it takes {', '.join(signature.parameters) or 'none'}",
         )
-    fields = introspection.known(kind)
+    fields = introspection.all_attributes(kind)
     beside = [str(path.elements[0]) for path in paths_of(clause)]
     if bare in fields:
         return FieldValue(Argument(bare), fields[bare].codec)
@@ -203,10 +203,10 @@ def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Va
     paths = list(paths_of(clause))
     if isinstance(clause, FunctionCall) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
         return
-    found = introspection.known(kind).get(str(paths[0].elements[0]))
+    found = introspection.all_attributes(kind).get(str(paths[0].elements[0]))
     if found is None:
         return
-    allowed, value = introspection.values_of(kind, found.name), plain(constant)
+    allowed, value = introspection.allowed_values(kind, found.name), plain(constant)
     if found.codec.tag not in {"", *constant} or (allowed and value not in allowed):
         options = ", ".join(map(repr, allowed)) or f"values of type {found.codec.tag}"
         raise DeclarationError(

@@ -21,7 +21,7 @@ def check_parameters(signature: Signature) -> None:
     in_where = criterion.parameters_in(signature.wheres)
     for name, parameter in signature.values.items():
         attribute = next(
-            (known[name] for kind in signature.kinds if name in (known := introspection.known(kind))), None
+            (known[name] for kind in signature.kinds if name in (known := introspection.all_attributes(kind))), None
         )
         if attribute is None:
             continue
@@ -58,7 +58,7 @@ def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter
             f"take it as {show_type(attribute.hint)}",
         )
     words = hints.literals(hints.without_none(hint))
-    allowed = introspection.values_of(signature.kinds[0], name) if words else ()
+    allowed = introspection.allowed_values(signature.kinds[0], name) if words else ()
     odd = [value for value in words if allowed and value not in allowed]
     if odd:
         raise DeclarationError(
@@ -115,7 +115,10 @@ def _check_comparison(signature: Signature, attribute: Attribute, parameter: Par
 
 
 def _check_idle(signature: Signature, parameter: Parameter) -> None:
-    if parameter.name not in introspection.identity(signature.kinds[0]) and parameter.name != signature.tenant:
+    if (
+        parameter.name not in introspection.primary_key_fields(signature.kinds[0])
+        and parameter.name != signature.tenant
+    ):
         raise DeclarationError(
             "HR216",
             signature.label,
@@ -145,7 +148,11 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
 def _check_given_once(signature: Signature, parameter: Parameter) -> None:
     """Refuse a part of the key beside an item that has a key already."""
     name = parameter.name
-    if parameter.compare or name == signature.tenant or name not in introspection.identity(signature.kinds[0]):
+    if (
+        parameter.compare
+        or name == signature.tenant
+        or name not in introspection.primary_key_fields(signature.kinds[0])
+    ):
         return
     items = [found for found in signature.parameters.values() if found.shapes]
     holds = [found.name for found in items if all(name in kind.model_fields for kind in found.shapes)]

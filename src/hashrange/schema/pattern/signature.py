@@ -74,7 +74,7 @@ class Signature(Struct, frozen=True, dict=True):
 
     def attribute(self, kind: Kind, name: str, place: str) -> Attribute:
         """Return the field of an item that something names, or refuse what names none."""
-        fields = introspection.known(kind)
+        fields = introspection.all_attributes(kind)
         if name not in fields:
             item = introspection.item_of(kind).__name__
             raise DeclarationError(

@@ -98,7 +98,7 @@ def _whole_key(signature: Signature, kind: Kind, found: list[Access]) -> Access:
 def _is_raw_key(kind: Kind, name: str) -> bool:
     """Whether a parameter gives the value of a key attribute that is no field."""
     table = introspection.table_of(kind)
-    return name not in introspection.known(kind) and table.naming(name) in table.key_names
+    return name not in introspection.all_attributes(kind) and table.naming(name) in table.key_names
 
 
 def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placeholders) -> Access | None:
@@ -125,7 +125,9 @@ def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placehol
 
 def _is_inside(kind: Kind, path: Gsi) -> bool:
     """Whether items of this kind, or of a variant, carry the keys of a path."""
-    return all(any(attr in introspection.keys(variant) for variant in introspection.family(kind)) for attr in path.keys)
+    return all(
+        any(attr in introspection.keys(variant) for variant in introspection.with_variants(kind)) for attr in path.keys
+    )
 
 
 def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> None:
@@ -149,7 +151,7 @@ def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> Non
 
 def _finish(signature: Signature, access: Access, placeholders: Placeholders) -> Access:
     """Add what the key did not settle as filters, and what the shape needs from the projection."""
-    kind, fields = access.kind, introspection.known(access.kind)
+    kind, fields = access.kind, introspection.all_attributes(access.kind)
     in_where = criterion.parameters_in(signature.wheres)
     for name, parameter in signature.parameters.items():
         if name not in access.consumed and name not in in_where:
@@ -193,7 +195,7 @@ def _held(access: Access) -> set[str]:
     """Return the attributes that an index holds, those inside its keys included."""
     table, kind = introspection.table_of(access.kind), access.kind
     held = {*access.path.attributes, *access.path.keys, *table.keys}
-    ours, fields = introspection.keys(kind), introspection.known(kind)
+    ours, fields = introspection.keys(kind), introspection.all_attributes(kind)
     inside = {name for attr in held if attr in ours for name in ours[attr].recoverable}
     return held | {fields[name].stored for name in inside}
 
@@ -201,6 +203,6 @@ def _held(access: Access) -> set[str]:
 def _needed(signature: Signature, kind: Kind) -> list[str]:
     """Return the stored names that the shape is built from, its lifecycles included."""
     kinds = [found for found in signature.kinds if issubclass(found, kind)] or [kind]
-    kinds += [state for found in kinds for states in introspection.parts(found).values() for state in states]
+    kinds += [state for found in kinds for states in introspection.lifecycles(found).values() for state in states]
     fields = [attribute.stored for found in kinds for attribute in introspection.attributes(found).values()]
     return [*fields, *(attr for found in kinds for attr in introspection.state_keys(found))]

@@ -109,7 +109,7 @@ class _Reads(Struct, frozen=True):
         named = {
             found.stored
             for kind in self.signature.kinds
-            for found in introspection.known(kind).values()
+            for found in introspection.all_attributes(kind).values()
             if not found.key_only
         }
         wanted = [
@@ -152,7 +152,7 @@ def _applicable(signature: Signature, kind: Kind) -> Signature:
         *introspection.attributes(introspection.item_of(kind)),
         *criterion.parameters_in(signature.wheres),
     }
-    theirs = {name for other in signature.kinds for name in introspection.known(other)}
+    theirs = {name for other in signature.kinds for name in introspection.all_attributes(other)}
     unknown = signature.parameters.keys() - theirs  # the value of a key attribute that is no field, or a mistake
     kept = {name: found for name, found in signature.parameters.items() if name in mine | unknown}
     return replace(signature, parameters=kept)

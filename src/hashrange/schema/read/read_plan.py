@@ -137,7 +137,7 @@ def _lint_read(plan: ReadPlan) -> Iterator[Lint]:
 
 
 def _few_values(path: Gsi, kind: Kind) -> str:
-    template, fields = introspection.keys(kind)[path.pk], introspection.known(kind)
+    template, fields = introspection.keys(kind)[path.pk], introspection.all_attributes(kind)
     if any(piece.format.startswith("shard") for piece in template.pieces):
         return ""
     few = all(hints.literals(fields[name].hint) or fields[name].hint is bool for name in template.fields)

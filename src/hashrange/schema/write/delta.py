@@ -107,7 +107,7 @@ def _absent_fields(intent: WriteIntent) -> Iterator[FieldChange]:
 
 def _touched_times(intent: WriteIntent) -> Iterator[FieldChange]:
     """Yield the times of the last write."""
-    for attribute in introspection.touched(intent.target):
+    for attribute in introspection.touched_attributes(intent.target):
         yield FieldChange(attribute, "SET", Now())
 
 

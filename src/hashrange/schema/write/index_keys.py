@@ -52,7 +52,7 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     names, left = introspection.names_by_attribute(intent.target), intent.left_kinds()
     found: list[IndexKey] = []
     for attr in sorted(intent.table.key_names - set(intent.table.keys)):
-        template = introspection.carried(attr, intent.target)
+        template = introspection.carried_template(attr, intent.target)
         if not _is_changed(intent, delta, left, attr, template):
             continue
         if attr in names:
@@ -67,10 +67,10 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
 def _is_changed(intent: WriteIntent, delta: Delta, left: list[Kind], attr: str, template: Template | None) -> bool:
     """Whether a key may change: the write enters or leaves its index, or changes one of its fields."""
     if template is None:
-        return any(introspection.carried(attr, kind) for kind in left)
+        return any(introspection.carried_template(attr, kind) for kind in left)
     if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
         return True
-    if any(introspection.carried(attr, kind) != template for kind in left):
+    if any(introspection.carried_template(attr, kind) != template for kind in left):
         return True
     fixed = introspection.fixed_values(intent.target)
     before = [introspection.fixed_values(kind) for kind in left]

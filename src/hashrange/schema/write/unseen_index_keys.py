@@ -18,10 +18,10 @@ from hashrange.schema.write.write_intent import WriteIntent
 def check_unseen_keys(intent: WriteIntent, delta: Delta, written: AbstractSet[str]) -> None:
     """Refuse a write that changes a field of a key which is not among those written."""
     for kind in _unseen_kinds(intent):
-        for attr, template in introspection.variants(kind).items():
+        for attr, template in introspection.variant_keys(kind).items():
             fixed = introspection.fixed_values(kind, own=True).keys() - introspection.fixed_values(intent.target).keys()
             changed = ({*template.fields} | fixed) & delta.fields.keys()
-            if changed and attr not in written and introspection.carried(attr, intent.target) != template:
+            if changed and attr not in written and introspection.carried_template(attr, intent.target) != template:
                 raise DeclarationError(
                     "HR248",
                     intent.label,
@@ -32,12 +32,14 @@ def check_unseen_keys(intent: WriteIntent, delta: Delta, written: AbstractSet[st
 
 def _unseen_kinds(intent: WriteIntent) -> Iterator[Kind]:
     """Yield the variants of what is entered, and the states of the item's other lifecycles."""
-    for kind in introspection.descend(intent.target):
+    for kind in introspection.subclasses_of(intent.target):
         if _may_be(intent, kind):
             yield kind
-    for states in introspection.parts(introspection.item_of(intent.target)).values():
+    for states in introspection.lifecycles(introspection.item_of(intent.target)).values():
         if introspection.root(states[0]) is not introspection.root(intent.target):
-            yield from (kind for state in states for kind in introspection.family(state) if _may_be(intent, kind))
+            yield from (
+                kind for state in states for kind in introspection.with_variants(state) if _may_be(intent, kind)
+            )
 
 
 def _may_be(intent: WriteIntent, kind: Kind) -> bool:

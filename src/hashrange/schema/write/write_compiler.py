@@ -83,7 +83,7 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
     """Whether the outcome follows from the arguments alone, because the state or the version seen is a condition."""
     target = intent.target
-    if intent.verb != "Update" or not intent.subject or introspection.parts(target):
+    if intent.verb != "Update" or not intent.subject or introspection.lifecycles(target):
         return False
     if not all(change.is_known for change in delta.fields.values()):
         return False
@@ -92,6 +92,6 @@ def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
     held = set.intersection(*(set(introspection.attributes(kind)) for kind in intent.start_kinds))
     fields = introspection.attributes(target).items()
     needed = {name for name, attribute in fields if attribute.fixed is not None}
-    touched = {attribute.name for attribute in introspection.touched(target)}
+    touched = {attribute.name for attribute in introspection.touched_attributes(target)}
     known = {*held, *intent.sets, *introspection.fixed_values(target), *touched}
     return is_fenced and is_same_item and needed <= known

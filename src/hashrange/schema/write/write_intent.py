@@ -47,12 +47,12 @@ class WriteIntent(Struct, frozen=True):
     @property
     def fields(self) -> dict[str, Attribute]:
         """Every field of the item."""
-        return introspection.known(self.target)
+        return introspection.all_attributes(self.target)
 
     @property
     def identity(self) -> frozenset[str]:
         """The fields that the primary key is made of."""
-        return introspection.identity(self.target)
+        return introspection.primary_key_fields(self.target)
 
     @property
     def changes_items(self) -> bool:
@@ -67,7 +67,7 @@ class WriteIntent(Struct, frozen=True):
 
     def left_kinds(self) -> list[Kind]:
         """Return every variant that the subject may be of, save those that are of the target already."""
-        found = [variant for kind in self.start_kinds for variant in introspection.family(kind)]
+        found = [variant for kind in self.start_kinds for variant in introspection.with_variants(kind)]
         return [
             kind
             for kind in found
@@ -109,8 +109,8 @@ def _split_parameters(signature: Signature, target: Kind) -> tuple[dict[str, Par
     """Return the parameters that are compared, and those that set a field; what remains is part of the key."""
     in_where = criterion.parameters_in(signature.wheres)
     fields, identity, table = (
-        introspection.known(target),
-        introspection.identity(target),
+        introspection.all_attributes(target),
+        introspection.primary_key_fields(target),
         introspection.table_of(target),
     )
     tests: dict[str, Parameter] = {}
@@ -167,7 +167,7 @@ def _check_state_is_left(intent: WriteIntent) -> None:
 
 def _check_complete(intent: WriteIntent) -> None:
     """Refuse to enter a state without what it requires."""
-    given = {*intent.sets, *intent.identity, *(found.name for found in introspection.touched(intent.target))}
+    given = {*intent.sets, *intent.identity, *(found.name for found in introspection.touched_attributes(intent.target))}
     for name, attribute in introspection.attributes(intent.target).items():
         if not attribute.required or attribute.fixed is not introspection.NOTHING or name in given:
             continue

@@ -236,7 +236,9 @@ class WritePlan(Struct, frozen=True):
         values: dict[str, Any] = {name: getattr(subject, name) for name in fields if name in type(subject).model_fields}
         values |= {name: arguments[name] for name in fields if name in arguments}
         values |= {
-            found.name: arguments[NOW] for found in introspection.touched(self.target) if found.name not in arguments
+            found.name: arguments[NOW]
+            for found in introspection.touched_attributes(self.target)
+            if found.name not in arguments
         }
         version = introspection.version_of(self.target)
         if version is not None:
@@ -264,7 +266,7 @@ class WritePlan(Struct, frozen=True):
 
 def _checked(target: Kind, name: str, parameter: Parameter) -> Any:
     """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
-    shapes = (target, *introspection.family(introspection.root(introspection.item_of(target))))
+    shapes = (target, *introspection.with_variants(introspection.root(introspection.item_of(target))))
     info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
     if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
         return hints.constrain(parameter.hint, parameter.constraints)
@@ -279,7 +281,7 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
     if plan.verb == "Ensure":
         return tuple(found)
     changed = {*(change.stored for change in plan.changes), *plan.removes}
-    kinds = [kind for shape in (plan.target, *plan.start_kinds) for kind in introspection.family(shape)]
+    kinds = [kind for shape in (plan.target, *plan.start_kinds) for kind in introspection.with_variants(shape)]
     for index in plan.table.indexes:
         if not any(_is_in(index.keys, kind) for kind in kinds):
             continue
@@ -291,9 +293,10 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
 
 def _is_in(keys: tuple[str, ...], kind: Kind) -> bool:
     item = introspection.item_of(kind)
-    states = [state for kinds in introspection.parts(item).values() for state in kinds]
+    states = [state for kinds in introspection.lifecycles(item).values() for state in kinds]
     shape = kind if issubclass(kind, Item) else item
     return all(
-        introspection.carried(attr, shape) or any(attr in introspection.variants(state) for state in states)
+        introspection.carried_template(attr, shape)
+        or any(attr in introspection.variant_keys(state) for state in states)
         for attr in keys
     )

@@ -72,7 +72,7 @@ def _show_key(kind: Kind, raw: Raw) -> str:
 
 @cached_by_class
 def _readers(cls: Kind) -> list[Reader]:
-    return [make_reader(variant) for variant in reversed(introspection.family(cls))]
+    return [make_reader(variant) for variant in reversed(introspection.with_variants(cls))]
 
 
 def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
@@ -93,7 +93,7 @@ def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
 def make_reader(cls: Kind) -> Reader:
     """Work out how a class is recognised and read."""
     table, fields, all_codecs = introspection.table_of(cls), introspection.attributes(cls), key_codecs(cls)
-    told = introspection.variants(cls)
+    told = introspection.variant_keys(cls)
     stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
     inside = frozenset(name for key_codec in all_codecs.values() for name in key_codec.template.recoverable)
     possible = {name for name, found in fields.items() if found.fixed is not None}
@@ -114,7 +114,9 @@ def make_reader(cls: Kind) -> Reader:
             n for n, found in fields.items() if found.required and found.fixed is NOTHING and not _is_set(found)
         ),
         sets=tuple(name for name, found in fields.items() if _is_set(found) and found.required),
-        lifecycles=tuple((name, partial(load_state, tuple(kinds))) for name, kinds in introspection.parts(cls).items()),
+        lifecycles=tuple(
+            (name, partial(load_state, tuple(kinds))) for name, kinds in introspection.lifecycles(cls).items()
+        ),
         key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
         in_keys=inside & possible,
         strangers=inside - possible,

@@ -16,7 +16,9 @@ from hashrange.schema.declare.shape import Item
 
 def dump(entity: Item) -> Raw:
     """Return an item as DynamoDB holds it, its keys in every index included."""
-    plan = _store_plan(type(entity), tuple(type(getattr(entity, name)) for name in introspection.parts(type(entity))))
+    plan = _store_plan(
+        type(entity), tuple(type(getattr(entity, name)) for name in introspection.lifecycles(type(entity)))
+    )
     values = dict(entity.__dict__)
     for name in plan.lifecycles:
         values.update(entity.__dict__[name].__dict__)
@@ -55,7 +57,7 @@ def _store_plan(cls: type[Item], states: tuple[Kind, ...]) -> _StorePlan:
     taken = {found.stored for found in fields.values()}
     keyed = {attr: key_codec for shape in shapes for attr, key_codec in key_codecs(shape).items()}
     return _StorePlan(
-        lifecycles=tuple(introspection.parts(cls)),
+        lifecycles=tuple(introspection.lifecycles(cls)),
         attributes=tuple(fields.values()),
         unset=_unset(cls, set(fields)),
         key_codecs=tuple(
@@ -72,7 +74,7 @@ def _unset(cls: type[Item], present: set[str]) -> tuple[tuple[str, str], ...]:
     word = table.unset
     return tuple(
         (found.stored, word)
-        for name, found in introspection.known(cls).items()
+        for name, found in introspection.all_attributes(cls).items()
         if (found.optional or name not in present)
         and found.codec.tag == "S"
         and found.stored not in table.key_names
