@@ -89,7 +89,7 @@ def test_the_same_state_left_twice_is_a_conflict_that_carries_what_is_there(db):
 
 
 def test_a_condition_run_alone_is_refused(db):
-    with pytest.raises(ValueInvalid, match=r"is a condition for other writes: pass it to transact\(\) together with them"):
+    with pytest.raises(ValueInvalid, match=r"is a condition for other writes: pass it to transact\(\) together"):
         unseen.check_nothing_else(Operator.open(db.session.transport))
 
 
