@@ -21,16 +21,16 @@ from bench.report import note, render_table
 from bench.rows import require
 from bench.settings import Settings
 from bench.workload import Json
-from hashrange.core.clock import Clock, SystemClock
-from hashrange_systems.checks.model.schedule import next_slot
+from hashrange import Clock, SystemClock
+from hashrange_systems.checks.model.schedule import next_due_time
 from hashrange_systems.checks.schema import ActiveUser, Checks, Scheduled
 from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.service.moment import from_ms
-from hashrange_systems.checks.service.probe import Prober
-from hashrange_systems.checks.service.record import Claim
-from hashrange_systems.checks.service.runs import Finished, Runs
-from hashrange_systems.checks.service.turn import Turnstile
+from hashrange_systems.checks.service.host_concurrency import HostLimiter
+from hashrange_systems.checks.service.prober import Prober
+from hashrange_systems.checks.service.run_recorder import Claim
+from hashrange_systems.checks.service.runs import RunReport, Runs
 from hashrange_systems.checks.worker import Worker, WorkerSettings
+from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 
@@ -48,9 +48,9 @@ class Watched(Runs):
     lateness: list[int] = field(default_factory=list)
     recorded: int = 0
 
-    async def perform(self, claim: Claim, *, shift: bool = True) -> Finished | None:
+    async def perform(self, claim: Claim, *, shift: bool = True) -> RunReport | None:
         """Runs it."""
-        self.lateness.append(self.clock.millis() - claim.slot)
+        self.lateness.append(self.clock.millis() - claim.due_at)
         finished = await Runs.perform(self, claim, shift=shift)
         self.recorded += finished is not None
         return finished
@@ -84,13 +84,13 @@ async def soak(home: Path, port: int, settings: Settings) -> Json:
         db = Checks.open(database, clock=clock)
         first = fill(db, clock, settings.checks, port)
         fetcher = Fetcher(Policy(exempt=parse_exemptions([f"127.0.0.1:{port}"])))
-        runs = Watched(db, clock, Prober(fetcher, clock, turns=Turnstile(at_once=AT_ONCE)))
+        runs = Watched(db, clock, Prober(fetcher, clock, turns=HostLimiter(at_once=AT_ONCE)))
         worker = Worker(runs, History(db, clock), NoOutbox(), db, clock, WorkerSettings(at_once=AT_ONCE))
         await asyncio.sleep(max(0, first - clock.millis()) / 1000)
         began, busy = time.monotonic(), sum(os.times()[:2])
         await work_for(worker, settings.soak)
         seconds = time.monotonic() - began
-        return sum_up(runs, settings, seconds, sum(os.times()[:2]) - busy)
+        return summarise_states(runs, settings, seconds, sum(os.times()[:2]) - busy)
 
 
 def fill(db: Checks, clock: Clock, count: int, port: int) -> int:
@@ -120,7 +120,7 @@ def make_user(userid: str, now: datetime) -> ActiveUser:
 def make_check(number: int, now: datetime, port: int, start_at: int) -> Scheduled:
     """A check whose first slot is the first on its grid after the start."""
     checkid = f"check-{number:06}"
-    slot = next_slot(checkid, DELAY_MS, slot=start_at - DELAY_MS, now=start_at)
+    due_at = next_due_time(checkid, DELAY_MS, due_at=start_at - DELAY_MS, now=start_at)
     return Scheduled(
         checkid=checkid,
         userid=f"u{number // PER_USER}",
@@ -129,7 +129,7 @@ def make_check(number: int, now: datetime, port: int, start_at: int) -> Schedule
         delay_ms=DELAY_MS,
         created_at=now,
         updated_at=now,
-        next_run_at=from_ms(slot),
+        next_run_at=from_ms(due_at),
     )
 
 
@@ -141,7 +141,7 @@ async def work_for(worker: Worker, seconds: int) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def sum_up(runs: Watched, settings: Settings, seconds: float, busy: float) -> Json:
+def summarise_states(runs: Watched, settings: Settings, seconds: float, busy: float) -> Json:
     """The numbers of a run."""
     require(len(runs.lateness) > 100, "hardly any check was run")
     cuts = statistics.quantiles(runs.lateness, n=100)

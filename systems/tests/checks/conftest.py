@@ -4,7 +4,7 @@ import pytest
 
 import hashrange
 from hashrange_systems.checks.schema import Checks
-from systems.tests.checks.office import Office
+from systems.tests.checks.services import ServiceSet
 
 
 @pytest.fixture
@@ -22,6 +22,6 @@ def keep_what_expires(database):
 
 
 @pytest.fixture
-def office(database, clock, db):
+def services(database, clock, db):
     """The services for users and their checks, on the same tables."""
-    return Office(database, clock)
+    return ServiceSet(database, clock)

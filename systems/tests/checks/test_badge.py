@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.web.badge import COLOURS, GROUND, draw_badge, draw_uptime_badge, measure
+from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
+from hashrange_systems.shared.charts.badge import COLOURS, GROUND, draw_badge, measure
 
 SVG = "{http://www.w3.org/2000/svg}"
 

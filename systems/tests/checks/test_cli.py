@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 import hashrange
 from hashrange import SystemClock
 from hashrange_systems.checks.cli import app
-from hashrange_systems.checks.cli.show import write_delay
-from hashrange_systems.checks.demo.fill import Demo
-from hashrange_systems.checks.demo.site import DemoSite
+from hashrange_systems.checks.cli.tables import format_delay
+from hashrange_systems.checks.demo.demo_data import Demo
+from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
 
 ANN = "ann@example.com"
@@ -306,4 +306,4 @@ def test_the_help_of_all_has_examples_and_exit_codes():
     ("millis", "words"), [(90_000, "1 m 30 s"), (86_400_000, "1 d"), (500, "500 ms"), (3_600_000, "1 h")]
 )
 def test_delays_are_written_in_their_largest_units(millis, words):
-    assert write_delay(millis) == words
+    assert format_delay(millis) == words

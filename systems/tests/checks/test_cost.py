@@ -13,22 +13,22 @@ import pytest
 
 import hashrange
 from hashrange import ManualClock
-from hashrange_systems.checks.model.fetched import Cause
-from hashrange_systems.checks.model.kind import KINDS, name_attributes
+from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import SHARDS
 from hashrange_systems.checks.model.tier import TIERS
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.senders.mailbox import Mailbox
+from hashrange_systems.checks.service.alert_outbox import AlertOutbox
+from hashrange_systems.checks.service.api_keys import Keys
 from hashrange_systems.checks.service.channels import Channels
-from hashrange_systems.checks.service.draft import Draft
+from hashrange_systems.checks.service.check_input import CheckInput
+from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.service.keys import Keys
-from hashrange_systems.checks.service.ledger import Ledger
-from hashrange_systems.checks.service.outbox import Outbox
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.worker import Worker
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
 READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
@@ -64,7 +64,7 @@ def test_no_pattern_but_the_operators_list_of_users_scans():
 def test_every_attribute_of_a_check_is_explained():
     rows = [line for line in DOCS.read_text("utf-8").splitlines() if line.startswith("| `")]
     explained = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert {name for kind in KINDS for name in name_attributes(kind)} <= explained
+    assert {name for kind in CHECK_TYPES for name in name_attributes(kind)} <= explained
 
 
 @pytest.mark.parametrize("tier", TIERS.values(), ids=lambda tier: tier.name)
@@ -88,9 +88,9 @@ class Meter:
         self.runs = Runs(self.db, self.clock, self)
         numbers = count(1)
         self.make_id = lambda: f"{next(numbers):020x}"  # the size of an item, and so its cost, depends on its id
-        self.ledger = Ledger(self.db, self.clock, self.runs, make_id=self.make_id)
+        self.checks = CheckService(self.db, self.clock, self.runs, make_id=self.make_id)
         self.history = History(self.db, self.clock)
-        self.outbox = Outbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
+        self.outbox = AlertOutbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
         self.worker = Worker(self.runs, self.history, self.outbox, self.db, self.clock)
 
     async def probe(self, url, attributes):
@@ -102,8 +102,8 @@ class Meter:
         self.userid = self.new.user.userid
 
     async def add(self):
-        self.check = await self.ledger.create(
-            self.userid, Draft(url="https://example.com/", attributes={"retries": 0}, delay_ms=60_000)
+        self.check = await self.checks.create(
+            self.userid, CheckInput(url="https://example.com/", attributes={"retries": 0}, delay_ms=60_000)
         )
 
     async def run_next(self):
@@ -149,12 +149,12 @@ def measure():
     asyncio.run(meter.verify())
     found = {"an API key is checked": meter.spend(Keys(meter.db, meter.clock).authenticate(meter.new.key))}
     found["a check is added"] = meter.spend(meter.add())
-    found["a worker looks for what is due, and nothing is"] = meter.spend(meter.look())
-    found["a slot is run, and nothing has changed"] = meter.spend(meter.run_next())
-    found["a slot is run, and the page is down: the incident and one alert"] = meter.spend(meter.fail())
-    found["the outbox is looked through, and that alert is sent"] = meter.spend(meter.send())
-    found["the checks of a user are listed"] = meter.spend(meter.ledger.of_user(meter.userid))
-    pause = meter.ledger.pause(meter.userid, meter.check.checkid)
+    found["a worker queries due checks, and there are none"] = meter.spend(meter.look())
+    found["a check is run, and nothing has changed"] = meter.spend(meter.run_next())
+    found["a check is run, and the page is down: the incident and one alert"] = meter.spend(meter.fail())
+    found["the outbox is queried, and that alert is sent"] = meter.spend(meter.send())
+    found["the checks of a user are listed"] = meter.spend(meter.checks.list_by_user(meter.userid))
+    pause = meter.checks.pause(meter.userid, meter.check.checkid)
     found["a check is paused, which ends the incident"] = meter.spend(pause)
     meter.database.close()
     return [f"| {deed} | {reads:g} | {writes:g} |" for deed, (reads, writes) in found.items()]

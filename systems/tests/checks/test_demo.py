@@ -6,15 +6,15 @@ import pytest
 
 import hashrange
 from hashrange import InternalServerError, ManualClock
-from hashrange_systems.checks.demo.fill import CHANNEL, EMAIL, SLUG, USERID, Demo
-from hashrange_systems.checks.demo.story import STORIES, THRESHOLD, find_price
+from hashrange_systems.checks.demo.demo_data import CHANNEL, EMAIL, SLUG, USERID, Demo
+from hashrange_systems.checks.demo.demo_scenario import SCENARIOS, THRESHOLD, find_price
 from hashrange_systems.checks.model.uptime import DAY_MS, DURATIONS
 from hashrange_systems.checks.schema import Checks, Ongoing, Paused, Sent, Waiting
+from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.service.ledger import Ledger
-from hashrange_systems.checks.service.moment import to_ms
-from hashrange_systems.checks.service.pages import Pages
+from hashrange_systems.checks.service.status_pages import Pages
 from hashrange_systems.checks.service.users import Users
+from hashrange_systems.shared.epoch import to_ms
 
 AFTERNOON = 1_768_478_400 + 3 * 3600 + 1234.567  # 2026-01-15, 15:20 UTC
 HERE, SECURE = "http://127.0.0.1:8003", "https://127.0.0.1:8004"
@@ -114,30 +114,30 @@ def test_the_check_that_is_down_has_an_open_incident_that_was_told_of(filled):
 def test_the_user_has_as_many_checks_as_are_counted_and_a_status_page(filled):
     user = asyncio.run(Users(filled.db, filled.clock).by_email(EMAIL.upper()))
     page = asyncio.run(Pages(filled.db, filled.clock).find(SLUG))
-    assert user.check_count == len(filled.checks()) == len(STORIES)
-    assert asyncio.run(Ledger(filled.db, filled.clock).repair_count(USERID)) == user.check_count
+    assert user.check_count == len(filled.checks()) == len(SCENARIOS)
+    assert asyncio.run(CheckService(filled.db, filled.clock).repair_count(USERID)) == user.check_count
     assert page.owner == user.userid
     assert user.page_slug == SLUG
-    assert set(page.checks) < {story.checkid for story in STORIES}
+    assert set(page.checks) < {scenario.checkid for scenario in SCENARIOS}
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_ninety_days_are_told_and_the_past_ones_whole(filled, story):
-    check = filled.db.check(story.checkid).run()
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_ninety_days_are_told_and_the_past_ones_whole(filled, scenario):
+    check = filled.db.check(scenario.checkid).run()
     days = asyncio.run(History(filled.db, filled.clock).days(check, 91))
     spent = [sum(getattr(day.rollup, name) for name in DURATIONS if name != "runs") for day in days]
     assert spent[:-1] == [DAY_MS] * 90
     assert spent[-1] == filled.clock.millis() % DAY_MS
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_the_downtime_of_old_days_is_that_of_the_incidents(filled, story):
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_the_downtime_of_old_days_is_that_of_the_incidents(filled, scenario):
     yesterday = filled.clock.millis() // DAY_MS * DAY_MS - DAY_MS
-    check = filled.db.check(story.checkid).run()
+    check = filled.db.check(scenario.checkid).run()
     past = asyncio.run(History(filled.db, filled.clock).summary(check, yesterday - 89 * DAY_MS, yesterday))
-    old = [each for each in filled.db.incidents(story.checkid) if to_ms(each.started_at) < yesterday]
+    old = [each for each in filled.db.incidents(scenario.checkid) if to_ms(each.started_at) < yesterday]
     assert past.down == sum(to_ms(each.ended_at) - to_ms(each.started_at) for each in old)
-    assert len(old) == len(story.outages)
+    assert len(old) == len(scenario.outages)
 
 
 def test_response_times_are_plausible(filled):
@@ -149,10 +149,10 @@ def test_response_times_are_plausible(filled):
 
 
 def test_the_next_runs_are_to_come_and_not_all_at_once(filled):
-    slots = [to_ms(check.next_run_at) for check in filled.checks().values() if not isinstance(check, Paused)]
-    delays = {story.checkid: story.delay_ms for story in STORIES}
-    assert len(set(slots)) == len(slots)
-    assert all(0 < slot - filled.clock.millis() <= max(delays.values()) for slot in slots)
+    due_times = [to_ms(check.next_run_at) for check in filled.checks().values() if not isinstance(check, Paused)]
+    delays = {scenario.checkid: scenario.delay_ms for scenario in SCENARIOS}
+    assert len(set(due_times)) == len(due_times)
+    assert all(0 < due_at - filled.clock.millis() <= max(delays.values()) for due_at in due_times)
 
 
 def test_it_is_the_same_for_the_same_moment(filled, stand):
@@ -176,7 +176,7 @@ def test_a_fill_that_was_cut_short_is_finished_as_it_was_begun(filled, stand, ca
 
 def test_what_is_deleted_stays_deleted(stand):
     stand.fill()
-    asyncio.run(Ledger(stand.db, stand.clock).delete(USERID, "demo-shop"))
+    asyncio.run(CheckService(stand.db, stand.clock).delete(USERID, "demo-shop"))
     stand.fill()
     assert "Shop" not in stand.checks()
 

@@ -11,10 +11,10 @@ from hashrange_systems.checks.model.latency import count_times
 from hashrange_systems.checks.model.uptime import DAY_MS, DURATIONS, Rollup, Sample, Verdict, read_rollup
 from hashrange_systems.checks.schema import Ended, Ongoing, Run
 from hashrange_systems.checks.service.history import History, join_neighbours, read_sample
-from hashrange_systems.checks.service.moment import from_ms, to_ms
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from systems.tests.checks.check_items import MINUTE, NOON, make_check, sign_up
 from systems.tests.checks.model.test_uptime import look_at_second
-from systems.tests.checks.monitors import MINUTE, NOON, make_check, sign_up
-from systems.tests.checks.stage import live_through, make_runs, set_up
+from systems.tests.checks.run_scenario import live_through, make_runs, set_up
 
 MINUTE_MS = 60_000
 NOON_MS = to_ms(NOON)
@@ -80,7 +80,7 @@ def test_stored_days_and_live_runs_together_agree_with_the_oracle(db, clock, see
     check, history = keep(db, samples), History(db, clock)
     live = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
     assert [durations(found) for found in live] == [ask_oracle(samples, *period) for period in PERIODS]
-    assert asyncio.run(history.settle_days(check)) == 4
+    assert asyncio.run(history.finalise_days(check)) == 4
     settled = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
     assert settled == live
 
@@ -88,11 +88,11 @@ def test_stored_days_and_live_runs_together_agree_with_the_oracle(db, clock, see
 def test_days_are_settled_once_and_never_touched_again(db, clock):
     samples = invent(1)
     check, history = keep(db, samples), History(db, clock)
-    assert asyncio.run(history.settle_days(check)) == 4
+    assert asyncio.run(history.finalise_days(check)) == 4
     stored = db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()
     before = asyncio.run(history.summary(check, TODAY - 4 * DAY_MS, TODAY))
     db.batch(delete=db.runs("c1").run()).run()  # as if they had expired
-    assert asyncio.run(history.settle_days(check)) == 0
+    assert asyncio.run(history.finalise_days(check)) == 0
     assert db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run() == stored
     assert asyncio.run(history.summary(check, TODAY - 4 * DAY_MS, TODAY)) == before
 
@@ -101,7 +101,7 @@ def test_workers_that_settle_at_once_store_each_day_once(db, clock):
     check, history = keep(db, invent(2)), History(db, clock)
 
     async def settle():
-        return await asyncio.gather(*(history.settle_days(check) for _ in range(5)))
+        return await asyncio.gather(*(history.finalise_days(check) for _ in range(5)))
 
     assert sum(asyncio.run(settle())) == 4
     assert len(db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()) == 4
@@ -109,10 +109,10 @@ def test_workers_that_settle_at_once_store_each_day_once(db, clock):
 
 def test_a_day_that_was_missed_is_settled_later(db, clock):
     check, history = keep(db, invent(3)), History(db, clock)
-    asyncio.run(history.settle_days(check))
+    asyncio.run(history.finalise_days(check))
     kept = db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()
     db.batch(delete=[kept[1], kept[2]]).run()
-    assert asyncio.run(history.settle_days(check)) == 2
+    assert asyncio.run(history.finalise_days(check)) == 2
     assert db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run() == kept
 
 
@@ -128,12 +128,12 @@ def test_a_day_that_was_missed_is_settled_later(db, clock):
 )
 def test_a_day_is_not_settled_while_anything_about_it_may_change(db, clock, state):
     check = keep(db, invent(4), state=state)
-    assert asyncio.run(History(db, clock).settle_days(check)) == 0
+    assert asyncio.run(History(db, clock).finalise_days(check)) == 0
 
 
 def test_a_rollup_is_kept_as_long_as_the_tier_says(db, clock):
     check = keep(db, invent(5))
-    asyncio.run(History(db, clock).settle_days(check))
+    asyncio.run(History(db, clock).finalise_days(check))
     newest = db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()[-1]
     assert (newest.day, newest.expires_at) == (date(2026, 1, 14), from_ms(TODAY) + timedelta(days=100))
 
@@ -165,7 +165,7 @@ def test_the_last_days_come_in_order_with_today_as_the_last(db, clock):
     samples = invent(2)
     check, history = keep(db, samples), History(db, clock)
     live = asyncio.run(history.days(check, 7))
-    asyncio.run(history.settle_days(check))
+    asyncio.run(history.finalise_days(check))
     days = asyncio.run(history.days(check, 7))
     assert days == live
     assert [each.day for each in days] == [date(2026, 1, 15) - timedelta(days=n) for n in range(6, -1, -1)]
@@ -201,7 +201,7 @@ def test_response_times_come_by_interval(db, clock):
 def test_response_times_of_days_come_from_their_rollups(db, clock):
     samples = invent(3)
     check, history = keep(db, samples), History(db, clock)
-    asyncio.run(history.settle_days(check))
+    asyncio.run(history.finalise_days(check))
     found = asyncio.run(history.response_times(check, TODAY - 2 * DAY_MS, TODAY, DAY_MS))
     assert [each.runs for each in found] == [
         sum(start <= s.at < start + DAY_MS and s.verdict is not Verdict.PAUSED for s in samples)
@@ -252,7 +252,7 @@ def test_spans_that_touch_are_one():
 def test_a_stored_day_holds_its_response_times(db, clock):
     samples = invent(0)
     check = keep(db, samples)
-    asyncio.run(History(db, clock).settle_days(check))
+    asyncio.run(History(db, clock).finalise_days(check))
     (stored,) = db.rollups("c1", day=(date(2026, 1, 14), date(2026, 1, 14))).run()
     found = [s for s in samples if TODAY - DAY_MS <= s.at < TODAY and s.verdict is not Verdict.PAUSED]
     assert read_rollup(stored.rollup).latency == count_times(s.response_time for s in found)

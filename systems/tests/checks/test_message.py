@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.alert import Topic
-from hashrange_systems.checks.model.message import WORDINGS, read_notice, write_letter, write_verification
-from hashrange_systems.checks.model.phrase import clean, write_duration, write_iso, write_moment
-from systems.tests.checks.postroom import CONTENT
+from hashrange_systems.checks.model.alert_message import (
+    WORDINGS,
+    read_alert_context,
+    render_notification,
+    render_verification,
+)
+from hashrange_systems.shared.text import clean, format_duration, format_iso_time, format_time
+from systems.tests.checks.notifications import CONTENT
 
 AT = 1_768_478_400_000
 OVER = CONTENT["incident"] | {"endedAt": AT - 60_000}
@@ -56,11 +61,15 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("topic", "content", "mood", "subject", "sentence"), GOLDEN)
-def test_each_topic_has_its_words(topic, content, mood, subject, sentence):
-    letter = write_letter(read_notice(topic, "c1", content))
-    assert (letter.mood, letter.subject, letter.text.splitlines()[0]) == (mood, subject, sentence)
-    assert html.escape(sentence) in letter.html
+@pytest.mark.parametrize(("topic", "content", "severity", "subject", "sentence"), GOLDEN)
+def test_each_topic_has_its_words(topic, content, severity, subject, sentence):
+    notification = render_notification(read_alert_context(topic, "c1", content))
+    assert (notification.severity, notification.subject, notification.text.splitlines()[0]) == (
+        severity,
+        subject,
+        sentence,
+    )
+    assert html.escape(sentence) in notification.html
 
 
 def test_every_topic_is_worded_and_tried_here():
@@ -69,8 +78,8 @@ def test_every_topic_is_worded_and_tried_here():
 
 
 def test_a_message_tells_all_that_is_known_once():
-    letter = write_letter(read_notice("DOWN", "c1", CONTENT, "http://127.0.0.1:8002/checks/c1"))
-    assert letter.text == (
+    notification = render_notification(read_alert_context("DOWN", "c1", CONTENT, "http://127.0.0.1:8002/checks/c1"))
+    assert notification.text == (
         "Shop is down since 2026-01-15 11:58:00 UTC.\n"
         "\n"
         "Address: https://shop.example/\n"
@@ -81,12 +90,12 @@ def test_a_message_tells_all_that_is_known_once():
         "Checked: 2026-01-15 12:00:00 UTC\n"
         "Details: http://127.0.0.1:8002/checks/c1\n"
     )
-    assert '<a href="https://shop.example/">https://shop.example/</a>' in letter.html
+    assert '<a href="https://shop.example/">https://shop.example/</a>' in notification.html
 
 
 def test_a_program_gets_the_message_as_data():
-    letter = write_letter(read_notice("UP", "c1", CONTENT | {"incident": OVER}))
-    assert json.loads(json.dumps(letter.data)) == {
+    notification = render_notification(read_alert_context("UP", "c1", CONTENT | {"incident": OVER}))
+    assert json.loads(json.dumps(notification.data)) == {
         "topic": "UP",
         "subject": "UP: Shop",
         "text": "Shop is up again after 1 min.",
@@ -103,7 +112,9 @@ def test_a_program_gets_the_message_as_data():
 
 
 def test_messages_about_one_incident_belong_together():
-    threads = {write_letter(read_notice(topic, "c1", CONTENT)).thread for topic in ("DOWN", "REMINDER", "UP")}
+    threads = {
+        render_notification(read_alert_context(topic, "c1", CONTENT)).thread for topic in ("DOWN", "REMINDER", "UP")
+    }
     assert threads == {"c1.1768478280000"}
 
 
@@ -113,13 +124,13 @@ def test_what_others_wrote_is_escaped_and_stays_on_one_line():
         "url": 'javascript:alert(1)"><b>',
         "result": {"status": "DOWN", "message": "<img src=x onerror=alert(1)>\x00\u202e"},
     }
-    letter = write_letter(read_notice("DOWN", "c1", nasty))
-    assert letter.subject == "DOWN: <script>alert(1)</script> Bcc: all@example.com"
+    notification = render_notification(read_alert_context("DOWN", "c1", nasty))
+    assert notification.subject == "DOWN: <script>alert(1)</script> Bcc: all@example.com"
     assert not {"<script", "<img", "<b>", "href"} & {
-        part for part in ("<script", "<img", "<b>", "href") if part in letter.html
+        part for part in ("<script", "<img", "<b>", "href") if part in notification.html
     }
-    assert "\x00" not in letter.text
-    assert "\u202e" not in letter.text
+    assert "\x00" not in notification.text
+    assert "\u202e" not in notification.text
 
 
 @given(
@@ -136,9 +147,9 @@ def test_what_others_wrote_is_escaped_and_stays_on_one_line():
 )
 def test_any_stored_content_becomes_a_message(content):
     for topic in Topic:
-        letter = write_letter(read_notice(topic.value, "c1", content))
-        assert letter.subject.strip()
-        assert "\n" not in letter.subject
+        notification = render_notification(read_alert_context(topic.value, "c1", content))
+        assert notification.subject.strip()
+        assert "\n" not in notification.subject
 
 
 @given(st.text())
@@ -163,15 +174,15 @@ def test_cleaned_text_is_one_short_line_of_what_can_be_seen(text):
     ],
 )
 def test_durations_are_told_in_their_two_greatest_units(millis, words):
-    assert write_duration(millis) == words
+    assert format_duration(millis) == words
 
 
 def test_times_are_told_in_utc():
-    assert (write_moment(AT), write_iso(AT + 7)) == ("2026-01-15 12:00:00 UTC", "2026-01-15T12:00:00.007Z")
+    assert (format_time(AT), format_iso_time(AT + 7)) == ("2026-01-15 12:00:00 UTC", "2026-01-15T12:00:00.007Z")
 
 
 def test_a_verification_says_what_happens_when_it_is_ignored():
-    letter = write_verification("http://127.0.0.1:8002/checks/verify?token=a&b")
-    assert "http://127.0.0.1:8002/checks/verify?token=a&b" in letter.text
-    assert 'href="http://127.0.0.1:8002/checks/verify?token=a&amp;b"' in letter.html
-    assert "do nothing" in letter.text
+    notification = render_verification("http://127.0.0.1:8002/checks/verify?token=a&b")
+    assert "http://127.0.0.1:8002/checks/verify?token=a&b" in notification.text
+    assert 'href="http://127.0.0.1:8002/checks/verify?token=a&amp;b"' in notification.html
+    assert "do nothing" in notification.text

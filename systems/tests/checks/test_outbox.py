@@ -10,12 +10,20 @@ import pytest
 import hashrange
 from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
-from hashrange_systems.checks.senders.sender import ReceiverRefuses, Undelivered
-from hashrange_systems.checks.service import outbox as module
-from hashrange_systems.checks.service.outbox import LEASE, MOST_ATTEMPTS, PATIENCE, find_pause, make_key
-from systems.tests.checks.monitors import NOON
-from systems.tests.checks.postroom import Recording, make_alert, make_channel, make_outbox, send_all, send_now, waiting
-from systems.tests.checks.stage import Throttled
+from hashrange_systems.checks.service import alert_outbox as module
+from hashrange_systems.checks.service.alert_outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay, make_key
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected
+from systems.tests.checks.check_items import NOON
+from systems.tests.checks.notifications import (
+    Recording,
+    make_alert,
+    make_channel,
+    make_outbox,
+    send_all,
+    send_now,
+    waiting,
+)
+from systems.tests.checks.run_scenario import Throttled
 
 DAY = timedelta(days=1)
 
@@ -29,7 +37,7 @@ def test_an_alert_that_is_due_is_sent_and_leaves_the_outbox(db, clock):
     db.batch([make_channel(), make_alert()]).run()
     sender = Recording()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"sent": 1}
-    assert [letter.subject for letter in sender.letters] == ["DOWN: Shop"]
+    assert [notification.subject for notification in sender.letters] == ["DOWN: Shop"]
     assert (type(only(db)), only(db).sent_at, only(db).attempts) == (Sent, NOON, 1)
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {}
     assert len(sender.keys) == 1
@@ -51,7 +59,7 @@ def test_of_eight_senders_at_once_each_alert_is_sent_by_one(db, clock):
         return await asyncio.gather(*(send_all(make_outbox(db, clock, EMAIL=sender)) for _ in range(8)))
 
     tallies = asyncio.run(send_at_once())
-    assert sum(tally.get("sent", 0) for tally in tallies) == 40
+    assert sum(counts.get("sent", 0) for counts in tallies) == 40
     assert sorted(sender.keys) == sorted(make_key(alert) for alert in alerts)
 
 
@@ -64,7 +72,7 @@ def test_a_shard_is_sent_to_its_end_however_many_wait(db, clock):
 
 def test_what_cannot_be_sent_now_is_sent_later_with_the_same_key(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    sender = Recording(Undelivered("connection refused"), Undelivered("connection refused"))
+    sender = Recording(DeliveryFailed("connection refused"), DeliveryFailed("connection refused"))
     outbox = make_outbox(db, clock, EMAIL=sender)
     assert send_now(outbox) == {"put off": 1}
     assert (only(db).last_error, only(db).send_at) == ("connection refused", NOON + timedelta(seconds=15))
@@ -79,24 +87,24 @@ def test_what_cannot_be_sent_now_is_sent_later_with_the_same_key(db, clock):
 
 def test_a_receiver_that_wants_to_be_left_alone_is(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    send_now(make_outbox(db, clock, EMAIL=Recording(Undelivered("busy", wait_s=600))))
+    send_now(make_outbox(db, clock, EMAIL=Recording(DeliveryFailed("busy", wait_s=600))))
     assert only(db).send_at == NOON + timedelta(seconds=600)
 
 
 def test_pauses_grow_to_an_hour_and_are_spread():
-    assert [find_pause(attempts, 1.0) for attempts in (1, 2, 3, 8, 9, 90)] == [15, 30, 60, 1920, 3600, 3600]
-    assert find_pause(1, 0.0) == 7.5
+    assert [backoff_delay(attempts, 1.0) for attempts in (1, 2, 3, 8, 9, 90)] == [15, 30, 60, 1920, 3600, 3600]
+    assert backoff_delay(1, 0.0) == 7.5
 
 
 def test_an_alert_is_given_up_after_a_day_of_trying_and_kept(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    outbox = make_outbox(db, clock, EMAIL=Recording(*[Undelivered("down")] * 200))
-    while tally := send_now(outbox):
-        if tally == {"given up": 1}:
+    outbox = make_outbox(db, clock, EMAIL=Recording(*[DeliveryFailed("down")] * 200))
+    while counts := send_now(outbox):
+        if counts == {"given up": 1}:
             break
         clock.set(only(db).send_at.timestamp())
     assert (type(only(db)), only(db).last_error) == (Undeliverable, "down")
-    assert clock.millis() == (NOON + PATIENCE).timestamp() * 1000
+    assert clock.millis() == (NOON + GIVE_UP_AFTER).timestamp() * 1000
     assert 24 < only(db).attempts < 40
     assert waiting(db, 30 * DAY) == []
 
@@ -123,7 +131,7 @@ def test_nothing_is_sent_to_a_channel_that_is_gone_or_not_verified(db, clock, ch
 
 def test_what_the_receiver_refuses_is_given_up_at_once(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=Recording(ReceiverRefuses("no such user")))) == {"given up": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=Recording(DeliveryRejected("no such user")))) == {"given up": 1}
     assert type(only(db)) is Undeliverable
 
 
@@ -153,14 +161,14 @@ def test_an_alert_that_is_deleted_while_it_waits_is_not_sent(db, clock):
     async def scene():
         (seen,) = waiting(db)
         db.batch(delete=[only(db)]).run()
-        return await outbox._attend(seen)
+        return await outbox._deliver(seen)
 
     assert asyncio.run(scene()).value == "missed"
     assert sender.keys == []
 
 
 def test_an_alert_that_kills_whoever_sends_it_is_given_up_in_the_end(db, clock):
-    db.batch([make_channel(), make_alert(attempts=MOST_ATTEMPTS)]).run()
+    db.batch([make_channel(), make_alert(attempts=MAX_ATTEMPTS)]).run()
     sender = Recording()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"given up": 1}
     assert sender.keys == []
@@ -178,17 +186,17 @@ def lose_lease(db, clock, other):
 
 def test_who_lost_the_lease_still_marks_what_was_sent(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    slow = Recording(meanwhile=lose_lease(db, clock, Recording(Undelivered("refused"))))
+    slow = Recording(meanwhile=lose_lease(db, clock, Recording(DeliveryFailed("refused"))))
     assert send_now(make_outbox(db, clock, EMAIL=slow)) == {"sent": 1}
     assert (type(only(db)), waiting(db, DAY)) == (Sent, [])
 
 
-@pytest.mark.parametrize("others", [[], [Undelivered("busy")]])
+@pytest.mark.parametrize("others", [[], [DeliveryFailed("busy")]])
 def test_who_lost_the_lease_and_failed_puts_nothing_off(db, clock, others):
     class Failing(Recording):
-        async def send(self, channel, letter, key):
-            await super().send(channel, letter, key)
-            raise Undelivered("reset")
+        async def send(self, channel, notification, key):
+            await super().send(channel, notification, key)
+            raise DeliveryFailed("reset")
 
     db.batch([make_channel(), make_alert()]).run()
     slow = Failing(meanwhile=lose_lease(db, clock, Recording(*others)))
@@ -239,7 +247,7 @@ import asyncio, os, signal, sys
 import hashrange
 from hashrange import ManualClock
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.service.outbox import Outbox
+from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 clock = ManualClock(float(sys.argv[2]))
 
 class Deadly:
@@ -248,7 +256,7 @@ class Deadly:
         os.kill(os.getpid(), signal.SIGKILL)
 
 db = Checks.open(hashrange.open(sys.argv[1], clock=clock), clock=clock)
-outbox = Outbox(db=db, clock=clock, senders={"EMAIL": Deadly()})
+outbox = AlertOutbox(db=db, clock=clock, senders={"EMAIL": Deadly()})
 
 async def send_all():
     for shard in range(8):

@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.service.history import Times
-from hashrange_systems.checks.web.axis import find_step, find_time_ticks, find_top, nice_above, write_time
-from hashrange_systems.checks.web.plot import plot_days, plot_sparkline, plot_times
-from hashrange_systems.checks.web.view import Bar
+from hashrange_systems.shared.charts.axis import (
+    Percentiles,
+    find_step,
+    find_time_ticks,
+    find_top,
+    format_milliseconds,
+    nice_above,
+)
+from hashrange_systems.shared.charts.plot import Bar, plot_days, plot_sparkline, plot_times
 
 NOON = 1_768_478_400_000
 HOUR = 3_600_000
@@ -20,7 +25,7 @@ NASTY = '<script>alert("1")</script>&\x00\ud800\uffff'
 def make_times(*medians):
     """Intervals of an hour from noon on; None is one without runs."""
     return [
-        Times(at=NOON + place * HOUR, runs=12 if p50 else 0, p50=p50, p95=p50 and p50 * 2, p99=p50 and p50 * 3)
+        Percentiles(at=NOON + place * HOUR, runs=12 if p50 else 0, p50=p50, p95=p50 and p50 * 2, p99=p50 and p50 * 3)
         for place, p50 in enumerate(medians)
     ]
 
@@ -156,7 +161,13 @@ def test_the_top_is_the_greatest_unless_it_is_far_beyond_the_rest():
 
 
 def test_times_are_told_as_people_do():
-    assert [write_time(time) for time in (0, 999, 1000, 1340, 12_345)] == ["0 ms", "999 ms", "1 s", "1.34 s", "12.3 s"]
+    assert [format_milliseconds(time) for time in (0, 999, 1000, 1340, 12_345)] == [
+        "0 ms",
+        "999 ms",
+        "1 s",
+        "1.34 s",
+        "12.3 s",
+    ]
 
 
 def test_the_uptime_bar_has_a_day_for_each_with_its_colour_and_title():

@@ -9,12 +9,12 @@ import pytest
 import trustme
 
 from hashrange import ManualClock
-from hashrange_systems.checks.model.fetched import Cause
-from hashrange_systems.checks.model.kind import settle
+from hashrange_systems.checks.model.check_type import settle
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Status
-from hashrange_systems.checks.service.ebay import EbayAccess, read_grant
-from hashrange_systems.checks.service.probe import Prober
-from hashrange_systems.checks.service.turn import Crowded, Turnstile
+from hashrange_systems.checks.service.ebay_search import EbayAccess, read_grant
+from hashrange_systems.checks.service.host_concurrency import HostBusy, HostLimiter
+from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy
 from systems.tests.checks.model import storefront
@@ -120,7 +120,7 @@ def test_redirects_in_a_circle_are_down():
 
 def test_what_is_not_http_is_down():
     async def script(exchange):
-        await exchange.say(b"220 mail.example ESMTP\r\n")
+        await exchange.escape_text(b"220 mail.example ESMTP\r\n")
 
     assert probe(script).cause is Cause.PROTOCOL
 
@@ -185,9 +185,9 @@ def test_a_keyword_that_is_gone_is_down():
 
 
 async def say_without_end(exchange):
-    await exchange.say(build(200, ["Transfer-Encoding: chunked"]))
+    await exchange.escape_text(build(200, ["Transfer-Encoding: chunked"]))
     while True:
-        await exchange.say(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+        await exchange.escape_text(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
 
 
 def test_an_endless_body_is_cut_and_proves_nothing_about_a_missing_keyword():
@@ -198,7 +198,7 @@ def test_an_endless_body_is_cut_and_proves_nothing_about_a_missing_keyword():
 
 def test_a_body_that_never_ends_for_slowness_is_down():
     async def script(exchange):
-        await exchange.say(build(200, ["Content-Length: 100"], b"x"))
+        await exchange.escape_text(build(200, ["Content-Length: 100"], b"x"))
         await exchange.stay_silent()
 
     assert probe(script, timeoutMs=150).cause is Cause.TIMEOUT
@@ -262,11 +262,11 @@ def test_no_more_than_so_many_look_at_one_host_at_once():
         await exchange.answer()
 
     async def run():
-        prober = make_prober(turns=Turnstile(at_once=3))
+        prober = make_prober(turns=HostLimiter(at_once=3))
         async with serving(script) as port:
             attributes = settle("AVAILABILITY", {})
             outcomes = await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(12)))
-        assert prober.turns.gates == {}
+        assert prober.turns.queues == {}
         return outcomes
 
     assert {outcome.status for outcome in asyncio.run(run())} == {Status.UP}
@@ -278,7 +278,7 @@ def test_who_waits_too_long_for_a_turn_says_that_it_was_our_side():
         await exchange.stay_silent()
 
     async def run():
-        prober = make_prober(turns=Turnstile(at_once=1, patience_s=0.02))
+        prober = make_prober(turns=HostLimiter(at_once=1, timeout_s=0.02))
         async with serving(script) as port:
             attributes = settle("AVAILABILITY", {"timeoutMs": 300})
             return await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(2)))
@@ -290,12 +290,12 @@ def test_who_waits_too_long_for_a_turn_says_that_it_was_our_side():
 
 def test_a_turn_is_free_again_when_its_holder_fails():
     async def run():
-        turns = Turnstile(at_once=1, patience_s=0.02)
+        turns = HostLimiter(at_once=1, timeout_s=0.02)
         with pytest.raises(ValueError, match="oops"):
             async with turns.enter("a"):
                 raise ValueError("oops")
         async with turns.enter("a"):
-            with pytest.raises(Crowded):
+            with pytest.raises(HostBusy):
                 async with turns.enter("a"):
                     raise AssertionError("there is one place only")
 
@@ -430,7 +430,7 @@ def test_a_search_given_as_a_page_is_made_there_even_with_credentials():
 
 @pytest.mark.parametrize("body", ["", "[]", "null", '{"access_token": 5}', '{"access_token": "a\\r\\nb"}', "{"])
 def test_a_grant_that_is_none_is_none(body):
-    assert read_grant(storefront.Answer(status=200, body=body)) is None
+    assert read_grant(storefront.PageResponse(status=200, body=body)) is None
 
 
 def test_the_credentials_are_not_shown():

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime
 from hashrange_systems.checks.schema import Ended, Ongoing
-from hashrange_systems.checks.service.history import ReportRow, Times
-from hashrange_systems.checks.web.paper import write_pdf
-from hashrange_systems.checks.web.reports import COLUMNS, Report, write_csv
-from hashrange_systems.checks.web.typeface import Fonts, find_fonts
-from systems.tests.checks.monitors import NOON, make_active
+from hashrange_systems.checks.service.history import ReportRow
+from hashrange_systems.checks.web.monthly_report import COLUMNS, Report, write_csv
+from hashrange_systems.checks.web.pdf_report import write_pdf
+from hashrange_systems.shared.charts.axis import Percentiles
+from hashrange_systems.shared.reports.fonts import Fonts, find_fonts
+from systems.tests.checks.check_items import NOON, make_active
 
 MONTH = 31 * 86_400_000
 NO_FONTS = Fonts()
@@ -41,7 +42,7 @@ def make_row(name="Shop", checkid="c1", down=600_000, incidents=1, p50=120):
         rollup=rollup,
         uptime=find_uptime(rollup),
         incidents=tuple(ended),
-        times=Times(at=0, runs=8900 if p50 else 0, p50=p50, p95=p50 and 1340, p99=p50 and 2000),
+        times=Percentiles(at=0, runs=8900 if p50 else 0, p50=p50, p95=p50 and 1340, p99=p50 and 2000),
     )
 
 
@@ -71,7 +72,7 @@ def test_what_is_not_known_is_empty_and_no_downtime_is_rounded_away():
         rollup=Rollup(),
         uptime=None,
         incidents=(),
-        times=Times(at=0, runs=0, p50=None, p95=None, p99=None),
+        times=Percentiles(at=0, runs=0, p50=None, p95=None, p99=None),
     )
     first, second = read_csv(make_report(nothing, make_row(down=1)))
     assert (first["uptime_percent"], first["p50_ms"], first["last_incident_at"]) == ("", "", "")

@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from hashrange import ProvisionedThroughputExceededException
-from hashrange_systems.checks.model.fetched import Cause
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import find_phase
-from hashrange_systems.checks.model.state import Happening, Phase, read_state
+from hashrange_systems.checks.model.state import EventKind, Phase, read_state
 from hashrange_systems.checks.schema import Ended, Failed, Ongoing, Paused, Scheduled, Waiting
-from hashrange_systems.checks.service.moment import from_ms, to_ms
-from systems.tests.checks.monitors import CHECK, MINUTE, NOON, due, find_due, get_plain, put_plain
-from systems.tests.checks.stage import (
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from systems.tests.checks.check_items import CHECK, MINUTE, NOON, due, find_due, get_plain, put_plain
+from systems.tests.checks.run_scenario import (
     DOWN,
     Target,
     add_channel,
@@ -49,10 +49,10 @@ def run_by_hand(db, runs, checkid="c1"):
 def test_a_claim_is_one_workers_until_its_lease_is_over(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    slot = find_due(db, "c1")
-    mine = asyncio.run(runs.claim(slot))
-    assert (mine.slot, mine.early) == (NOON_MS, False)
-    assert asyncio.run(runs.claim(slot)) is None
+    due_at = find_due(db, "c1")
+    mine = asyncio.run(runs.claim(due_at))
+    assert (mine.due_at, mine.early) == (NOON_MS, False)
+    assert asyncio.run(runs.claim(due_at)) is None
     assert due(db, NOON + timedelta(seconds=59)) == []
     assert due(db, NOON + timedelta(seconds=60)) == ["c1"]
 
@@ -63,11 +63,11 @@ def test_a_slot_whose_worker_died_is_run_once_as_the_slot_that_it_was(db, clock)
     abandoned = claim(db, clock, dead)
     clock.advance(60)
     taken = claim(db, clock, alive)
-    assert (taken.slot, taken.early) == (NOON_MS, False)
+    assert (taken.due_at, taken.early) == (NOON_MS, False)
     asyncio.run(alive.perform(taken))
     assert asyncio.run(dead.perform(abandoned)) is None  # it was only slow
     (run,) = db.runs("c1").run()
-    assert (run.slot, run.at) == (NOON, NOON + MINUTE)
+    assert (run.due_at, run.at) == (NOON, NOON + MINUTE)
 
 
 def test_a_released_claim_is_due_again_at_once(db, clock):
@@ -77,7 +77,7 @@ def test_a_released_claim_is_due_again_at_once(db, clock):
     asyncio.run(runs.release(mine))
     assert due(db, NOON) == ["c1"]
     clock.advance(1)
-    assert claim(db, clock, runs).slot == NOON_MS
+    assert claim(db, clock, runs).due_at == NOON_MS
     asyncio.run(runs.release(mine))  # no longer ours: nothing happens
     assert due(db, NOON) == []
 
@@ -87,10 +87,10 @@ def test_checks_run_at_a_fixed_rate_on_a_grid_of_their_own(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
     live_through(db, clock, runs, 4)
-    slots = [run.slot for run in db.runs("c1").run()][::-1]
+    due_times = [run.due_at for run in db.runs("c1").run()][::-1]
     phase = find_phase("c1", 300_000)
-    assert [to_ms(slot) % 300_000 for slot in slots[1:]] == [phase] * 3
-    assert [late - early for early, late in pairwise(slots[1:])] == [DELAY] * 2
+    assert [to_ms(due_at) % 300_000 for due_at in due_times[1:]] == [phase] * 3
+    assert [late - early for early, late in pairwise(due_times[1:])] == [DELAY] * 2
 
 
 def test_a_run_that_is_late_or_slow_shifts_nothing(db, clock):
@@ -154,7 +154,7 @@ def test_a_run_by_hand_that_died_leaves_the_slot_where_it_was(db, clock):
     claim_by_hand(db, runs)
     clock.advance(60)
     taken = claim(db, clock, runs)
-    assert (taken.slot, taken.early) == (to_ms(planned), True)
+    assert (taken.due_at, taken.early) == (to_ms(planned), True)
     asyncio.run(runs.perform(taken))
     assert next_run(db) == planned
 
@@ -172,7 +172,7 @@ def test_a_run_by_hand_of_an_overdue_check_is_its_slot(db, clock):
     runs = make_runs(db, clock)
     run_by_hand(db, runs)
     assert next_run(db) > NOON
-    assert [run.slot for run in db.runs("c1")] == [NOON]
+    assert [run.due_at for run in db.runs("c1")] == [NOON]
 
 
 def test_a_clock_that_goes_backwards_loses_and_doubles_nothing(db, clock):
@@ -203,8 +203,8 @@ def test_the_change_of_the_clocks_in_spring_moves_no_slot(db, clock):
     set_up(db, next_run_at=change - DELAY)
     runs = make_runs(db, clock)
     live_through(db, clock, runs, 6)
-    slots = [run.slot for run in db.runs("c1").run()][::-1]
-    assert {late - early for early, late in pairwise(slots[1:])} == {DELAY}
+    due_times = [run.due_at for run in db.runs("c1").run()][::-1]
+    assert {late - early for early, late in pairwise(due_times[1:])} == {DELAY}
 
 
 # ── what is written ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -252,7 +252,7 @@ def test_an_incident_starts_with_the_first_failure_and_ends_with_the_first_succe
     set_up(db)
     runs = make_runs(db, clock, "udddduu")
     finished = live_through(db, clock, runs, 4)
-    assert [event.happening for event in finished[3].events] == [Happening.OPENED]
+    assert [event.kind for event in finished[3].events] == [EventKind.OPENED]
     (opened,) = db.incidents("c1").run()
     times = [run.at for run in db.runs("c1").run()][::-1]
     assert (type(opened), opened.started_at, opened.cause) == (Ongoing, times[1], "STATUS")
@@ -374,14 +374,14 @@ def test_a_delay_that_another_system_wrote_cannot_make_a_check_run_all_the_time(
     set_up(db, delay_ms=0)
     runs = make_runs(db, clock)
     live_through(db, clock, runs, 3)
-    slots = [run.slot for run in db.runs("c1").run()]
-    assert slots[0] - slots[1] == timedelta(seconds=1)
+    due_times = [run.due_at for run in db.runs("c1").run()]
+    assert due_times[0] - due_times[1] == timedelta(seconds=1)
 
 
 def test_the_seeds_own_check_runs_once_it_has_a_slot(db, database, clock):
     put_plain(database, "CHECK", CHECK | {"userid": "u1"})
     set_up(db)
-    check = db.enlist(db.check("abcdef").required().run(), next_run_at=NOON).run()
+    check = db.resume_schedule(db.check("abcdef").required().run(), next_run_at=NOON).run()
     assert type(check) is Scheduled
     finished = run_slot(db, clock, make_runs(db, clock), "abcdef")
     assert finished.check.last_result == {"status": "UP", "httpStatus": 200, "responseTime": 250}
@@ -395,7 +395,7 @@ def test_a_suspended_users_check_is_passed_over(db, clock):
     assert run_slot(db, clock, make_runs(db, clock, target)) is None
     assert (target.probes, db.runs("c1").run()) == ([], [])
     assert next_run(db) > NOON
-    assert db.check("c1").required().run().slot is None
+    assert db.check("c1").required().run().due_at is None
 
 
 def test_who_is_suspended_during_a_run_is_not_written_to(db, clock):
@@ -451,9 +451,9 @@ def test_an_outage_is_recorded_however_often_the_database_throttles(db, database
     runs = make_runs(slow, clock, "d")
     for _ in range(3):
         wait_for_slot(db, clock)
-        slot = find_due(db, "c1", now_of(clock))
+        due_at = find_due(db, "c1", now_of(clock))
         transport.throttle(operation, 30)
-        assert asyncio.run(perform(runs, slot)) is not None
+        assert asyncio.run(perform(runs, due_at)) is not None
     assert alerts_of(db) == [("DOWN", "m1")]
     assert [run.verdict for run in db.runs("c1")] == ["DOWN", "PENDING", "PENDING"]
     assert len(runs.sleep.slept) >= 30
@@ -479,5 +479,5 @@ def test_a_run_whose_answer_was_lost_is_recorded_once(db, database, clock):
     transport.call_async = lose_the_first_answer
     run_slot(db, clock, make_runs(slow, clock))
     check = db.check("c1").required().run()
-    assert (check.last_result["status"], check.slot) == ("UP", None)
+    assert (check.last_result["status"], check.due_at) == ("UP", None)
     assert len(db.runs("c1").run()) == 1

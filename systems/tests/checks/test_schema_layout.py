@@ -3,8 +3,8 @@
 import pytest
 
 from hashrange import dump_item
-from hashrange_systems.checks.schema import Active, ActiveUser, Failed, Foreign, Paused, SuspendedUser, User
-from systems.tests.checks.monitors import (
+from hashrange_systems.checks.schema import Active, ActiveUser, Failed, ForeignCheck, Paused, SuspendedUser, User
+from systems.tests.checks.check_items import (
     CHECK,
     NOON,
     USER,
@@ -104,7 +104,7 @@ def test_a_user_is_read_in_its_status_and_in_one_that_is_not_ours(db, database, 
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [("ACTIVE", Active), ("PAUSED", Paused), ("FAILED", Failed), ("ARCHIVED", Foreign)]
+    ("status", "kind"), [("ACTIVE", Active), ("PAUSED", Paused), ("FAILED", Failed), ("ARCHIVED", ForeignCheck)]
 )
 def test_a_check_is_read_in_its_status_and_in_one_that_is_not_ours(db, database, status, kind):
     put_plain(database, "CHECK", CHECK | {"status": status})

@@ -15,13 +15,13 @@ from hashrange_systems.checks.schema import (
     Login,
     Paused,
     Scheduled,
-    Shelved,
     StatusPage,
+    SuspendedCheck,
     SuspendedUser,
     Typed,
     User,
 )
-from systems.tests.checks.monitors import (
+from systems.tests.checks.check_items import (
     CHECK,
     MINUTE,
     NOON,
@@ -219,16 +219,16 @@ def test_a_check_is_deleted_with_its_slot_by_its_owner_only(db):
     user = sign_up(db)
     add_check(db, user, make_check())
     with pytest.raises(Conflict):
-        db.transact(db.drop("c1", userid="u2"), db.free_slot("u1", check_count=-1)).run()
-    db.transact(db.drop("c1", userid="u1"), db.free_slot("u1", check_count=-1)).run()
+        db.transact(db.drop("c1", userid="u2"), db.release_check("u1", check_count=-1)).run()
+    db.transact(db.drop("c1", userid="u1"), db.release_check("u1", check_count=-1)).run()
     with pytest.raises(NotFound):
-        db.transact(db.drop("c1", userid="u1"), db.free_slot("u1", check_count=-1)).run()
+        db.transact(db.drop("c1", userid="u1"), db.release_check("u1", check_count=-1)).run()
     assert (db.check("c1").run(), db.user("u1").required().run().check_count) == (None, 0)
 
 
 def test_a_check_of_the_original_system_joins_the_schedule(db, database):
     put_plain(database, "CHECK", CHECK)
-    joined = db.enlist(db.check("abcdef").required().run(), next_run_at=NOON).run()
+    joined = db.resume_schedule(db.check("abcdef").required().run(), next_run_at=NOON).run()
     assert (type(joined), due(db), joined.updated_at.year) == (Scheduled, ["abcdef"], 2024)
 
 
@@ -236,7 +236,7 @@ def test_a_paused_check_does_not_join_the_schedule_by_itself(db):
     check = db.create(make_active()).run()
     db.pause(check, updated_at=LATER, seen=check.state).run()
     with pytest.raises(Conflict):
-        db.enlist(check, next_run_at=NOON).run()
+        db.resume_schedule(check, next_run_at=NOON).run()
     assert due(db, LATER) == []
 
 
@@ -248,7 +248,7 @@ def test_a_paused_check_can_be_created_and_edited(db):
 
 def test_a_shelved_check_comes_back_with_its_status(db):
     check = db.create(make_check()).run()
-    shelved = db.shelve(check, shelved_at=LATER, seen=None).run()
-    assert (type(shelved), shelved.status, due(db, LATER)) == (Shelved, "ACTIVE", [])
-    back = db.enlist(shelved, next_run_at=LATER + MINUTE).run()
+    shelved = db.suspend_check(check, shelved_at=LATER, seen=None).run()
+    assert (type(shelved), shelved.status, due(db, LATER)) == (SuspendedCheck, "ACTIVE", [])
+    back = db.resume_schedule(shelved, next_run_at=LATER + MINUTE).run()
     assert (type(back), back.updated_at) == (Scheduled, NOON)

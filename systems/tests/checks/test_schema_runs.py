@@ -9,16 +9,16 @@ from hashrange_systems.checks.schema import (
     Channel,
     Checks,
     Ended,
-    Incident,
+    IncidentItem,
     Ongoing,
-    Rollup,
+    RollupItem,
     Run,
     Scheduled,
     Sent,
     Undeliverable,
     Waiting,
 )
-from systems.tests.checks.monitors import MINUTE, NOON, due, find_due, get_plain, make_check, race, winners
+from systems.tests.checks.check_items import MINUTE, NOON, due, find_due, get_plain, make_check, race, winners
 
 LEASE = NOON + timedelta(seconds=30)
 NEXT = NOON + 5 * MINUTE
@@ -46,8 +46,8 @@ def outbox(db, at=NOON):
 # ── slots ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_of_many_workers_that_claim_a_slot_at_once_one_gets_it(db):
     db.create(make_check()).run()
-    slot = find_due(db, "c1")
-    outcomes = race(20, lambda n: db.claim_run(slot, next_run_at=LEASE + timedelta(milliseconds=n)).run())
+    due_at = find_due(db, "c1")
+    outcomes = race(20, lambda n: db.claim_run(due_at, next_run_at=LEASE + timedelta(milliseconds=n)).run())
     (won,) = winners(outcomes)
     assert type(won) is Scheduled
     assert due(db, NOON) == []
@@ -94,10 +94,10 @@ def test_a_check_that_is_paused_while_it_runs_stays_paused(db):
 
 
 def test_slots_are_kept_to_the_millisecond(db):
-    slot = NOON + timedelta(milliseconds=123)
-    db.create(make_check(next_run_at=slot)).run()
-    assert due(db, slot - timedelta(milliseconds=1)) == []
-    assert find_due(db, "c1", slot).next_run_at == slot
+    due_at = NOON + timedelta(milliseconds=123)
+    db.create(make_check(next_run_at=due_at)).run()
+    assert due(db, due_at - timedelta(milliseconds=1)) == []
+    assert find_due(db, "c1", due_at).next_run_at == due_at
 
 
 # ── history ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,9 +122,11 @@ def test_a_day_is_rolled_up_once_and_days_come_in_order(db):
     days = [date(2026, 1, day) for day in (9, 10, 11)]
     ends = NOON + timedelta(days=400)
     for day in days:
-        db.create(Rollup(checkid="c1", day=day, rollup={"up": 86_400_000, "latency": {"3": 1}}, expires_at=ends)).run()
+        db.create(
+            RollupItem(checkid="c1", day=day, rollup={"up": 86_400_000, "latency": {"3": 1}}, expires_at=ends)
+        ).run()
     with pytest.raises(Taken):
-        db.create(Rollup(checkid="c1", day=days[0], rollup={}, expires_at=ends)).run()
+        db.create(RollupItem(checkid="c1", day=days[0], rollup={}, expires_at=ends)).run()
     assert [found.day for found in db.rollups("c1", day=(days[1], days[2]))] == days[1:]
     assert db.rollups("c1", day=(days[0], days[0])).run()[0].rollup == {"up": 86_400_000, "latency": {"3": 1}}
 
@@ -146,7 +148,7 @@ def test_incidents_come_latest_first_and_tell_whether_they_go_on(db):
     db.end_incident(first, ended_at=NOON + MINUTE, interrupted=False).run()
     db.create(Ongoing(checkid="c1", started_at=NEXT)).run()
     assert [type(incident) for incident in db.incidents("c1")] == [Ongoing, Ended]
-    assert all(isinstance(found, Incident) for found in db.everything_of("c1"))
+    assert all(isinstance(found, IncidentItem) for found in db.everything_of("c1"))
 
 
 # ── alerts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,10 +20,10 @@ from hashrange_systems.checks.schema import (
     KeyClaim,
     Run,
     Scheduled,
-    Shelved,
+    SuspendedCheck,
     User,
 )
-from systems.tests.checks.monitors import (
+from systems.tests.checks.check_items import (
     CHECK,
     NOON,
     USER,
@@ -79,7 +79,7 @@ def test_02_a_deleted_check_frees_its_slot_and_no_more_than_that(db):
     add_check(db, user, make_check("c1"))
     with pytest.raises(Conflict):
         add_check(db, user, make_check("c2"))
-    outcomes = race(5, lambda _: db.transact(db.drop("c1", userid="u1"), db.free_slot("u1", check_count=-1)).run())
+    outcomes = race(5, lambda _: db.transact(db.drop("c1", userid="u1"), db.release_check("u1", check_count=-1)).run())
     assert len(winners(outcomes)) == 1
     assert add_check(db, user, make_check("c2")).checkid == "c2"
 
@@ -130,16 +130,16 @@ def test_03_what_is_due_is_asked_of_a_sparse_and_sharded_index(db):
     shards = {due_shard(f"c{n:02d}") for n in range(40)}
     assert len(shards) == 8
     for shard in shards:
-        times = [slot.next_run_at for slot in db.due(shard, LATER)]
+        times = [due_at.next_run_at for due_at in db.due(shard, LATER)]
         assert times == sorted(times)
-        assert {due_shard(slot.checkid) for slot in db.due(shard, LATER)} == {shard}
+        assert {due_shard(due_at.checkid) for due_at in db.due(shard, LATER)} == {shard}
 
 
 def test_03_only_active_checks_are_in_the_due_index(db, database):
     steps = {
         "paused": lambda check: db.pause(check, updated_at=LATER, seen=None).run(),
         "failed": lambda check: db.disable(check, updated_at=LATER).run(),
-        "shelved": lambda check: db.shelve(check, shelved_at=LATER, seen=None).run(),
+        "shelved": lambda check: db.suspend_check(check, shelved_at=LATER, seen=None).run(),
         "dropped": lambda check: db.drop(check.checkid, userid="u1").run(),
         "edited": lambda check: db.edit(
             check, updated_at=LATER, revision=1, seen=None, url="https://other.example"
@@ -186,12 +186,12 @@ def test_06_an_execution_does_not_touch_updated_at(db):
 
 
 def test_07_run_now_takes_the_same_claim_and_gives_the_slot_back(db):
-    slot = NOON + timedelta(minutes=4)
-    check = db.create(make_check(next_run_at=slot)).run()
+    due_at = NOON + timedelta(minutes=4)
+    check = db.create(make_check(next_run_at=due_at)).run()
     held = db.claim_run(check, next_run_at=NOON + timedelta(seconds=30)).run()
     with pytest.raises(Conflict):
         db.claim_run(check, next_run_at=NOON + timedelta(seconds=31)).run()
-    assert db.finish_run(held, slot, NOON, UP).run().next_run_at == slot
+    assert db.finish_run(held, due_at, NOON, UP).run().next_run_at == due_at
 
 
 def test_08_a_suspended_users_checks_leave_the_schedule_and_come_back(db):
@@ -202,13 +202,13 @@ def test_08_a_suspended_users_checks_leave_the_schedule_and_come_back(db):
     gone = db.suspend(user, updated_at=LATER).run()
     for check in db.checks_of("u1"):
         if isinstance(check, Active):
-            db.shelve(check, shelved_at=LATER, seen=None).run()
+            db.suspend_check(check, shelved_at=LATER, seen=None).run()
     assert due(db, LATER) == []
     assert {check.status for check in db.checks_of("u1")} == {"ACTIVE", "PAUSED"}
     back = db.reinstate(gone, updated_at=LATER).run()
     for check in db.checks_of("u1"):
-        if isinstance(check, Shelved):
-            db.transact(db.is_active(back), db.enlist(check, next_run_at=LATER)).run()
+        if isinstance(check, SuspendedCheck):
+            db.transact(db.is_active(back), db.resume_schedule(check, next_run_at=LATER)).run()
     assert due(db, LATER) == ["c0", "c1"]
     assert db.check("c2").required().run() == paused
 
@@ -216,22 +216,22 @@ def test_08_a_suspended_users_checks_leave_the_schedule_and_come_back(db):
 def test_08_a_suspended_user_adds_and_schedules_no_checks(db):
     user = sign_up(db)
     check = add_check(db, user, make_check("c1"))
-    shelved = db.shelve(check, shelved_at=LATER, seen=None).run()
+    shelved = db.suspend_check(check, shelved_at=LATER, seen=None).run()
     db.suspend(user, updated_at=LATER).run()
     with pytest.raises(Conflict):
         add_check(db, user, make_check("c2"))
     with pytest.raises(Conflict):
-        db.transact(db.is_active(user), db.enlist(shelved, next_run_at=LATER)).run()
+        db.transact(db.is_active(user), db.resume_schedule(shelved, next_run_at=LATER)).run()
     assert due(db, LATER) == []
 
 
 def test_08_a_claim_that_was_about_to_be_made_finds_the_check_shelved(db):
     check = db.create(make_check()).run()
-    slot = find_due(db, "c1")
-    db.shelve(check, shelved_at=LATER, seen=None).run()
+    due_at = find_due(db, "c1")
+    db.suspend_check(check, shelved_at=LATER, seen=None).run()
     with pytest.raises(Conflict) as conflict:
-        db.claim_run(slot, next_run_at=LATER).run()
-    assert type(conflict.value.current) is Shelved
+        db.claim_run(due_at, next_run_at=LATER).run()
+    assert type(conflict.value.current) is SuspendedCheck
 
 
 def test_09_the_projections_hold_what_is_asked_of_them(db, database):

@@ -12,16 +12,27 @@ import trustme
 from aiosmtpd.smtp import SMTP, AuthResult
 
 from hashrange import ManualClock
-from hashrange_systems.checks.model.message import Letter
-from hashrange_systems.checks.senders.apprise import SELF_HOSTED, VENDORS, Apprise, check_url, load_services
-from hashrange_systems.checks.senders.email import Email, MailServer, MailServerInvalid, build_email, read_server
-from hashrange_systems.checks.senders.mailbox import Mailbox
-from hashrange_systems.checks.senders.sender import ReceiverRefuses, Undelivered
-from hashrange_systems.checks.senders.signature import sign, verify
-from hashrange_systems.checks.senders.webhook import Webhook
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from systems.tests.checks.monitors import NOON
-from systems.tests.checks.postroom import KEY, LETTER, make_alert, make_channel, make_outbox, send_all
+from hashrange_systems.shared.notifications.apprise_sender import (
+    SELF_HOSTED,
+    VENDORS,
+    Apprise,
+    check_url,
+    load_services,
+)
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.notifications.email_sender import (
+    Email,
+    MailServer,
+    MailServerInvalid,
+    build_email,
+    read_server,
+)
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Notification
+from hashrange_systems.shared.notifications.webhook_sender import Webhook
+from hashrange_systems.shared.notifications.webhook_signature import sign, verify
+from systems.tests.checks.check_items import NOON
+from systems.tests.checks.notifications import KEY, NOTIFICATION, make_alert, make_channel, make_outbox, send_all
 from systems.tests.shared.fetching.target import LOOPBACK, serving
 from tests.conftest import ROOT, find_free_port
 
@@ -30,7 +41,7 @@ SECRET = "whsec-of-ann"
 
 
 def give_words(subject="Hello", text="Hello\n", page="<p>Hello</p>", thread=None):
-    return Letter(mood="info", subject=subject, text=text, html=page, data={}, thread=thread)
+    return Notification(severity="info", subject=subject, text=text, html=page, data={}, thread=thread)
 
 
 # ── e-mail ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -75,14 +86,15 @@ async def mailing(inbox, port=0, tls=None, **options):
 
 def make_server(port, **more):
     given = {"host": "127.0.0.1", "port": port, "security": "plain", "sender": "checks@hashrange.example"}
+    given["sender_name"] = "hashrange checks"
     return MailServer(**(given | more))
 
 
-def deliver(inbox, channel=None, letter=LETTER, tls=None, server=None, **options):
+def deliver(inbox, channel=None, notification=NOTIFICATION, tls=None, server=None, **options):
     async def scene():
         async with mailing(inbox, tls=tls, **options) as port:
             sender = Email(make_server(port, **(server or {})), CLOCK)
-            await sender.send(channel or make_channel(), letter, KEY)
+            await sender.send(channel or make_channel(), notification, KEY)
 
     asyncio.run(scene())
     return inbox
@@ -100,15 +112,15 @@ def test_an_email_has_text_and_html_and_a_message_id_that_stays():
     assert mail["From"] == "hashrange checks <checks@hashrange.example>"
     assert mail["Date"] == "Thu, 15 Jan 2026 12:00:00 +0000"
     assert (mail["References"], mail["Auto-Submitted"]) == ("<c1.1768478280000@hashrange.example>", "auto-generated")
-    assert mail.get_body(["plain"]).get_content().replace("\r\n", "\n") == LETTER.text
-    assert mail.get_body(["html"]).get_content().strip() == LETTER.html
+    assert mail.get_body(["plain"]).get_content().replace("\r\n", "\n") == NOTIFICATION.text
+    assert mail.get_body(["html"]).get_content().strip() == NOTIFICATION.html
 
 
 def test_an_email_carries_any_language():
-    letter = give_words("DOWN: Bücher 書店 🛒", "Bücher 書店 🛒\n.\n..dots\n" + "long " * 400, "<p>書店</p>")
-    (mail,) = deliver(Inbox(), letter=letter).mails
-    assert mail["Subject"] == letter.subject
-    assert mail.get_body(["plain"]).get_content().replace("\r\n", "\n").rstrip() == letter.text.rstrip()
+    notification = give_words("DOWN: Bücher 書店 🛒", "Bücher 書店 🛒\n.\n..dots\n" + "long " * 400, "<p>書店</p>")
+    (mail,) = deliver(Inbox(), notification=notification).mails
+    assert mail["Subject"] == notification.subject
+    assert mail.get_body(["plain"]).get_content().replace("\r\n", "\n").rstrip() == notification.text.rstrip()
 
 
 def test_an_address_in_any_language_is_written_to():
@@ -133,20 +145,20 @@ def test_an_address_in_any_language_is_written_to():
 )
 def test_what_is_not_one_address_is_never_written_to(target):
     inbox = Inbox()
-    with pytest.raises(ReceiverRefuses):
+    with pytest.raises(DeliveryRejected):
         deliver(inbox, make_channel(target=target))
     assert inbox.mails == []
 
 
 def test_no_text_adds_a_header_or_a_line_of_the_protocol():
-    letter = give_words(
+    notification = give_words(
         "a\r\nBcc: all@example.com\r\n\r\nbody", "x\r\n.\r\nMAIL FROM:<a@b.example>\r\n", thread="a\r\nX: y"
     )
-    (mail,) = deliver(Inbox(), letter=letter).mails
+    (mail,) = deliver(Inbox(), notification=notification).mails
     assert mail["Subject"] == "a Bcc: all@example.com body"
     assert (mail["Bcc"], mail["X"]) == (None, None)
     assert "MAIL FROM" in mail.get_body(["plain"]).get_content()
-    raw = build_email(make_server(25), "ann@example.com", letter, KEY, NOON).as_bytes().partition(b"\r\n\r\n")[0]
+    raw = build_email(make_server(25), "ann@example.com", notification, KEY, NOON).as_bytes().partition(b"\r\n\r\n")[0]
     assert b"\nBcc:" not in raw
     assert b"\nX:" not in raw
 
@@ -154,13 +166,13 @@ def test_no_text_adds_a_header_or_a_line_of_the_protocol():
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        ("550 no such user", ReceiverRefuses),
-        ("554 we do not like it", ReceiverRefuses),
-        ("451 try later", Undelivered),
+        ("550 no such user", DeliveryRejected),
+        ("554 we do not like it", DeliveryRejected),
+        ("451 try later", DeliveryFailed),
     ],
 )
 def test_only_what_the_mail_server_refuses_for_good_is_final(answer, error):
-    with pytest.raises(Undelivered) as refusal:
+    with pytest.raises(DeliveryFailed) as refusal:
         deliver(Inbox([answer]))
     assert type(refusal.value) is error
     assert answer.split(" ", 1)[1] in str(refusal.value)
@@ -168,9 +180,9 @@ def test_only_what_the_mail_server_refuses_for_good_is_final(answer, error):
 
 def test_no_mail_server_is_a_reason_to_try_later():
     sender = Email(make_server(find_free_port()), CLOCK)
-    with pytest.raises(Undelivered) as fault:
-        asyncio.run(sender.send(make_channel(), LETTER, KEY))
-    assert type(fault.value) is Undelivered
+    with pytest.raises(DeliveryFailed) as error:
+        asyncio.run(sender.send(make_channel(), NOTIFICATION, KEY))
+    assert type(error.value) is DeliveryFailed
 
 
 def test_alerts_wait_while_the_mail_server_is_down_and_arrive_when_it_is_up(db, clock):
@@ -222,14 +234,14 @@ def test_starttls_is_insisted_on(authority):
     server = {"security": "starttls", "ca_file": file}
     assert len(deliver(Inbox(), server=server, tls_context=context, require_starttls=True).mails) == 1
     inbox = Inbox()
-    with pytest.raises(Undelivered):
+    with pytest.raises(DeliveryFailed):
         deliver(inbox, server=server)  # a server that does not offer it
     assert inbox.mails == []
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted(authority):
     inbox = Inbox()
-    with pytest.raises(Undelivered):
+    with pytest.raises(DeliveryFailed):
         deliver(inbox, tls=authority[1], server={"security": "tls"})
     assert inbox.mails == []
 
@@ -253,7 +265,7 @@ def post(script, path="/hook", policy=LOOPBACK, secret=SECRET, clock=CLOCK):
     async def scene():
         async with serving(script) as port:
             channel = make_channel(kind="WEBHOOK", target=f"http://127.0.0.1:{port}{path}", secret=secret)
-            await Webhook(Fetcher(policy), clock).send(channel, LETTER, KEY)
+            await Webhook(Fetcher(policy), clock).send(channel, NOTIFICATION, KEY)
 
     asyncio.run(scene())
 
@@ -275,7 +287,7 @@ def test_a_webhook_is_json_that_its_receiver_can_verify():
     receiver = Receiver()
     post(receiver)
     ((headers, body),) = receiver.requests
-    assert json.loads(body) == {"id": KEY} | LETTER.data
+    assert json.loads(body) == {"id": KEY} | NOTIFICATION.data
     assert (headers["Hashrange-Delivery"], headers["Content-Type"]) == (KEY, "application/json")
     assert headers["Hashrange-Timestamp"] == str(int(NOON.timestamp()))
     assert verify(SECRET, headers, body, NOON.timestamp())
@@ -313,30 +325,30 @@ def test_a_request_with_nonsense_for_a_signature_is_not_ours():
     assert not verify("s", {}, b"{}", 1000)
 
 
-@pytest.mark.parametrize(("status", "error"), [(410, ReceiverRefuses), (404, Undelivered), (500, Undelivered)])
+@pytest.mark.parametrize(("status", "error"), [(410, DeliveryRejected), (404, DeliveryFailed), (500, DeliveryFailed)])
 def test_an_answer_that_is_not_2xx_does_not_take_the_message(status, error):
-    with pytest.raises(Undelivered, match=str(status)) as fault:
+    with pytest.raises(DeliveryFailed, match=str(status)) as refused:
         post(Receiver(status))
-    assert type(fault.value) is error
+    assert type(refused.value) is error
 
 
 @pytest.mark.parametrize(("header", "wait"), [("120", 120), ("999999", 3600), ("Thu, 15 Jan 2026 12:00:00 GMT", None)])
 def test_a_receiver_says_how_long_to_wait(header, wait):
-    with pytest.raises(Undelivered) as fault:
+    with pytest.raises(DeliveryFailed) as error:
         post(Receiver(429, retry_after=header))
-    assert fault.value.wait_s == wait
+    assert error.value.wait_s == wait
 
 
 def test_a_redirect_is_not_followed():
     receiver = Receiver(307, location="/elsewhere")
-    with pytest.raises(Undelivered, match="307"):
+    with pytest.raises(DeliveryFailed, match="307"):
         post(receiver)
     assert len(receiver.requests) == 1
 
 
 def test_a_webhook_to_a_private_address_is_never_sent():
     receiver = Receiver()
-    with pytest.raises(ReceiverRefuses, match="loopback"):
+    with pytest.raises(DeliveryRejected, match="loopback"):
         post(receiver, policy=None)
     assert receiver.requests == []
 
@@ -345,9 +357,9 @@ def test_a_receiver_that_hangs_up_is_tried_later():
     async def hang_up(exchange):
         exchange.reset()
 
-    with pytest.raises(Undelivered) as fault:
+    with pytest.raises(DeliveryFailed) as error:
         post(hang_up)
-    assert type(fault.value) is Undelivered
+    assert type(error.value) is DeliveryFailed
 
 
 # ── Apprise ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -357,7 +369,7 @@ def hand_over(script, hosts=("127.0.0.1",), timeout_s=10.0):
             sender = Apprise(hosts, timeout_s)
             try:
                 channel = make_channel(kind="APPRISE", target="json://…", secret=f"json://127.0.0.1:{port}/x")
-                await sender.send(channel, LETTER, KEY)
+                await sender.send(channel, NOTIFICATION, KEY)
             finally:
                 sender.close()
 
@@ -374,7 +386,7 @@ def test_apprise_hands_a_message_to_a_service():
 
 
 def test_a_service_that_does_not_take_it_is_tried_later():
-    with pytest.raises(Undelivered, match="json:// did not take the message"):
+    with pytest.raises(DeliveryFailed, match="json:// did not take the message"):
         hand_over(Receiver(500))
 
 
@@ -382,13 +394,13 @@ def test_a_service_that_does_not_answer_is_not_waited_for():
     async def stay_silent(exchange):
         await exchange.stay_silent()
 
-    with pytest.raises(Undelivered, match=r"within 0\.05 s"):
+    with pytest.raises(DeliveryFailed, match=r"within 0\.05 s"):
         hand_over(stay_silent, timeout_s=0.05)
 
 
 def test_a_host_that_the_operator_does_not_name_is_not_connected_to():
     receiver = Receiver(200)
-    with pytest.raises(ReceiverRefuses, match="operator"):
+    with pytest.raises(DeliveryRejected, match="operator"):
         hand_over(receiver, hosts=())
     assert receiver.requests == []
 
@@ -424,7 +436,7 @@ def test_a_host_that_the_operator_does_not_name_is_not_connected_to():
     ],
 )
 def test_urls_that_reach_this_machine_or_any_host_or_file_are_refused(url):
-    with pytest.raises(ReceiverRefuses):
+    with pytest.raises(DeliveryRejected):
         Apprise().open(url)
 
 
@@ -436,7 +448,7 @@ def test_urls_of_vendors_and_of_the_public_ntfy_are_taken():
 
 
 def test_the_vendors_services_take_no_host_and_the_others_do():
-    load_services()
+    load_services("hashrange checks")
     from apprise.manager_plugins import NotificationManager
 
     plugins = NotificationManager()
@@ -454,7 +466,7 @@ def test_the_mailbox_keeps_the_last_mails_of_each_user_once():
 
     box = Mailbox(CLOCK, most=4)
     asyncio.run(fill())
-    assert [mail.letter.subject for mail in box.mails("u1")] == ["mail 4", "mail 3", "mail 2"]
+    assert [mail.notification.subject for mail in box.mails("u1")] == ["mail 4", "mail 3", "mail 2"]
     assert [mail.recipient for mail in box.mails("u2")] == ["ann@example.com"]
     assert box.find("u1", "key 3").at == CLOCK.millis()
     assert box.find("u1", "key 5") is None
@@ -474,4 +486,4 @@ def test_receivers_that_do_as_the_documentation_says_take_what_is_ours_and_nothi
     assert not written["verify"](SECRET, headers, body, now + 301)
     assert not written["verify"](SECRET, {}, body, now)
     example = json.loads(page.split("```json\n")[1].split("```")[0])
-    assert example == {"id": example["id"]} | LETTER.data
+    assert example == {"id": example["id"]} | NOTIFICATION.data

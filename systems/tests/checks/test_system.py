@@ -8,17 +8,18 @@ import httpx
 import pytest
 
 import hashrange
-from hashrange import Host, SystemClock
+from hashrange import SystemClock
+from hashrange.hosting import Host
 from hashrange.hosting.discovery import find_systems
-from hashrange_systems.checks.demo.site import DemoSite, bind
-from hashrange_systems.checks.demo.story import THRESHOLD, find_price, is_failing
+from hashrange_systems.checks.demo.demo_scenario import THRESHOLD, find_price, is_failing
+from hashrange_systems.checks.demo.demo_site import DemoSite, bind
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.senders.email import Email
-from hashrange_systems.checks.senders.mailbox import Mailbox
-from hashrange_systems.checks.service.draft import Draft
-from hashrange_systems.checks.service.outbox import make_key
-from hashrange_systems.checks.settings import SettingInvalid
+from hashrange_systems.checks.service.alert_outbox import make_key
+from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.system import SYSTEM
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.notifications.email_sender import Email
+from hashrange_systems.shared.settings import InvalidSetting
 
 BASE_URL = "http://127.0.0.1:8002/checks"
 
@@ -64,10 +65,10 @@ async def pages_of(system, host="127.0.0.1:8002"):
 
 async def run_once(system, url, **attributes):
     """Add a check of a new user, run it, and return what came of it."""
-    services = system.assembly.services
+    services = system.application.services
     user = (await services.users.create(f"ann{id(url)}@example.com", "PRO")).user
-    check = await services.ledger.create(user.userid, Draft(url=url, attributes=attributes))
-    return await services.ledger.run_now(user.userid, check.checkid)
+    check = await services.checks.create(user.userid, CheckInput(url=url, attributes=attributes))
+    return await services.checks.run_now(user.userid, check.checkid)
 
 
 def test_it_is_found_where_systems_are():
@@ -86,11 +87,11 @@ def test_its_pages_show_the_demo_to_who_is_on_this_machine(opened):
 def test_the_demo_checks_find_what_their_pages_answer(opened):
     async def look():
         async with running(opened, demo=True) as system:
-            ledger = system.assembly.services.ledger
+            checks = system.application.services.checks
             names = ("shop", "api", "blog", "search", "payments", "camera")
-            before = system.assembly.services.clock.millis()
-            found = {name: (await ledger.run_now("demo", f"demo-{name}")).outcome for name in names}
-            return before, system.assembly.services.clock.millis(), found
+            before = system.application.services.clock.millis()
+            found = {name: (await checks.run_now("demo", f"demo-{name}")).outcome for name in names}
+            return before, system.application.services.clock.millis(), found
 
     before, after, found = asyncio.run(look())
     assert {name: found[name].status.value for name in ("shop", "api", "blog", "payments", "camera")} == {
@@ -110,13 +111,13 @@ def test_the_demo_checks_find_what_their_pages_answer(opened):
 def test_the_alerts_that_wait_in_the_demo_arrive_in_its_mailbox(opened):
     async def send():
         async with running(opened, demo=True) as system:
-            services = system.assembly.services
-            await system.assembly.worker.send_due()
+            services = system.application.services
+            await system.application.worker.send_due()
             alerts = {make_key(alert) for alert in await services.db.alerts("demo-payments")}
             return [mail for mail in services.mailbox.mails("demo") if mail.key in alerts]
 
     mails = asyncio.run(send())
-    assert {mail.letter.subject for mail in mails} >= {"DOWN: Payments", "STILL DOWN: Payments"}
+    assert {mail.notification.subject for mail in mails} >= {"DOWN: Payments", "STILL DOWN: Payments"}
     assert {mail.recipient for mail in mails} == {"demo@example.com"}
 
 
@@ -156,11 +157,11 @@ def test_a_target_on_this_machine_is_allowed_but_not_our_own_ports(opened, allow
 def test_secret_and_keys_survive_a_restart(opened, tmp_path):
     async def begin_and_begin_again():
         async with running(opened, tmp_path) as first:
-            services = first.assembly.services
+            services = first.application.services
             new = await services.users.create("ann@example.com")
             hook = await services.channels.add(new.user.userid, "WEBHOOK", "https://example.com/hook")
         async with running(opened, tmp_path) as second:
-            again = second.assembly.services
+            again = second.application.services
             verified = await again.channels.verify(new.token)
             found = await again.channels.find(new.user.userid, hook.channel.channel_id)
             return services.secret == again.secret, verified, hook.channel.secret, found.secret
@@ -180,7 +181,7 @@ def test_without_a_directory_nothing_is_written_anywhere(opened, tmp_path, monke
 
     async def begin():
         async with running(opened) as system:
-            return system.assembly.services.secret
+            return system.application.services.secret
 
     assert len(asyncio.run(begin())) >= 16
     assert list(tmp_path.iterdir()) == []
@@ -199,7 +200,7 @@ def test_e_mails_go_to_the_mail_server_or_in_the_demo_to_its_mailbox(opened, giv
     async def begin():
         system = start(opened, **given)
         await system.close()
-        return system.assembly.services.senders.get("EMAIL")
+        return system.application.services.senders.get("EMAIL")
 
     assert type(asyncio.run(begin())) is sender
 
@@ -207,9 +208,9 @@ def test_e_mails_go_to_the_mail_server_or_in_the_demo_to_its_mailbox(opened, giv
 def test_where_no_mail_is_sent_an_alert_waits_and_says_why(opened):
     async def send():
         async with running(opened, demo=True) as demo:
-            db = demo.assembly.services.db
+            db = demo.application.services.db
         async with running(opened) as plain:
-            await plain.assembly.worker.send_due()
+            await plain.application.worker.send_due()
         return [alert for alert in await db.alerts("demo-payments") if alert.delivery == "WAITING"]
 
     waiting = asyncio.run(send())
@@ -225,15 +226,15 @@ def test_a_process_without_workers_does_no_work(opened):
 
 
 def test_a_setting_that_cannot_be_used_is_refused_at_the_start(opened):
-    with pytest.raises(SettingInvalid, match="CHECKS_WORKERS"):
+    with pytest.raises(InvalidSetting, match="CHECKS_WORKERS"):
         start(opened, CHECKS_WORKERS="some")
 
 
 def test_links_lead_to_where_users_reach_the_pages(opened):
     async def send():
         async with running(opened, demo=True, CHECKS_URL="https://status.example/checks") as system:
-            await system.assembly.worker.send_due()
-            return [mail.letter.text for mail in system.assembly.services.mailbox.mails("demo")]
+            await system.application.worker.send_due()
+            return [mail.notification.text for mail in system.application.services.mailbox.mails("demo")]
 
     assert any("https://status.example/checks/check/demo-payments" in text for text in asyncio.run(send()))
 

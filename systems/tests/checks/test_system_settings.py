@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hashrange_systems.checks.secret import SecretUnsafe, keep_secret
-from hashrange_systems.checks.settings import VARIABLES, SettingInvalid, Settings, read_settings
+from hashrange_systems.checks.settings import VARIABLES, Settings, read_settings
 from hashrange_systems.shared.fetching.policy import Exemption
+from hashrange_systems.shared.secret_file import SecretFileInvalid, load_or_create_secret
+from hashrange_systems.shared.settings import InvalidSetting
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
 
@@ -90,12 +91,12 @@ def test_secrets_are_not_shown():
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(given, said):
-    with pytest.raises(SettingInvalid, match=re.escape(said)):
+    with pytest.raises(InvalidSetting, match=re.escape(said)):
         read_settings(given)
 
 
 def test_a_refused_mail_server_does_not_give_its_password_away():
-    with pytest.raises(SettingInvalid) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         read_settings({"CHECKS_SMTP_URL": "smtp://ann:hush@mail.example", "CHECKS_SENDER": "a@b.example"})
     assert "hush" not in str(refused.value)
 
@@ -108,22 +109,22 @@ def test_every_variable_is_documented():
 
 def test_a_secret_is_made_once_and_is_its_owners_alone(tmp_path):
     path = tmp_path / "secret"
-    secret = keep_secret(path)
+    secret = load_or_create_secret(path)
     assert len(secret) == 32
-    assert keep_secret(path) == secret
+    assert load_or_create_secret(path) == secret
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret"]
 
 
 def test_a_secret_that_others_can_read_or_that_is_damaged_is_refused(tmp_path):
     path = tmp_path / "secret"
-    keep_secret(path)
+    load_or_create_secret(path)
     path.chmod(0o644)
-    with pytest.raises(SecretUnsafe, match="chmod 600"):
-        keep_secret(path)
+    with pytest.raises(SecretFileInvalid, match="chmod 600"):
+        load_or_create_secret(path)
     path.chmod(0o600)
     path.write_bytes(b"short")
-    with pytest.raises(SecretUnsafe, match="damaged"):
-        keep_secret(path)
-    with pytest.raises(SecretUnsafe, match="cannot be used"):
-        keep_secret(tmp_path / "nowhere" / "secret")
+    with pytest.raises(SecretFileInvalid, match="damaged"):
+        load_or_create_secret(path)
+    with pytest.raises(SecretFileInvalid, match="cannot be used"):
+        load_or_create_secret(tmp_path / "nowhere" / "secret")

@@ -16,12 +16,12 @@ import pytest
 
 import hashrange
 from hashrange import ServiceError, SystemClock
-from hashrange_systems.checks.model.schedule import find_phase, next_slot
+from hashrange_systems.checks.model.schedule import find_phase, next_due_time
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.service.moment import from_ms, to_ms
 from hashrange_systems.checks.worker import WorkerSettings
-from systems.tests.checks.monitors import NOON, make_check, sign_up
-from systems.tests.checks.stage import (
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from systems.tests.checks.check_items import NOON, make_check, sign_up
+from systems.tests.checks.run_scenario import (
     Target,
     add_channel,
     alerts_of,
@@ -32,10 +32,10 @@ from systems.tests.checks.stage import (
     set_up,
     until,
 )
-from systems.tests.checks.work import LEASE_MS
+from systems.tests.checks.run_steps import LEASE_MS
 from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
 
-BRISK = WorkerSettings(look_every=0.01, send_every=0.01, tend_every=0.01, after_failure=0.01, grace=0.2)
+BRISK = WorkerSettings(poll_every=0.01, send_every=0.01, maintain_every=0.01, after_failure=0.01, grace=0.2)
 
 
 def add_checks(db, count, **more):
@@ -60,7 +60,7 @@ def test_eight_workers_on_two_hundred_checks_record_every_slot_once(db, database
         assert all_due(db, clock) == []
         clock.advance(300)
     runs = [run for n in range(200) for run in db.runs(f"c{n}")]
-    assert set(Counter((run.checkid, run.slot) for run in runs).values()) == {1}
+    assert set(Counter((run.checkid, run.due_at) for run in runs).values()) == {1}
     assert len(runs) == sum(len(target.probes) for target in targets) == 600
     alerts = Counter(topic for n in range(200) for topic, _ in alerts_of(db, f"c{n}"))
     assert alerts == {"DOWN": 200}
@@ -160,7 +160,7 @@ def test_a_worker_that_is_stopped_gives_back_what_does_not_finish(db, clock):
     set_up(db)
     stop_in_the_middle(db, clock, asyncio.Event().wait)
     check = db.check("c1").required().run()
-    assert (check.next_run_at, check.slot, db.runs("c1").run()) == (NOON, None, [])
+    assert (check.next_run_at, check.due_at, db.runs("c1").run()) == (NOON, None, [])
 
 
 def test_a_database_that_is_away_for_a_while_is_waited_for(db, database, clock, caplog):
@@ -190,13 +190,13 @@ def test_a_database_that_is_away_for_a_while_is_waited_for(db, database, clock, 
 def test_a_slot_that_a_wrong_clock_sent_far_off_is_brought_back(db, clock):
     add_checks(db, 3)
     far = NOON + timedelta(days=365)
-    db.batch([make_check("c0", next_run_at=far), make_check("c1", next_run_at=far, slot=NOON)]).run()
-    asyncio.run(make_worker(db, clock).tend())
+    db.batch([make_check("c0", next_run_at=far), make_check("c1", next_run_at=far, due_at=NOON)]).run()
+    asyncio.run(make_worker(db, clock).maintain())
     for checkid in ("c0", "c1"):
         check = db.check(checkid).required().run()
         assert NOON < check.next_run_at <= NOON + timedelta(minutes=5)
         assert to_ms(check.next_run_at) % 300_000 == find_phase(checkid, 300_000)
-        assert check.slot is None
+        assert check.due_at is None
     assert next_run(db, "c2") == NOON
 
 
@@ -206,7 +206,7 @@ def test_past_days_of_every_scheduled_check_are_settled(db, clock):
     asyncio.run(worker.run_due())
     clock.advance(86_400)
     asyncio.run(make_worker(db, clock).run_due())
-    asyncio.run(make_worker(db, clock).tend())
+    asyncio.run(make_worker(db, clock).maintain())
     days = (NOON.date(), NOON.date() + timedelta(days=3))
     assert [[each.day for each in db.rollups(f"c{n}", day=days)] for n in range(12)] == [[NOON.date()]] * 12
 
@@ -230,7 +230,7 @@ def served(tmp_path):
 
 
 def start_worker(url, until):
-    command = [sys.executable, "-m", "systems.tests.checks.work", url, str(until)]
+    command = [sys.executable, "-m", "systems.tests.checks.run_steps", url, str(until)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.readline() == b"working\n"
     return process
@@ -281,13 +281,13 @@ def test_workers_that_are_killed_again_and_again_lose_no_slot_and_double_no_aler
 def check_life(db, checkid):
     """What must hold of every check, however its workers ended."""
     runs = db.runs(checkid).run()[::-1]
-    slots = [to_ms(run.slot) for run in runs]
-    assert len(set(slots)) == len(slots)
+    due_times = [to_ms(run.due_at) for run in runs]
+    assert len(set(due_times)) == len(due_times)
     for before, after in pairwise(runs):
         # The slot after a run is the first one after the time at which it was written, which is at most a lease later.
-        first = next_slot(checkid, DELAY_MS, slot=to_ms(before.slot), now=to_ms(before.at))
-        last = next_slot(checkid, DELAY_MS, slot=to_ms(before.slot), now=to_ms(before.at) + LEASE_MS)
-        assert first <= to_ms(after.slot) <= last
+        first = next_due_time(checkid, DELAY_MS, due_at=to_ms(before.due_at), now=to_ms(before.at))
+        last = next_due_time(checkid, DELAY_MS, due_at=to_ms(before.due_at), now=to_ms(before.at) + LEASE_MS)
+        assert first <= to_ms(after.due_at) <= last
     counted = Counter(topic for topic, _ in alerts_of(db, checkid))
     assert (counted["DOWN"], counted["UP"]) == (1, 1)
     (incident,) = db.incidents(checkid).run()

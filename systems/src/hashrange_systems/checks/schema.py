@@ -1,4 +1,4 @@
-"""Website checks (seed 004): users with tiers and limits, their checks, schedules, results, incidents and alerts."""
+"""Website checks: users with tiers and limits, their checks, schedules, results, incidents and alerts."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Protocol
@@ -27,6 +27,7 @@ from hashrange import (
     Query,
     Scan,
     Secret,
+    Stored,
     Table,
     Ttl,
     Update,
@@ -37,7 +38,7 @@ from hashrange import (
 )
 
 users = Table("${USER_TABLE:-USER}", "PK", "SK", naming=camel, indexes=[
-    Gsi("Email-Index", "email", "PK", ["tier", "status"]),  # the seed writes "Email Index": no legal name
+    Gsi("Email-Index", "email", "PK", ["tier", "status"]),  # "Email Index" is not a legal name
 ])
 checks = Table("${CHECK_TABLE:-CHECK}", "PK", "SK", naming=camel, ttl="expiresAt", indexes=[
     Gsi("User-Check-Index", "userid", "PK"),
@@ -57,7 +58,7 @@ Record = dict[str, Any]  # a small map that the model writes and reads
 
 @with_config(ConfigDict(extra="forbid"))
 class Result(TypedDict, total=False):
-    """What a run found, as it is written: nothing in it can grow, so that a check never nears 400 KB."""
+    """The outcome of a run as stored; its size is bounded, so that a check stays far below 400 KB."""
 
     status: Literal["UP", "DOWN", "DEGRADED", "UNKNOWN"]
     responseTime: int
@@ -97,13 +98,13 @@ class SuspendedUser(User):
 
 
 class ClosingUser(User):
-    """A user who is being deleted: what they own goes first, so that a deletion cut short can be taken up again."""
+    """A user who is being deleted; deleted last, so that an interrupted deletion can be repeated."""
 
     status: Literal["CLOSING"] = "CLOSING"
 
 
 class Login(View[User]):
-    """What the e-mail index knows of a user."""
+    """A user in the e-mail index."""
 
     userid: Key[str]
     email: str
@@ -112,7 +113,7 @@ class Login(View[User]):
 
 
 class EmailClaim(Item, table=users, PK="EMAIL#{address}", SK="EMAIL"):
-    """Guard: one user per e-mail address, however it is capitalised; written in the same transaction."""
+    """Guard: one user per e-mail address, case-insensitive; written in the transaction of the user."""
 
     address: Key[Address]
     owner: str
@@ -130,7 +131,7 @@ class ApiKey(Item, table=users, PK="{userid}", SK="APIKEY#{key_id}"):
 
 
 class KeyClaim(Item, table=users, PK="APIKEY#{digest}", SK="APIKEY"):
-    """Guard: whose key it is that hashes to this; written and deleted with the key."""
+    """Guard: the owner of a key, by its hash; written and deleted with the key."""
 
     digest: Key[Digest]
     owner: str
@@ -138,15 +139,15 @@ class KeyClaim(Item, table=users, PK="APIKEY#{digest}", SK="APIKEY"):
 
 
 class Channel(Item, table=users, PK="{userid}", SK="CHANNEL#{channel_id}"):
-    """Where a user wants to be told; nothing is sent to an address that is not verified."""
+    """Where alerts are sent; nothing is sent to an unverified address."""
 
     userid: Key[str]
     channel_id: Key[str]
     kind: Literal["EMAIL", "WEBHOOK", "APPRISE"]
     target: str
-    secret: Secret[str] | None = None  # what signs a webhook, or the part of an address that is a password
+    secret: Secret[str] | None = None  # signs a webhook, or is the secret part of an address
     created_at: datetime
-    asked_at: datetime | None = None  # when the address was last asked whether it wants this
+    asked_at: datetime | None = None  # when the last verification link was sent
     verified_at: datetime | None = None
 
 
@@ -160,7 +161,7 @@ class StatusPage(Item, table=users, PK="PAGE#{slug}", SK="PAGE"):
 
 
 class DemoMark(Item, table=users, PK="DEMO", SK="DEMO"):
-    """When the demo data began, and whether all of it is there."""
+    """The start time of the demo data, and whether it is complete."""
 
     anchor: datetime
     complete: bool = False
@@ -171,24 +172,24 @@ class Check(Item, table=checks, PK="{checkid}", SK="CHECK"):
     checkid: Key[str]
     userid: str
     url: str
-    check_type: str  # one that the model has, or what another system wrote: readable, not runnable
+    check_type: str  # one of the model's, or of another system: readable, not runnable
     delay_ms: int
     attributes: Record = {}
     created_at: datetime
-    updated_at: datetime  # of its configuration: a run does not touch it
+    updated_at: datetime  # of its configuration, not of runs
     last_executed_at: datetime | None = None
     last_result: Record | None = None  # written as a Result
     name: str | None = None
     state: Record | None = None  # retries, the open incident, flapping
     told: Record | None = None  # what alerts were sent
     rules: Record | None = None  # what alerts are wanted
-    channels: list[str] | None = None  # who gets them; None for all of the user's
+    channels: list[str] | None = None  # which receive them; None for all of the user's
     maintenance: list[Record] | None = None
     revision: int | None = None  # counts the edits
 
 
-class Foreign(Check):
-    """A check in a status of another system: it can be seen and deleted."""
+class ForeignCheck(Check):
+    """A check in a status of another system: it can be shown and deleted."""
 
     status: str
 
@@ -198,14 +199,14 @@ class Active(Check):
 
 
 class Scheduled(Active, dueShard="{checkid:shard8}"):
-    """An active check as we keep it; those of the original system are only Active until given a slot."""
+    """A scheduled check; those of the original system are only Active until they are scheduled."""
 
-    next_run_at: IsoMillis  # the next slot, or while it runs the end of the worker's lease
-    slot: IsoMillis | None = None  # while it runs: the slot that it is run for
+    next_run_at: IsoMillis  # the due time, or while it runs the end of the worker's lease
+    due_at: Annotated[IsoMillis | None, Stored("slot")] = None  # while it runs: its due time
 
 
-class Shelved(Active):
-    """An active check of a suspended user: out of the schedule until the user is back."""
+class SuspendedCheck(Active):
+    """An active check of a suspended user: unscheduled until the user is reinstated."""
 
     shelved_at: datetime
 
@@ -215,25 +216,25 @@ class Paused(Check):
 
 
 class Failed(Check):
-    """Disabled by itself, because what it asks for cannot be done; a target that is down is in `last_result`."""
+    """Disabled automatically, because the check cannot work; a target that is down is in `last_result`."""
 
     status: Literal["FAILED"] = "FAILED"
     failed_reason: str | None = None
 
 
 OurCheck = Active | Paused | Failed
-AnyCheck = OurCheck | Foreign
+AnyCheck = OurCheck | ForeignCheck
 
 
 class Due(View[Scheduled]):
-    """A slot to run, as the due index holds it."""
+    """A due check in the due index."""
 
     checkid: Key[str]
     next_run_at: IsoMillis
 
 
 class Typed(View[Check]):
-    """A check as the type and status index holds it."""
+    """A check in the index by type and status."""
 
     checkid: Key[str]
     userid: str
@@ -248,12 +249,12 @@ class Run(Item, table=checks, PK="{checkid}", SK="RESULT#{at}"):
     result: Result
     verdict: str | None = None
     delay_ms: int | None = None
-    slot: IsoMillis | None = None  # None for what is not a run of the schedule
+    due_at: Annotated[IsoMillis | None, Stored("slot")] = None  # None for a manual run
     expires_at: Ttl = after("at", days=30)
 
 
-class Rollup(Item, table=checks, PK="{checkid}", SK="ROLLUP#{day}"):
-    """How a check spent a day."""
+class RollupItem(Item, table=checks, PK="{checkid}", SK="ROLLUP#{day}"):
+    """The roll-up of a day."""
 
     checkid: Key[str]
     day: Key[date]
@@ -261,7 +262,7 @@ class Rollup(Item, table=checks, PK="{checkid}", SK="ROLLUP#{day}"):
     expires_at: Ttl
 
 
-class Incident(Item, table=checks, PK="{checkid}", SK="INCIDENT#{started_at}"):
+class IncidentItem(Item, table=checks, PK="{checkid}", SK="INCIDENT#{started_at}"):
     checkid: Key[str]
     started_at: Key[IsoMillis]
     cause: str | None = None
@@ -270,16 +271,16 @@ class Incident(Item, table=checks, PK="{checkid}", SK="INCIDENT#{started_at}"):
     expires_at: Ttl = after("started_at", days=400)
 
 
-class Ongoing(Incident):
+class Ongoing(IncidentItem):
     ended_at: None = None
 
 
-class Ended(Incident):
+class Ended(IncidentItem):
     ended_at: IsoMillis
 
 
 class Alert(Item, table=checks, PK="{checkid}", SK="ALERT#{message_id}"):
-    """A message for one channel; its id names what happened, so that the same is never queued twice."""
+    """A message for one channel; its id is derived from the event, so that it is never queued twice."""
 
     checkid: Key[str]
     message_id: Key[str]
@@ -295,7 +296,7 @@ class Alert(Item, table=checks, PK="{checkid}", SK="ALERT#{message_id}"):
 
 class Waiting(Alert, outboxShard="{checkid:shard8}"):
     delivery: Literal["WAITING"] = "WAITING"
-    send_at: IsoMillis  # when to try next, or while it is tried the end of the sender's lease
+    send_at: IsoMillis  # the time of the next attempt, or while it is sent the end of the lease
 
 
 class Sent(Alert):
@@ -308,7 +309,7 @@ class Undeliverable(Alert):
 
 
 class Outgoing(View[Waiting]):
-    """An alert to send, as the outbox index holds it."""
+    """An alert in the outbox index."""
 
     checkid: Key[str]
     message_id: Key[str]
@@ -336,9 +337,9 @@ class Checks(Patterns, Protocol):
     def page(self, slug: str) -> Get[StatusPage]: ...
 
     @below_limit
-    def take_slot(self, user: ActiveUser, check_count: Add[int]) -> Update[ActiveUser]: ...
+    def reserve_check(self, user: ActiveUser, check_count: Add[int]) -> Update[ActiveUser]: ...
     @above_zero
-    def free_slot(self, userid: str, check_count: Add[int]) -> Update[User]: ...
+    def release_check(self, userid: str, check_count: Add[int]) -> Update[User]: ...
     @uncounted
     def count(self, userid: str, check_count: int) -> Update[User]: ...
     @where("check_count = {seen}")
@@ -390,33 +391,35 @@ class Checks(Patterns, Protocol):
     def schedule(self, check: OurCheck, updated_at: datetime, next_run_at: datetime) -> Update[Scheduled]: ...
     def disable(self, check: Active, updated_at: datetime, failed_reason: str = ...) -> Update[Failed]: ...
     @unchanged
-    def shelve(
+    def suspend_check(
         self, check: Active, shelved_at: datetime, seen: Record | None, state: Record = ..., told: Record = ...
-    ) -> Update[Shelved]: ...
-    def enlist(self, check: Active, next_run_at: datetime) -> Update[Scheduled]: ...  # shelved, or of the original
+    ) -> Update[SuspendedCheck]: ...
+    def resume_schedule(self, check: Active, next_run_at: datetime) -> Update[Scheduled]: ...  # suspended, or foreign
     def drop(self, checkid: str, userid: Eq[str]) -> Delete[Check]: ...
 
     # runs
     def claim_run(
-        self, due: Due | Scheduled, next_run_at: datetime, slot: Once[datetime] = ...
+        self, due: Due | Scheduled, next_run_at: datetime, due_at: Once[datetime] = ...
     ) -> Update[Scheduled]: ...
     def finish_run(
         self, check: Scheduled, next_run_at: datetime, last_executed_at: datetime, last_result: Result,
-        state: Record = ..., told: Record = ..., slot: datetime | None = ...,
+        state: Record = ..., told: Record = ..., due_at: datetime | None = ...,
     ) -> Update[Scheduled]: ...
     @where("next_run_at = {lease}")
     def fail_run(
         self, check: Scheduled, lease: datetime, updated_at: datetime, failed_reason: str,
         last_executed_at: datetime = ..., last_result: Result = ..., state: Record = ..., told: Record = ...,
     ) -> Update[Failed]: ...
-    def move_slot(self, check: Scheduled, next_run_at: datetime, slot: datetime | None = ...) -> Update[Scheduled]: ...
+    def reschedule(
+        self, check: Scheduled, next_run_at: datetime, due_at: datetime | None = ...
+    ) -> Update[Scheduled]: ...
     def record(self, check: Active, last_executed_at: datetime, last_result: Result) -> Update[Active]: ...
-    def everything_of(self, checkid: str) -> Query[AnyCheck | Run | Rollup | Incident | Alert]: ...
+    def everything_of(self, checkid: str) -> Query[AnyCheck | Run | RollupItem | IncidentItem | Alert]: ...
     def runs(self, checkid: str) -> Latest[Run]: ...
     def runs_between(self, checkid: str, at: Between[datetime]) -> Query[Run]: ...
     def runs_before(self, checkid: str, at: Lt[datetime]) -> Latest[Run]: ...
     def runs_from(self, checkid: str, at: Ge[datetime]) -> Query[Run]: ...
-    def rollups(self, checkid: str, day: Between[date]) -> Query[Rollup]: ...
+    def rollups(self, checkid: str, day: Between[date]) -> Query[RollupItem]: ...
     def incidents(self, checkid: str) -> Latest[Ongoing | Ended]: ...
     def end_incident(self, incident: Ongoing, ended_at: datetime, interrupted: bool) -> Update[Ended]: ...
 

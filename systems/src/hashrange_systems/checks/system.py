@@ -1,14 +1,14 @@
-"""The checks system as it is hosted: everything it needs is put together here, out of what the host gives it."""
+"""The checks system as the host runs it."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
-from hashrange import Host, System
-from hashrange_systems.checks.assembly import Surroundings, assemble, open_tables
-from hashrange_systems.checks.demo.fill import Demo
-from hashrange_systems.checks.demo.site import DemoSite
+from hashrange.hosting import Host, System
+from hashrange_systems.checks.application import Deployment, build_application, open_tables
+from hashrange_systems.checks.demo.demo_data import Demo
+from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.settings import read_settings
 from hashrange_systems.checks.web.app import make_app
@@ -20,17 +20,17 @@ log = logging.getLogger(__name__)
 
 
 class RunningChecks:
-    """The system at work."""
+    """The running system."""
 
     def __init__(self, host: Host) -> None:
         self.settings = read_settings(host.environment)
         self.site = DemoSite(host.clock, self.settings.demo_port) if host.demo else None
         base_url = self.settings.url or host.base_url
-        surroundings = Surroundings(base_url=base_url, own_ports=host.own_ports, site=self.site)
+        deployment = Deployment(base_url=base_url, own_ports=host.own_ports, site=self.site)
         db = open_tables(host.database, host.clock, self.settings, host.directory)
-        self.assembly = assemble(db, host.clock, self.settings, surroundings)
-        self._app = make_app(self.assembly.services, base_url)
-        if "EMAIL" not in self.assembly.services.senders:
+        self.application = build_application(db, host.clock, self.settings, deployment)
+        self._app = make_app(self.application.services, base_url)
+        if "EMAIL" not in self.application.services.senders:
             log.warning("no e-mails are sent: set CHECKS_SMTP_URL")
 
     @property
@@ -39,22 +39,22 @@ class RunningChecks:
         return self._app
 
     async def work(self) -> None:
-        """Run checks and send alerts until cancelled; return at once where another process does."""
+        """Run checks and send alerts until cancelled; return at once if another process does."""
         if self.settings.works:
-            await self.assembly.worker.work()
+            await self.application.worker.work()
 
     async def fill_demo(self) -> None:
-        """Write the demo data, and serve the pages that its checks look at."""
+        """Write the demo data, and serve the pages that its checks request."""
         assert self.site is not None
         await self.site.start()
-        services = self.assembly.services
+        services = self.application.services
         demo = Demo(db=services.db, clock=services.clock, site=self.site.url, secure_site=self.site.secure_url)
         await demo.fill()
         log.info("the demo checks look at %s", self.site.url)
 
     async def close(self) -> None:
-        """Let go of ports, threads and files."""
-        self.assembly.close()
+        """Release ports, threads and files."""
+        self.application.close()
         if self.site is not None:
             await self.site.close()
 

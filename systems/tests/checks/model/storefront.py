@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from hashrange_systems.checks.model.fetched import Answer
+from hashrange_systems.checks.model.fetch_result import PageResponse
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def write_page(layout, listings, *, fewer_words=(), count=None):
     cards = [write(listing) for listing in (PLACEHOLDER, *listings)]
     cards += [FEWER_WORDS, *map(write, fewer_words)] if fewer_words else []
     shown = len(listings) if count is None else count
-    return Answer(
+    return PageResponse(
         status=200,
         body=f"""<!doctype html><html><head><title>desk lamp for sale | eBay</title></head><body>
         <h1 class="srp-controls__count-heading"><span class="BOLD">{shown}</span> results for desk lamp 60</h1>
@@ -109,7 +109,7 @@ def write_page(layout, listings, *, fewer_words=(), count=None):
 
 def write_empty_page():
     """The page of a search that found nothing."""
-    return Answer(
+    return PageResponse(
         status=200,
         body="""<html><head><title>xyzzy for sale | eBay</title></head><body>
         <div class="srp-save-null-search"><h3 class="srp-save-null-search__heading">No exact matches found</h3></div>
@@ -119,7 +119,7 @@ def write_empty_page():
 
 def write_block_page(status=200):
     """The page that robots get."""
-    return Answer(
+    return PageResponse(
         status=status,
         body="""<html><head><title>Pardon Our Interruption...</title></head><body><h1>Pardon Our Interruption...</h1>
         <p>As you were browsing something about your browser made us think you were a bot.</p></body></html>""",
@@ -128,7 +128,7 @@ def write_block_page(status=200):
 
 def write_unknown_page():
     """A layout that nobody has seen yet."""
-    return Answer(
+    return PageResponse(
         status=200,
         body="""<html><head><title>desk lamp for sale | eBay</title></head><body>
         <article class="xo-tile"><h2>Desk lamp</h2><b>$1.00</b></article></body></html>""",
@@ -154,4 +154,4 @@ def write_api(listings, total=None):
         for number, (title, price, currency, shipping, *buying) in enumerate(listings)
     ]
     document = {"href": "https://api.ebay.com/", "total": len(summaries) if total is None else total, "limit": 50}
-    return Answer(status=200, body=json.dumps(document | ({"itemSummaries": summaries} if summaries else {})))
+    return PageResponse(status=200, body=json.dumps(document | ({"itemSummaries": summaries} if summaries else {})))

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.model.alert import Memory, Rules, Scene, decide, forget_incident
+from hashrange_systems.checks.model.alert import AlertHistory, AlertInput, Rules, decide, forget_incident
 from hashrange_systems.checks.model.outcome import Outcome, Status
-from hashrange_systems.checks.model.state import Policy, State, interrupt
+from hashrange_systems.checks.model.state import State, StatePolicy, interrupt
 from systems.tests.checks.model.timeline import MINUTE, START, Timeline
 
-NERVOUS = Policy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE)
+NERVOUS = StatePolicy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE)
 lives = st.text("udw?DUan", max_size=60)
 
 
-def tell(letters, **rules):
+def make_timeline(letters, **rules):
     return Timeline(rules=Rules(**rules)).run(letters).topics()
 
 
@@ -26,19 +26,19 @@ def tell_prices(prices, threshold=1000, **rules):
 
 
 def test_messages_are_sent_on_changes_only():
-    assert tell("uuudddddddduuuu") == [("DOWN", 5), ("UP", 12)]
+    assert make_timeline("uuudddddddduuuu") == [("DOWN", 5), ("UP", 12)]
 
 
 def test_nothing_is_said_of_failures_that_retries_refute():
-    assert tell("uddudduddu") == []
+    assert make_timeline("uddudduddu") == []
 
 
 def test_a_user_may_not_want_to_hear_of_the_end():
-    assert tell("uddduu", resolved=False) == [("DOWN", 3)]
+    assert make_timeline("uddduu", resolved=False) == [("DOWN", 3)]
 
 
 def test_reminders_come_once_for_each_interval_of_the_outage():
-    topics = tell("uddd" + "d" * 25, reminder_ms=10 * MINUTE)
+    topics = make_timeline("uddd" + "d" * 25, reminder_ms=10 * MINUTE)
     assert topics == [("DOWN", 3), ("REMINDER", 13), ("REMINDER", 23)]
 
 
@@ -50,26 +50,26 @@ def test_reminders_that_were_missed_are_not_made_up_for():
 
 
 def test_reminders_are_never_more_often_than_every_five_minutes():
-    assert tell("uddd" + "d" * 11, reminder_ms=1) == [("DOWN", 3), ("REMINDER", 8), ("REMINDER", 13)]
+    assert make_timeline("uddd" + "d" * 11, reminder_ms=1) == [("DOWN", 3), ("REMINDER", 8), ("REMINDER", 13)]
 
 
 def test_nothing_is_repeated_while_we_cannot_see():
-    assert tell("uddd" + "?" * 30, reminder_ms=5 * MINUTE) == [("DOWN", 3)]
+    assert make_timeline("uddd" + "?" * 30, reminder_ms=5 * MINUTE) == [("DOWN", 3)]
 
 
 def test_nothing_is_sent_within_maintenance():
-    assert tell("uDDDDDD", reminder_ms=5 * MINUTE) == []
-    assert tell("uddd" + "D" * 30, reminder_ms=5 * MINUTE) == [("DOWN", 3)]
-    assert tell("uA") == []
+    assert make_timeline("uDDDDDD", reminder_ms=5 * MINUTE) == []
+    assert make_timeline("uddd" + "D" * 30, reminder_ms=5 * MINUTE) == [("DOWN", 3)]
+    assert make_timeline("uA") == []
 
 
 def test_the_end_of_an_incident_within_maintenance_is_told_after_it():
-    assert tell("udddUUUuu") == [("DOWN", 3), ("UP", 8)]
+    assert make_timeline("udddUUUuu") == [("DOWN", 3), ("UP", 8)]
 
 
 def test_a_warning_is_told_when_it_begins_and_ends():
-    assert tell("uwwwu") == [("WARNING", 1), ("RESTORED", 4)]
-    assert tell("uwwwu", warnings=False) == []
+    assert make_timeline("uwwwu") == [("WARNING", 1), ("RESTORED", 4)]
+    assert make_timeline("uwwwu", warnings=False) == []
 
 
 def test_while_a_check_flaps_only_that_is_told():
@@ -88,20 +88,20 @@ def test_a_check_that_stops_flapping_while_down_says_so_and_its_end_is_told():
 def test_pausing_ends_an_announced_incident_without_a_word():
     life = Timeline().run("uddd")
     state, events = interrupt(life.state, life.state.last_at + 1)
-    scene = Scene(check_id="c1", state=state, events=events, outcome=Outcome(status=Status.UNKNOWN), at=START)
-    assert decide(Rules(), life.memory, scene) == (Memory(), ())
-    assert forget_incident(life.memory) == Memory()
+    scene = AlertInput(check_id="c1", state=state, events=events, outcome=Outcome(status=Status.UNKNOWN), at=START)
+    assert decide(Rules(), life.history, scene) == (AlertHistory(), ())
+    assert forget_incident(life.history) == AlertHistory()
 
 
 def test_the_end_of_an_incident_that_was_never_announced_is_not_told():
     life = Timeline().run("uddd")
-    life.memory = Memory()
+    life.history = AlertHistory()
     assert life.run("uu").topics() == [("DOWN", 3)]
 
 
 def test_stock_is_told_when_it_comes_and_again_only_after_it_went():
-    assert tell("nnaaa?uaanna") == [("AVAILABLE", 2), ("AVAILABLE", 11)]
-    assert tell("nana", gone=True) == [("AVAILABLE", 1), ("GONE", 2), ("AVAILABLE", 3)]
+    assert make_timeline("nnaaa?uaanna") == [("AVAILABLE", 2), ("AVAILABLE", 11)]
+    assert make_timeline("nana", gone=True) == [("AVAILABLE", 1), ("GONE", 2), ("AVAILABLE", 3)]
 
 
 def test_a_price_below_the_threshold_is_told_once_not_on_every_run():
@@ -138,7 +138,7 @@ def test_a_step_done_again_after_a_crash_makes_the_same_messages(letters, data):
     cut = data.draw(st.integers(0, len(letters)))
     saved = Timeline(NERVOUS, rules=rules).run(letters[:cut])
     once, again = (
-        Timeline(NERVOUS, rules, saved.state, saved.memory, saved.minute).run(letters[cut:]) for _ in range(2)
+        Timeline(NERVOUS, rules, saved.state, saved.history, saved.minute).run(letters[cut:]) for _ in range(2)
     )
     assert once.messages == again.messages
 
@@ -161,5 +161,5 @@ def test_the_key_of_a_message_names_check_topic_and_incident(letters):
 
 
 def test_a_new_state_says_nothing():
-    scene = Scene(check_id="c1", state=State(), events=(), outcome=Outcome(status=Status.UNKNOWN), at=START)
-    assert decide(Rules(reminder_ms=MINUTE), Memory(), scene) == (Memory(), ())
+    scene = AlertInput(check_id="c1", state=State(), events=(), outcome=Outcome(status=Status.UNKNOWN), at=START)
+    assert decide(Rules(reminder_ms=MINUTE), AlertHistory(), scene) == (AlertHistory(), ())

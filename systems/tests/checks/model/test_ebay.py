@@ -10,7 +10,7 @@ from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import Found, Offer, Unreadable, build_search_url, judge_offers
 from hashrange_systems.checks.model.ebay_api import build_parameters, read_answer
 from hashrange_systems.checks.model.ebay_page import read_page
-from hashrange_systems.checks.model.fetched import Answer, Cause, NoAnswer
+from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse
 from hashrange_systems.checks.model.money import Money
 from hashrange_systems.checks.model.outcome import Status
 from systems.tests.checks.model.storefront import (
@@ -44,7 +44,7 @@ def offers_of(answer):
     return [(offer.title, offer.price, offer.shipping) for offer in found.offers]
 
 
-def judge(offers, **attributes):
+def evaluate(offers, **attributes):
     given = {"query": "lamp", "threshold": 2000} | attributes
     return judge_offers(Ebay(**given), Found(tuple(offers)), 120)
 
@@ -136,13 +136,13 @@ def test_an_unknown_layout_is_unknown_never_available():
 
 
 def test_no_answer_is_unknown_because_ebay_is_not_what_is_checked():
-    found = read_page(NoAnswer(cause=Cause.TIMEOUT, message="too slow"))
+    found = read_page(NoResponse(cause=Cause.TIMEOUT, message="too slow"))
     assert judge_offers(Ebay(query="lamp", threshold=1), found).status is Status.UNKNOWN
 
 
 @given(st.text(max_size=200) | st.text("<>/=\"' lisc-ard", max_size=200))
 def test_no_page_breaks_the_reading(body):
-    assert isinstance(read_page(Answer(status=200, body=body)), Found | Unreadable)
+    assert isinstance(read_page(PageResponse(status=200, body=body)), Found | Unreadable)
 
 
 def test_the_api_gives_the_same_kind_of_offers():
@@ -172,13 +172,13 @@ def test_the_api_that_found_nothing_says_so():
     [
         write_api([], total=12),
         write_api([("Lamp", "priceless", "USD", [], "FIXED_PRICE")]),
-        Answer(status=401, body='{"errors": [{"errorId": 1001}]}'),
-        Answer(status=200, body="<html>"),
-        Answer(status=200, body="[]"),
-        Answer(status=200, body='{"total": 1, "itemSummaries": {"0": 1}}'),
-        Answer(status=200, body='{"total": 1, "itemSummaries": [5, null, {"price": []}]}'),
-        Answer(status=200, body="[" * 100_000),
-        NoAnswer(cause=Cause.CONNECT, message="refused"),
+        PageResponse(status=401, body='{"errors": [{"errorId": 1001}]}'),
+        PageResponse(status=200, body="<html>"),
+        PageResponse(status=200, body="[]"),
+        PageResponse(status=200, body='{"total": 1, "itemSummaries": {"0": 1}}'),
+        PageResponse(status=200, body='{"total": 1, "itemSummaries": [5, null, {"price": []}]}'),
+        PageResponse(status=200, body="[" * 100_000),
+        NoResponse(cause=Cause.CONNECT, message="refused"),
     ],
     ids=range(9),
 )
@@ -207,42 +207,42 @@ def test_a_given_search_keeps_its_own_filters_but_not_its_order():
 
 @pytest.mark.parametrize(("price", "available"), [(1999, True), (2000, True), (2001, False)])
 def test_the_lowest_price_is_available_at_or_below_the_threshold(price, available):
-    outcome = judge([offer(5000), offer(price), offer(9000)])
+    outcome = evaluate([offer(5000), offer(price), offer(9000)])
     assert (outcome.status, outcome.available, outcome.price) == (Status.UP, available, price)
     assert (outcome.currency, outcome.link, outcome.response_time) == ("USD", "https://ebay.com/itm/7", 120)
 
 
 def test_shipping_counts_when_it_is_to_be_included():
     offers = [offer(1500, 600), offer(1900, 0)]
-    assert judge(offers).price == 1900
-    assert judge(offers, include_shipping=False).price == 1500
+    assert evaluate(offers).price == 1900
+    assert evaluate(offers, include_shipping=False).price == 1500
 
 
 def test_unknown_shipping_proves_no_price_but_is_shown():
-    outcome = judge([offer(1500, None), offer(2500)])
+    outcome = evaluate([offer(1500, None), offer(2500)])
     assert (outcome.available, outcome.price) == (None, 2500)
     assert "15.00 USD with unknown shipping" in outcome.message
 
 
 def test_unknown_shipping_does_not_hide_an_offer_that_is_certain():
-    assert judge([offer(1500, None), offer(1900)]).available is True
+    assert evaluate([offer(1500, None), offer(1900)]).available is True
 
 
 def test_only_offers_of_unknown_shipping_are_shown_as_such():
-    outcome = judge([offer(1500, None)])
+    outcome = evaluate([offer(1500, None)])
     assert (outcome.status, outcome.available, outcome.price, outcome.shipping_known) == (Status.UP, None, 1500, False)
-    assert judge([offer(2500, None)]).available is False
+    assert evaluate([offer(2500, None)]).available is False
 
 
 def test_unknown_shipping_does_not_matter_when_it_is_not_included():
-    assert judge([offer(1500, None)], include_shipping=False).available is True
+    assert evaluate([offer(1500, None)], include_shipping=False).available is True
 
 
 def test_prices_of_another_currency_are_not_compared():
-    assert judge([offer(1, currency="CAD")]).status is Status.UNKNOWN
-    assert judge([offer(1, currency="CAD"), offer(5000)]).price == 5000
+    assert evaluate([offer(1, currency="CAD")]).status is Status.UNKNOWN
+    assert evaluate([offer(1, currency="CAD"), offer(5000)]).price == 5000
 
 
 def test_no_offers_is_not_available_rather_than_unknown():
-    outcome = judge([])
+    outcome = evaluate([])
     assert (outcome.status, outcome.available, outcome.price) == (Status.UP, False, None)

@@ -5,22 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Availability, Ebay
-from hashrange_systems.checks.model.kind import KINDS, name_attributes, read_attributes, write_attributes
-from hashrange_systems.checks.model.pattern import search_pattern
-from hashrange_systems.checks.model.refusal import InputRefused
+from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes, read_attributes, write_attributes
+from hashrange_systems.checks.model.regex import search_regex
+from hashrange_systems.shared.errors import InvalidInput
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-names = st.sampled_from(sorted({name for kind in KINDS for name in name_attributes(kind)})) | st.text(max_size=10)
+names = st.sampled_from(sorted({name for kind in CHECK_TYPES for name in name_attributes(kind)})) | st.text(max_size=10)
 
 
 def faults_of(check_type, given, stored=None):
-    with pytest.raises(InputRefused) as refused:
+    with pytest.raises(InvalidInput) as refused:
         write_attributes(check_type, given, stored)
-    return {fault.field: fault.message for fault in refused.value.faults}
+    return {error.field: error.message for error in refused.value.errors}
 
 
 def test_the_seeds_attributes_are_read_and_written_as_they_are():
@@ -68,7 +68,7 @@ def test_trap_12_an_unknown_type_can_be_read_but_not_run_or_written():
 def test_stored_attributes_that_make_no_sense_can_be_read_but_not_run():
     reading = read_attributes("EBAY", {"query": "lamp", "threshold": "cheap"})
     assert not reading.runnable
-    assert [str(fault) for fault in reading.faults] == ["threshold must be a whole number"]
+    assert [str(error) for error in reading.errors] == ["threshold must be a whole number"]
 
 
 def test_every_fault_is_reported_at_once():
@@ -113,7 +113,7 @@ def test_a_regex_outside_re2_is_refused(pattern):
 
 def test_a_catastrophic_regex_cannot_hang_a_worker():
     assert write_attributes("AVAILABILITY", {"regex": "(a+)+$"})
-    assert not search_pattern("(a+)+$", "a" * 200_000 + "b")  # a backtracking engine never returns from this
+    assert not search_regex("(a+)+$", "a" * 200_000 + "b")  # a backtracking engine never returns from this
 
 
 @pytest.mark.parametrize("ranges", ["", "abc", "200-", "299-200", "99", "600", "200,,301", "200" + ",200" * 60, "٢٠٠"])
@@ -162,17 +162,17 @@ def test_an_attribute_set_to_nothing_is_left_out():
     assert write_attributes("AVAILABILITY", {"keyword": None, "retries": 0}) == {"retries": 0}
 
 
-@given(st.sampled_from([*KINDS, "OTHER"]), st.dictionaries(names, anything, max_size=6))
+@given(st.sampled_from([*CHECK_TYPES, "OTHER"]), st.dictionaries(names, anything, max_size=6))
 def test_reading_refuses_nothing_and_says_why_it_cannot_run(check_type, stored):
     reading = read_attributes(check_type, stored)
-    assert reading.runnable != bool(reading.faults)
+    assert reading.runnable != bool(reading.errors)
 
 
-@given(st.sampled_from([*KINDS]), st.dictionaries(names, anything, max_size=6))
+@given(st.sampled_from([*CHECK_TYPES]), st.dictionaries(names, anything, max_size=6))
 def test_what_is_written_can_be_run_and_written_again(check_type, given):
     try:
         written = write_attributes(check_type, given)
-    except InputRefused:
+    except InvalidInput:
         return
     assert read_attributes(check_type, written).runnable
     assert write_attributes(check_type, written) == written

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from hashrange_systems.checks.model.maintenance import WINDOW, Once, Weekly, is_under_maintenance
+from hashrange_systems.checks.model.maintenance_window import WINDOW, Once, Weekly, is_under_maintenance
 
 HOUR = 3_600_000
 BERLIN_SUNDAYS = Weekly(days=(6,), start="02:30", minutes=60, zone="Europe/Berlin")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Availability
 from hashrange_systems.checks.model.availability import DAY_MS, judge_availability
-from hashrange_systems.checks.model.fetched import Answer, Cause, NoAnswer, Phases
+from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse, PhaseTimes
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
 
 NOW = 1_800_000_000_000
@@ -25,7 +25,7 @@ outcomes = st.builds(
     http_status=whole,
     keyword_found=st.none() | st.booleans(),
     certificate_days=st.none() | st.integers(-5000, 5000),
-    phases=st.builds(Phases, dns=whole, connect=whole, tls=whole, first_byte=whole),
+    phases=st.builds(PhaseTimes, dns=whole, connect=whole, tls=whole, first_byte=whole),
     available=st.none() | st.booleans(),
     price=whole,
     shipping=whole,
@@ -35,8 +35,10 @@ outcomes = st.builds(
 )
 
 
-def judge(answer=None, /, *, now=NOW, **attributes):
-    return judge_availability(Availability(**attributes), answer or Answer(status=200, body="Example Domain"), now)
+def evaluate(answer=None, /, *, now=NOW, **attributes):
+    return judge_availability(
+        Availability(**attributes), answer or PageResponse(status=200, body="Example Domain"), now
+    )
 
 
 def test_the_seeds_example_result_is_read_and_written_as_it_is():
@@ -68,8 +70,8 @@ def test_a_message_with_half_a_character_can_be_stored():
 
 
 def test_an_answer_within_the_accepted_ranges_is_up():
-    answer = Answer(status=204, elapsed_ms=120, phases=Phases(dns=1, connect=2, first_byte=90))
-    assert judge(answer) == Outcome(status=Status.UP, http_status=204, response_time=120, phases=answer.phases)
+    answer = PageResponse(status=204, elapsed_ms=120, phases=PhaseTimes(dns=1, connect=2, first_byte=90))
+    assert evaluate(answer) == Outcome(status=Status.UP, http_status=204, response_time=120, phases=answer.phases)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +87,11 @@ def test_an_answer_within_the_accepted_ranges_is_up():
     ],
 )
 def test_accepted_statuses_include_both_ends(ranges, status, expected):
-    assert judge(Answer(status=status), accepted_status=ranges).status is expected
+    assert evaluate(PageResponse(status=status), accepted_status=ranges).status is expected
 
 
 def test_a_status_not_accepted_is_down_and_says_what_came():
-    outcome = judge(Answer(status=500))
+    outcome = evaluate(PageResponse(status=500))
     assert (outcome.status, outcome.cause, outcome.message) == (
         Status.DOWN,
         Cause.STATUS,
@@ -99,13 +101,13 @@ def test_a_status_not_accepted_is_down_and_says_what_came():
 
 @pytest.mark.parametrize("cause", [Cause.NAME, Cause.CONNECT, Cause.TLS, Cause.TIMEOUT, Cause.PROTOCOL])
 def test_a_target_that_does_not_answer_is_down(cause):
-    outcome = judge(NoAnswer(cause=cause, message="no", elapsed_ms=5))
+    outcome = evaluate(NoResponse(cause=cause, message="no", elapsed_ms=5))
     assert (outcome.status, outcome.cause, outcome.response_time) == (Status.DOWN, cause, 5)
 
 
 @pytest.mark.parametrize("cause", [Cause.OURS, Cause.REFUSED])
 def test_what_we_could_not_ask_is_unknown_not_down(cause):
-    assert judge(NoAnswer(cause=cause, message="no")).status is Status.UNKNOWN
+    assert evaluate(NoResponse(cause=cause, message="no")).status is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -121,22 +123,22 @@ def test_what_we_could_not_ask_is_unknown_not_down(cause):
     ],
 )
 def test_the_keyword_or_regex_must_be_there_or_absent(attributes, status, found):
-    outcome = judge(**attributes)
+    outcome = evaluate(**attributes)
     assert (outcome.status, outcome.keyword_found) == (status, found)
 
 
 def test_the_text_is_not_looked_for_on_an_error_page():
-    assert judge(Answer(status=500, body="Example"), keyword="Example").keyword_found is None
+    assert evaluate(PageResponse(status=500, body="Example"), keyword="Example").keyword_found is None
 
 
 @pytest.mark.parametrize("invert", [False, True])
 def test_a_text_missing_from_a_page_cut_short_is_unknown(invert):
-    outcome = judge(Answer(status=200, body="Exam", cut=True), keyword="Example", invert=invert)
+    outcome = evaluate(PageResponse(status=200, body="Exam", cut=True), keyword="Example", invert=invert)
     assert outcome.status is Status.UNKNOWN
 
 
 def test_a_text_found_in_a_page_cut_short_was_there():
-    assert judge(Answer(status=200, body="Example", cut=True), keyword="Example").status is Status.UP
+    assert evaluate(PageResponse(status=200, body="Example", cut=True), keyword="Example").status is Status.UP
 
 
 @pytest.mark.parametrize(
@@ -144,12 +146,12 @@ def test_a_text_found_in_a_page_cut_short_was_there():
     [("Sold out!", False, False), ("Buy now", False, True), ("Buy now", True, None), ("Sold out", True, False)],
 )
 def test_the_original_reading_of_availability_is_whether_the_text_for_sold_out_is_absent(body, cut, available):
-    outcome = judge(Answer(status=200, body=body, cut=cut), sold_out_text="Sold out")
+    outcome = evaluate(PageResponse(status=200, body=body, cut=cut), sold_out_text="Sold out")
     assert (outcome.status, outcome.available) == (Status.UP, available)
 
 
 def test_a_page_that_is_down_says_nothing_about_stock():
-    assert judge(Answer(status=503, body=""), sold_out_text="Sold out").available is None
+    assert evaluate(PageResponse(status=503, body=""), sold_out_text="Sold out").available is None
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def test_a_page_that_is_down_says_nothing_about_stock():
     ],
 )
 def test_a_certificate_that_expires_soon_is_a_warning_not_an_outage(days, status, message):
-    outcome = judge(Answer(status=200, certificate_not_after=NOW + days * DAY_MS))
+    outcome = evaluate(PageResponse(status=200, certificate_not_after=NOW + days * DAY_MS))
     assert (outcome.status, outcome.message, outcome.certificate_days) == (status, message, days)
 
 
 def test_a_failing_page_stays_down_whatever_its_certificate():
-    assert judge(Answer(status=500, certificate_not_after=NOW)).status is Status.DOWN
+    assert evaluate(PageResponse(status=500, certificate_not_after=NOW)).status is Status.DOWN

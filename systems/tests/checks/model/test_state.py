@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.alert import read_memory, write_memory
-from hashrange_systems.checks.model.fetched import Cause
-from hashrange_systems.checks.model.kind import read_attributes
+from hashrange_systems.checks.model.check_type import read_attributes
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.lifecycle import PATIENCE_MS, find_reason_to_disable
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.state import (
-    Happening,
+    EventKind,
     Phase,
-    Policy,
     State,
+    StatePolicy,
     advance,
     interrupt,
     is_confirming,
@@ -29,7 +29,7 @@ lives = st.text("udw?DU", max_size=40)
 
 
 def phase_after(letters, **policy):
-    return Timeline(Policy(**policy)).run(letters).state.phase
+    return Timeline(StatePolicy(**policy)).run(letters).state.phase
 
 
 def test_failures_are_pending_until_enough_of_them_come_in_a_row():
@@ -57,7 +57,7 @@ def test_a_failure_that_a_retry_refutes_opens_nothing():
 def test_an_incident_starts_with_the_first_failure_and_says_what_went_wrong():
     life = Timeline().run("uuddd")
     (opened,) = life.events
-    assert (opened.happening, minute_of(opened.at)) == (Happening.OPENED, 4)
+    assert (opened.kind, minute_of(opened.at)) == (EventKind.OPENED, 4)
     assert minute_of(opened.incident.started_at) == minute_of(life.state.since) == 2
     assert (opened.incident.cause, opened.incident.evidence) == (Cause.STATUS, "HTTP 500: answered 500")
     assert opened.incident.ended_at is None
@@ -111,7 +111,7 @@ def test_a_warning_is_no_incident():
 
 
 def test_too_many_changes_are_flapping_and_quiet_makes_it_steady():
-    life = Timeline(Policy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE))
+    life = Timeline(StatePolicy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE))
     life.run("ududuuuuuuuuuuuuuu")
     assert life.happenings() == [
         ("OPENED", 1),
@@ -124,7 +124,7 @@ def test_too_many_changes_are_flapping_and_quiet_makes_it_steady():
 
 
 def test_changes_far_apart_are_not_flapping():
-    life = Timeline(Policy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE))
+    life = Timeline(StatePolicy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE))
     life.run("uduuuuuuuuuu" * 5)
     assert not life.state.flapping
 
@@ -136,7 +136,7 @@ def test_the_same_delivery_again_changes_nothing():
 
 
 def test_a_clock_that_jumps_backwards_neither_hides_an_outage_nor_ends_it_before_it_began():
-    life = Timeline(Policy(failure_threshold=2, success_threshold=1)).run("u")
+    life = Timeline(StatePolicy(failure_threshold=2, success_threshold=1)).run("u")
     for seconds, letter in enumerate("dduu"):
         life.step(OUTCOMES[letter], at=START - 3_600_000 + seconds * 1000)
     opened, closed = life.events
@@ -168,10 +168,10 @@ def test_a_change_not_yet_believed_is_looked_at_again_soon():
 
 @given(lives)
 def test_incidents_open_and_close_in_turns_and_never_overlap(letters):
-    life = Timeline(Policy(failure_threshold=2, success_threshold=2)).run(letters)
-    turns = [event for event in life.events if event.happening in (Happening.OPENED, Happening.CLOSED)]
-    expected = [Happening.OPENED, Happening.CLOSED] * len(turns)
-    assert [event.happening for event in turns] == expected[: len(turns)]
+    life = Timeline(StatePolicy(failure_threshold=2, success_threshold=2)).run(letters)
+    turns = [event for event in life.events if event.kind in (EventKind.OPENED, EventKind.CLOSED)]
+    expected = [EventKind.OPENED, EventKind.CLOSED] * len(turns)
+    assert [event.kind for event in turns] == expected[: len(turns)]
     ends = [
         time
         for event in turns
@@ -183,15 +183,15 @@ def test_incidents_open_and_close_in_turns_and_never_overlap(letters):
 
 @given(lives, lives)
 def test_a_state_stored_between_any_two_runs_goes_on_as_if_it_had_not_been(before, after):
-    life = Timeline(Policy(failure_threshold=2)).run(before)
-    state, memory = read_state(write_state(life.state)), read_memory(write_memory(life.memory))
-    assert (state, memory) == (life.state, life.memory)
-    stored = Timeline(life.policy, state=state, memory=memory, minute=life.minute).run(after)
+    life = Timeline(StatePolicy(failure_threshold=2)).run(before)
+    state, history = read_state(write_state(life.state)), read_memory(write_memory(life.history))
+    assert (state, history) == (life.state, life.history)
+    stored = Timeline(life.policy, state=state, history=history, minute=life.minute).run(after)
     assert stored.state == life.run(after).state
 
 
 def test_a_stored_state_is_small_however_long_the_evidence():
-    policy = Policy(failure_threshold=1, success_threshold=1)
+    policy = StatePolicy(failure_threshold=1, success_threshold=1)
     state = State()
     for n in range(500):
         outcome = Outcome(status=Status.UP if n % 2 else Status.DOWN, message="x" * 100_000)

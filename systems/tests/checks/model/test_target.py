@@ -2,8 +2,8 @@
 
 import pytest
 
-from hashrange_systems.checks.model.refusal import InputRefused
-from hashrange_systems.checks.model.target import settle_url
+from hashrange_systems.shared.errors import InvalidInput
+from hashrange_systems.shared.user_url import validate_url
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from hashrange_systems.checks.model.target import settle_url
     ],
 )
 def test_an_ordinary_address_is_kept_as_it_is(url):
-    assert settle_url(url) == url
+    assert validate_url(url) == url
 
 
 @pytest.mark.parametrize(
@@ -46,19 +46,19 @@ def test_an_ordinary_address_is_kept_as_it_is(url):
     ],
 )
 def test_an_address_that_hides_something_is_refused_with_the_reason(url, reason):
-    with pytest.raises(InputRefused) as refused:
-        settle_url(url)
+    with pytest.raises(InvalidInput) as refused:
+        validate_url(url)
     assert reason in str(refused.value)
 
 
 def test_our_own_status_page_is_refused_because_it_would_check_itself():
     own = {"https://checks.example:8002"}
-    with pytest.raises(InputRefused, match="must not be a page of this service"):
-        settle_url("https://CHECKS.example:8002/checks/status/u1", own)
-    assert settle_url("https://other.example/", own)
+    with pytest.raises(InvalidInput, match="must not be a page of this service"):
+        validate_url("https://CHECKS.example:8002/checks/status/u1", own)
+    assert validate_url("https://other.example/", own)
 
 
 @pytest.mark.parametrize("value", [None, "", 5, ["https://example.com"]])
 def test_what_is_no_text_is_refused(value):
-    with pytest.raises(InputRefused, match="url must be an address"):
-        settle_url(value)
+    with pytest.raises(InvalidInput, match="url must be an address"):
+        validate_url(value)

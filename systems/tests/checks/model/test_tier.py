@@ -2,9 +2,9 @@
 
 import pytest
 
-from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS, settle_delay
-from hashrange_systems.checks.model.refusal import InputRefused
+from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS, validate_delay
 from hashrange_systems.checks.model.tier import BUSINESS, FREE, PRO, TIERS, choose_tier, find_excess, read_tier
+from hashrange_systems.shared.errors import InvalidInput
 
 
 def test_the_seeds_example_user_has_the_limit_of_its_tier():
@@ -24,7 +24,7 @@ def test_an_unknown_tier_can_be_read_with_the_limits_of_free():
 
 
 def test_an_unknown_tier_cannot_be_given():
-    with pytest.raises(InputRefused, match="tier must be one of FREE, PRO, BUSINESS"):
+    with pytest.raises(InvalidInput, match="tier must be one of FREE, PRO, BUSINESS"):
         choose_tier("ENTERPRISE")
 
 
@@ -50,12 +50,12 @@ def test_trap_2_a_downgrade_pauses_the_newest_checks_above_the_limit():
     ],
 )
 def test_trap_7_a_delay_out_of_bounds_is_refused_with_the_reason(value, reason):
-    with pytest.raises(InputRefused) as refused:
-        settle_delay(value, FREE)
+    with pytest.raises(InvalidInput) as refused:
+        validate_delay(value, FREE)
     assert str(refused.value) == f"delayMs {reason}"
 
 
 @pytest.mark.parametrize("tier", [FREE, PRO, BUSINESS])
 def test_the_bounds_of_a_delay_are_allowed(tier):
-    assert settle_delay(tier.shortest_delay_ms, tier) == tier.shortest_delay_ms
-    assert settle_delay(LONGEST_DELAY_MS, tier) == LONGEST_DELAY_MS
+    assert validate_delay(tier.shortest_delay_ms, tier) == tier.shortest_delay_ms
+    assert validate_delay(LONGEST_DELAY_MS, tier) == LONGEST_DELAY_MS

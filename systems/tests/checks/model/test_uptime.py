@@ -40,7 +40,7 @@ LETTERS = {
 }
 
 
-def tell(letters, *, every=60_000, delay=60_000, start=0):
+def make_samples(letters, *, every=60_000, delay=60_000, start=0):
     return [
         Sample(at=start + n * every, verdict=LETTERS[letter], delay_ms=delay, response_time=100)
         for n, letter in enumerate(letters)
@@ -48,7 +48,7 @@ def tell(letters, *, every=60_000, delay=60_000, start=0):
 
 
 def minutes(letters):
-    rollup = summarise(tell(letters), 0, len(letters) * 60_000)
+    rollup = summarise(make_samples(letters), 0, len(letters) * 60_000)
     return {name: getattr(rollup, name) / 60_000 for name in DURATIONS if name != "runs" and getattr(rollup, name)}
 
 
@@ -120,7 +120,7 @@ def test_rollups_of_parts_merge_into_that_of_the_whole_in_any_grouping(history, 
 @settings(max_examples=20)
 @given(st.text("ud?w", min_size=1, max_size=60), st.integers(1, 20_000_000), st.integers(0, 10**9))
 def test_daily_rollups_give_the_same_uptime_as_the_whole_period(letters, every, start):
-    samples = tell(letters, every=every, delay=every, start=start)
+    samples = make_samples(letters, every=every, delay=every, start=start)
     end = start + len(letters) * every
     days = [summarise(samples, low, high) for low, high in split_days(start, end)]
     assert find_uptime(reduce(merge_rollups, days)) == find_uptime(summarise(samples, start, end))
@@ -141,18 +141,18 @@ def test_an_end_that_is_confirmed_counts_from_the_first_success_on():
 
 
 def test_a_failure_whose_confirmation_falls_on_the_next_day_belongs_to_both():
-    samples = tell("uppd", start=DAY_MS - 120_000)
+    samples = make_samples("uppd", start=DAY_MS - 120_000)
     before, after = summarise(samples, 0, DAY_MS), summarise(samples, DAY_MS, DAY_MS + 120_000)
     assert (before.up, before.down, after.down) == (60_000, 60_000, 120_000)
 
 
 def test_unknown_and_paused_time_is_apart_and_not_counted():
     assert minutes("uu??ssuu") == {"up": 4, "unknown": 2, "paused": 2}
-    assert find_uptime(summarise(tell("u?sd"), 0, 240_000)) == Fraction(1, 2)
+    assert find_uptime(summarise(make_samples("u?sd"), 0, 240_000)) == Fraction(1, 2)
 
 
 def test_our_own_outage_is_not_the_targets():
-    samples = [*tell("dd"), *tell("uu", start=3_600_000)]
+    samples = [*make_samples("dd"), *make_samples("uu", start=3_600_000)]
     rollup = summarise(samples, 0, 3_720_000)
     assert rollup.down == 60_000 + 150_000
     assert rollup.blind == 3_600_000 - rollup.down
@@ -160,16 +160,18 @@ def test_our_own_outage_is_not_the_targets():
 
 
 def test_a_pause_is_never_our_outage_however_long():
-    assert summarise(tell("us"), 0, 100 * DAY_MS).paused == 100 * DAY_MS - 60_000
+    assert summarise(make_samples("us"), 0, 100 * DAY_MS).paused == 100 * DAY_MS - 60_000
 
 
 def test_maintenance_is_not_counted_even_where_windows_overlap():
-    rollup = summarise(tell("dddddd"), 0, 360_000, [(60_000, 180_000), (120_000, 240_000)])
+    rollup = summarise(make_samples("dddddd"), 0, 360_000, [(60_000, 180_000), (120_000, 240_000)])
     assert (rollup.down, rollup.maintenance) == (180_000, 180_000)
 
 
 def test_the_time_before_the_first_run_is_no_time_of_the_check():
-    assert summarise(tell("u", start=120_000), 0, 180_000) == Rollup(up=60_000, runs=1, latency=count_times([100]))
+    assert summarise(make_samples("u", start=120_000), 0, 180_000) == Rollup(
+        up=60_000, runs=1, latency=count_times([100])
+    )
 
 
 def test_nothing_known_has_no_uptime():

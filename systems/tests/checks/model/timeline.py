@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from hashrange_systems.checks.model.alert import Memory, Rules, Scene, decide
-from hashrange_systems.checks.model.fetched import Cause
+from hashrange_systems.checks.model.alert import AlertHistory, AlertInput, Rules, decide
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
-from hashrange_systems.checks.model.state import Policy, State, advance
+from hashrange_systems.checks.model.state import State, StatePolicy, advance
 
 START = 1_800_000_000_000
 MINUTE = 60_000
@@ -24,10 +24,10 @@ OUTCOMES = {
 class Timeline:
     """Runs letters through the state and the alerts; upper case letters are runs within maintenance."""
 
-    policy: Policy = field(default_factory=Policy)
+    policy: StatePolicy = field(default_factory=StatePolicy)
     rules: Rules = field(default_factory=Rules)
     state: State = field(default_factory=State)
-    memory: Memory = field(default_factory=Memory)
+    history: AlertHistory = field(default_factory=AlertHistory)
     minute: int = 0
     events: list = field(default_factory=list)
     messages: list = field(default_factory=list)
@@ -41,13 +41,15 @@ class Timeline:
         at = START + self.minute * MINUTE if at is None else at
         self.minute += 1
         self.state, events = advance(self.state, outcome, at, self.policy, maintenance=maintenance)
-        scene = Scene(check_id="c1", state=self.state, events=events, outcome=outcome, at=at, maintenance=maintenance)
-        self.memory, messages = decide(self.rules, self.memory, scene)
+        scene = AlertInput(
+            check_id="c1", state=self.state, events=events, outcome=outcome, at=at, maintenance=maintenance
+        )
+        self.history, messages = decide(self.rules, self.history, scene)
         self.events += events
         self.messages += messages
 
     def happenings(self):
-        return [(event.happening.value, minute_of(event.at)) for event in self.events]
+        return [(event.kind.value, minute_of(event.at)) for event in self.events]
 
     def topics(self):
         return [(message.topic.value, minute_of(message.at)) for message in self.messages]

@@ -4,7 +4,7 @@ import pytest
 
 import hashrange
 from hashrange_systems.checks.schema import Checks
-from systems.tests.checks.web.lobby import Lobby
+from systems.tests.checks.web.web_client import WebClient
 from tests.browser.chromium import chromium  # noqa: F401 a fixture
 
 
@@ -16,15 +16,15 @@ def opened(clock):
 
 
 @pytest.fixture
-def lobby(opened, clock):
-    return Lobby(opened, clock)
+def client(opened, clock):
+    return WebClient(opened, clock)
 
 
 @pytest.fixture
-def ann(lobby):
-    return lobby.sign_up("ann", "PRO")
+def ann(client):
+    return client.sign_up("ann", "PRO")
 
 
 @pytest.fixture
-def bob(lobby):
-    return lobby.sign_up("bob", "PRO")
+def bob(client):
+    return client.sign_up("bob", "PRO")

@@ -2,16 +2,16 @@
 
 import pytest
 
-from hashrange_systems.checks.web.guard import MOST_BYTES
-from systems.tests.checks.office import do
-from systems.tests.checks.web.lobby import ADMIN_TOKEN, BASE_URL, Lobby
+from hashrange_systems.shared.web.request_guard import MAX_BYTES
+from systems.tests.checks.services import do
+from systems.tests.checks.web.web_client import ADMIN_TOKEN, BASE_URL, WebClient
 
 PROBLEM = {"type", "title", "status", "detail", "faults"}
 
 
 @pytest.fixture
-def api(lobby, ann):
-    return lobby.client(ann.key)
+def api(client, ann):
+    return client.client(ann.key)
 
 
 def add(api, **more):
@@ -34,7 +34,7 @@ def is_problem(answer, status):
 
 def faults_of(answer):
     assert is_problem(answer, 422)
-    return {fault["field"]: fault["message"] for fault in answer.json()["faults"]}
+    return {error["field"]: error["message"] for error in answer.json()["faults"]}
 
 
 # ── checks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -103,27 +103,27 @@ def test_an_edit_based_on_an_old_revision_is_refused(api):
     assert api.get(path).json()["name"] == "mine"
 
 
-def test_a_check_is_paused_resumed_and_run(lobby, api):
+def test_a_check_is_paused_resumed_and_run(client, api):
     path = f"/checks/{add(api)['checkid']}"
     assert api.post(f"{path}/pause").json()["status"] == "PAUSED"
     assert is_problem(api.post(f"{path}/run"), 409)
     assert api.post(f"{path}/resume").json()["status"] == "ACTIVE"
-    lobby.clock.advance(5)
+    client.clock.advance(5)
     ran = api.post(f"{path}/run").json()
     assert (ran["state"], ran["lastResult"]["responseTime"]) == ("Up", 250)
 
 
-def test_the_limit_of_the_tier_is_told(lobby):
-    free = lobby.sign_up("free", "FREE")
-    lobby.add(free.user.userid, 5)
-    answer = lobby.client(free.key).post("/checks", json={"url": "https://example.com/"})
+def test_the_limit_of_the_tier_is_told(client):
+    free = client.sign_up("free", "FREE")
+    client.add(free.user.userid, 5)
+    answer = client.client(free.key).post("/checks", json={"url": "https://example.com/"})
     assert is_problem(answer, 403)
     assert "allows 5 checks" in answer.json()["detail"]
 
 
-def test_results_are_paged_from_the_latest_on(lobby, ann, api):
+def test_results_are_paged_from_the_latest_on(client, ann, api):
     checkid = add(api)["checkid"]
-    lobby.run(ann.user.userid, checkid, "uudu?")
+    client.run(ann.user.userid, checkid, "uudu?")
     first = api.get(f"/checks/{checkid}/results", params={"limit": 3}).json()
     rest = api.get(f"/checks/{checkid}/results", params={"limit": 3, "cursor": first["cursor"]}).json()
     statuses = [run["result"]["status"] for run in first["items"] + rest["items"]]
@@ -137,17 +137,17 @@ def test_a_cursor_that_is_none_is_refused(api, cursor):
     assert set(faults_of(api.get(f"/checks/{checkid}/results", params={"cursor": cursor}))) == {"cursor"}
 
 
-def test_a_cursor_of_another_check_is_refused(lobby, ann, api):
+def test_a_cursor_of_another_check_is_refused(client, ann, api):
     one, other = add(api)["checkid"], add(api)["checkid"]
-    lobby.run(ann.user.userid, one, "uuu")
+    client.run(ann.user.userid, one, "uuu")
     cursor = api.get(f"/checks/{one}/results", params={"limit": 1}).json()["cursor"]
     assert set(faults_of(api.get(f"/checks/{other}/results", params={"cursor": cursor}))) == {"cursor"}
 
 
-def test_incidents_and_uptime_are_told(lobby, ann, api):
+def test_incidents_and_uptime_are_told(client, ann, api):
     checkid = add(api)["checkid"]
-    lobby.run(ann.user.userid, checkid, "uuuddddduuu")
-    lobby.clock.advance(60)
+    client.run(ann.user.userid, checkid, "uuuddddduuu")
+    client.clock.advance(60)
     (incident,) = api.get(f"/checks/{checkid}/incidents").json()["items"]
     assert (incident["cause"], incident["evidence"]) == ("STATUS", "HTTP 500: answered 500")
     assert incident["endedAt"] is not None
@@ -167,48 +167,48 @@ def test_the_types_of_checks_describe_their_attributes(api):
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("given", [None, "", "hrc_wrong", "x" * 5000, "Bearer", "hrc_é"])
-def test_without_a_good_key_there_is_nothing(lobby, given):
+def test_without_a_good_key_there_is_nothing(client, given):
     headers = {} if given is None else {"Authorization": f"Bearer {given}".encode()}
-    answer = lobby.client().get("/checks", headers=headers)
+    answer = client.client().get("/checks", headers=headers)
     assert is_problem(answer, 401)
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_key_is_shown_once_and_opens_until_it_is_revoked(lobby, api):
+def test_a_key_is_shown_once_and_opens_until_it_is_revoked(client, api):
     made = api.post("/keys", json={"name": "deploy"})
     new = made.json()
     assert made.status_code == 201
-    other = lobby.client(new["key"])
+    other = client.client(new["key"])
     assert other.get("/users/me").json()["email"] == "ann@example.com"
     assert new["key"] not in api.get("/keys").text
     assert api.delete(f"/keys/{new['keyId']}").status_code == 204
     assert is_problem(other.get("/users/me"), 401)
 
 
-def test_a_suspended_user_is_shut_out(lobby, ann, api):
-    do(lobby.users.suspend(ann.user.userid))
+def test_a_suspended_user_is_shut_out(client, ann, api):
+    do(client.users.suspend(ann.user.userid))
     assert is_problem(api.get("/checks"), 403)
 
 
-def test_a_key_may_make_so_many_requests_and_then_waits(lobby, ann, bob, api):
+def test_a_key_may_make_so_many_requests_and_then_waits(client, ann, bob, api):
     answers = [api.get("/users/me") for _ in range(101)]
     assert [answer.status_code for answer in answers[:100]] == [200] * 100
     assert is_problem(answers[100], 429)
     assert answers[100].headers["retry-after"] == "1"
-    assert lobby.client(bob.key).get("/users/me").status_code == 200
-    lobby.clock.advance(1)
+    assert client.client(bob.key).get("/users/me").status_code == 200
+    client.clock.advance(1)
     assert [api.get("/users/me").status_code for _ in range(11)] == [200] * 10 + [429]
 
 
-def test_who_tries_many_keys_is_told_to_wait(lobby, ann):
-    guesses = [lobby.client(f"hrc_guess{number}").get("/users/me") for number in range(21)]
+def test_who_tries_many_keys_is_told_to_wait(client, ann):
+    guesses = [client.client(f"hrc_guess{number}").get("/users/me") for number in range(21)]
     assert [guess.status_code for guess in guesses] == [401] * 20 + [429]
     assert guesses[-1].headers["retry-after"] == "5"
-    assert lobby.client(ann.key).get("/users/me").status_code == 200
+    assert client.client(ann.key).get("/users/me").status_code == 200
 
 
 def test_a_body_that_is_too_long_is_not_read(api):
-    answer = api.post("/checks", json={"url": "https://example.com/", "name": "x" * MOST_BYTES})
+    answer = api.post("/checks", json={"url": "https://example.com/", "name": "x" * MAX_BYTES})
     assert is_problem(answer, 413)
 
     def chunks():
@@ -219,12 +219,12 @@ def test_a_body_that_is_too_long_is_not_read(api):
 
 
 # ── channels and the status page ─────────────────────────────────────────────────────────────────────────────────────
-def test_a_channel_is_asked_and_used_once_it_confirms(lobby, ann, api):
+def test_a_channel_is_asked_and_used_once_it_confirms(client, ann, api):
     added = api.post("/channels", json={"kind": "EMAIL", "target": "ops@example.com"}).json()
     assert (added["asked"], added["verifiedAt"], added["secret"]) == (True, None, None)
-    mail = lobby.mailbox.mails(ann.user.userid)[0]
+    mail = client.mailbox.mails(ann.user.userid)[0]
     assert mail.recipient == "ops@example.com"
-    token = mail.letter.data["link"].partition("token=")[2]
+    token = mail.notification.data["link"].partition("token=")[2]
     assert api.post("/channels/verify", json={"token": token}).json()["verifiedAt"] is not None
     assert is_problem(api.post("/channels/verify", json={"token": token + "x"}), 400)
     again = api.post(f"/channels/{added['channelId']}/ask")
@@ -238,14 +238,14 @@ def test_the_secret_of_a_webhook_is_shown_once(api):
     assert added["secret"] not in api.get("/channels").text
 
 
-def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(lobby, ann, api):
+def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, ann, api):
     named, unnamed = add(api, name="Shop")["checkid"], add(api, url="https://secret.example/")["checkid"]
     hidden = add(api, name="Hidden")["checkid"]
-    lobby.run(ann.user.userid, named, "u")
+    client.run(ann.user.userid, named, "u")
     page = {"slug": "ann-co", "title": "Ann & Co", "checks": [named, unnamed]}
     assert api.put("/status-page", json=page).json() == page | {"url": f"{BASE_URL}/status/ann-co"}
 
-    public = lobby.client().get("/status/ann-co")
+    public = client.client().get("/status/ann-co")
     assert public.json()["checks"] == [
         {"name": "Shop", "state": "Up", "uptime": "n/a"},
         {"name": "Check 2", "state": "Waiting", "uptime": "n/a"},
@@ -253,22 +253,22 @@ def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(lobby, an
     assert hidden not in public.text
     assert "secret.example" not in public.text
     assert api.delete("/status-page").status_code == 204
-    assert is_problem(lobby.client().get("/status/ann-co"), 404)
+    assert is_problem(client.client().get("/status/ann-co"), 404)
 
 
-def test_the_page_of_a_suspended_user_is_not_there(lobby, ann, api):
+def test_the_page_of_a_suspended_user_is_not_there(client, ann, api):
     api.put("/status-page", json={"slug": "ann-co", "title": "Ann", "checks": []})
-    do(lobby.users.suspend(ann.user.userid))
-    assert is_problem(lobby.client().get("/status/ann-co"), 404)
-    assert lobby.browser().get("/status/ann-co").status_code == 404
-    assert lobby.browser().get("/status/ann-co/badge.svg").status_code == 404
+    do(client.users.suspend(ann.user.userid))
+    assert is_problem(client.client().get("/status/ann-co"), 404)
+    assert client.browser().get("/status/ann-co").status_code == 404
+    assert client.browser().get("/status/ann-co/badge.svg").status_code == 404
 
 
 # ── reports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_month_is_given_as_json_csv_and_pdf(lobby, ann, api):
+def test_a_month_is_given_as_json_csv_and_pdf(client, ann, api):
     checkid = add(api, name="Shop")["checkid"]
-    lobby.run(ann.user.userid, checkid, "uuudddd")
-    lobby.clock.advance(60)
+    client.run(ann.user.userid, checkid, "uuudddd")
+    client.clock.advance(60)
     (row,) = api.get("/reports/2026-01").json()["items"]
     assert (row["name"], row["incidents"], row["runs"]) == ("Shop", 1, 7)
     csv = api.get("/reports/2026-01.csv")
@@ -285,13 +285,13 @@ def test_of_a_month_that_is_none_or_to_come_there_is_no_report(api, month):
 
 
 # ── the operator ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_operator_takes_users_in_and_moves_them(lobby):
-    operator = lobby.client(ADMIN_TOKEN)
+def test_the_operator_takes_users_in_and_moves_them(client):
+    operator = client.client(ADMIN_TOKEN)
     new = operator.post("/admin/users", json={"email": "new@example.com", "tier": "FREE"}).json()
     path = f"/admin/users/{new['userid']}"
-    user = lobby.client(new["key"])
+    user = client.client(new["key"])
     assert user.get("/users/me").json()["tier"] == "FREE"
-    assert lobby.mailbox.mails(new["userid"])[0].recipient == "new@example.com"
+    assert client.mailbox.mails(new["userid"])[0].recipient == "new@example.com"
     assert operator.patch(path, json={"tier": "PRO"}).json()["checkLimit"] == 100
     add(user)
     assert operator.post(f"{path}/suspend").json()["status"] == "SUSPENDED"
@@ -304,10 +304,10 @@ def test_the_operator_takes_users_in_and_moves_them(lobby):
 
 
 def test_without_a_token_there_is_no_operator(opened, clock):
-    lobby = Lobby(opened, clock, admin_token=None)
-    user = lobby.sign_up("ann")
+    client = WebClient(opened, clock, admin_token=None)
+    user = client.sign_up("ann")
     for given in (None, "", "None", user.key):
-        assert is_problem(lobby.client(given).get("/admin/users"), 404)
+        assert is_problem(client.client(given).get("/admin/users"), 404)
 
 
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -320,16 +320,16 @@ def test_every_refusal_has_one_shape(api):
     assert is_problem(api.get("/checks/x/summary", params={"days": "many"}), 422)
 
 
-def test_a_failure_of_ours_tells_nothing(lobby, ann, api, caplog):
+def test_a_failure_of_ours_tells_nothing(client, ann, api, caplog):
     def fail(*_):
         raise RuntimeError("secret detail")
 
-    object.__setattr__(lobby.services.ledger.db.session.transport, "call_async", fail)
+    object.__setattr__(client.services.checks.db.session.transport, "call_async", fail)
     answer = api.get("/checks")
     assert is_problem(answer, 500)
     assert "secret detail" not in answer.text
     assert "secret detail" in caplog.text
-    page = lobby.browser(peer="127.0.0.2").get("/status/x")
+    page = client.browser(peer="127.0.0.2").get("/status/x")
     assert page.status_code == 500
     assert "secret detail" not in page.text
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, settings
 import hashrange
 from hashrange import ManualClock
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.web.api.app import make_api
-from hashrange_systems.checks.web.guard import Guard
-from systems.tests.checks.web.lobby import ADMIN_TOKEN, Lobby
+from hashrange_systems.checks.web.api.api_app import make_api
+from hashrange_systems.shared.web.request_guard import RequestGuard
+from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient
 from systems.tests.conftest import NOON
 from tests.conftest import find_free_port
 
@@ -42,16 +42,16 @@ def served():
     """A real server of the API, with a user who has a check, a channel and a key."""
     with hashrange.open() as database:
         hashrange.create_tables(database, Checks)
-        lobby = Lobby(database, ManualClock(NOON))
-        api = make_api(lobby.services, "http://127.0.0.1/checks", burst=UNLIMITED, failures=UNLIMITED)
-        app = Guard(api)
+        client = WebClient(database, ManualClock(NOON))
+        api = make_api(client.services, "http://127.0.0.1/checks", burst=UNLIMITED, failures=UNLIMITED)
+        app = RequestGuard(api, name="checks")
         port = find_free_port()
         server = Threaded(uvicorn.Config(app, port=port, lifespan="off", log_config=None))
         thread = threading.Thread(target=server.run)
         thread.start()
         while not server.started:
             asyncio.run(asyncio.sleep(0.01))
-        yield lobby, f"http://127.0.0.1:{port}"
+        yield client, f"http://127.0.0.1:{port}"
         server.should_exit = True
         thread.join(100)
 
@@ -59,10 +59,10 @@ def served():
 @pytest.fixture
 def user(served):
     """A new user for each operation, with something to work on."""
-    lobby, url = served
-    new = lobby.sign_up(f"user{next(NUMBERS)}", "BUSINESS")
-    (checkid,) = lobby.add(new.user.userid)
-    lobby.run(new.user.userid, checkid, "uud")
+    client, url = served
+    new = client.sign_up(f"user{next(NUMBERS)}", "BUSINESS")
+    (checkid,) = client.add(new.user.userid)
+    client.run(new.user.userid, checkid, "uud")
     return url, new, checkid
 
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from hashrange_systems.checks.model.kind import KINDS, name_attributes
+from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes
 from hashrange_systems.checks.model.tier import PRO
-from hashrange_systems.checks.web.form import ALERTS, list_defaults, make_groups
-from systems.tests.checks.office import do
-from systems.tests.checks.web.lobby import Forms, find_token, read_text, send
+from hashrange_systems.checks.web.check_form import ALERTS, list_defaults, make_groups
+from systems.tests.checks.services import do
+from systems.tests.checks.web.web_client import Forms, find_token, read_text, send
 
 MARKUP = "<script>alert('x')</script>\"'&"
 
 
 @pytest.fixture
-def browser(lobby, ann):
-    return lobby.browser(ann.key)
+def browser(client, ann):
+    return client.browser(ann.key)
 
 
 def edit(browser, checkid, **changes):
@@ -24,9 +24,9 @@ def edit(browser, checkid, **changes):
 
 
 # ── signing in ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_who_is_not_signed_in_is_sent_to_do_so_and_back(lobby, ann):
-    (checkid,) = lobby.add(ann.user.userid)
-    browser = lobby.browser()
+def test_who_is_not_signed_in_is_sent_to_do_so_and_back(client, ann):
+    (checkid,) = client.add(ann.user.userid)
+    browser = client.browser()
     sent = browser.get(f"/check/{checkid}")
     assert (sent.status_code, sent.headers["location"]) == (303, f"/checks/sign-in?next=/check/{checkid}")
     form = Forms(browser.get("/sign-in", params={"next": f"/check/{checkid}"}).text).values
@@ -35,8 +35,8 @@ def test_who_is_not_signed_in_is_sent_to_do_so_and_back(lobby, ann):
     assert browser.get(f"/check/{checkid}").status_code == 200
 
 
-def test_a_wrong_key_signs_nobody_in(lobby):
-    browser = lobby.browser()
+def test_a_wrong_key_signs_nobody_in(client):
+    browser = client.browser()
     answer = browser.post("/sign-in", data={"key": "hrc_wrong"})
     assert answer.status_code == 401
     assert "This key is not valid" in answer.text
@@ -44,12 +44,12 @@ def test_a_wrong_key_signs_nobody_in(lobby):
     assert browser.get("/").status_code == 303
 
 
-def test_who_tries_many_keys_must_wait(lobby, ann):
-    browser = lobby.browser()
+def test_who_tries_many_keys_must_wait(client, ann):
+    browser = client.browser()
     tries = [browser.post("/sign-in", data={"key": f"hrc_{number}"}).status_code for number in range(11)]
     assert tries == [401] * 10 + [429]
     assert browser.post("/sign-in", data={"key": ann.key}).status_code == 429
-    lobby.clock.advance(10)
+    client.clock.advance(10)
     assert browser.post("/sign-in", data={"key": ann.key}).status_code == 303
 
 
@@ -63,22 +63,22 @@ def test_an_empty_list_says_what_to_do(browser):
     assert "Nothing is watched yet" in browser.get("/").text
 
 
-def test_a_check_is_added_and_shown(lobby, ann, browser):
+def test_a_check_is_added_and_shown(client, ann, browser):
     form = Forms(browser.get("/new").text).values
     added = browser.post("/new", data=form | {"url": "https://example.com/", "attributes.keyword": "Hello"})
     path = added.headers["location"].removeprefix("/checks").partition("?")[0]
     assert "The check is added" in browser.get(f"{path}?note=added").text
-    (check,) = do(lobby.ledger.of_user(ann.user.userid))
+    (check,) = do(client.checks.list_by_user(ann.user.userid))
     assert (check.url, check.delay_ms, check.attributes) == ("https://example.com/", 300_000, {"keyword": "Hello"})
     assert (check.rules, check.channels, check.name) == (None, None, None)
     assert "example.com" in read_text(browser.get("/"))
 
 
-def test_an_ebay_check_asks_for_a_price_as_people_write_it(lobby, ann, browser):
+def test_an_ebay_check_asks_for_a_price_as_people_write_it(client, ann, browser):
     form = Forms(browser.get("/new", params={"type": "EBAY"}).text).values
-    wishes = {"attributes.query": "leica m6", "attributes.threshold": "1500,50", "attributes.currency": "EUR"}
-    assert browser.post("/new", data=form | wishes).status_code == 303
-    (check,) = do(lobby.ledger.of_user(ann.user.userid))
+    fields_given = {"attributes.query": "leica m6", "attributes.threshold": "1500,50", "attributes.currency": "EUR"}
+    assert browser.post("/new", data=form | fields_given).status_code == 303
+    (check,) = do(client.checks.list_by_user(ann.user.userid))
     assert check.attributes == {"query": "leica m6", "threshold": 150_050, "currency": "EUR"}
     shown = Forms(browser.get(f"/check/{check.checkid}/edit").text).values
     assert shown["attributes.threshold"] == "1500.50"
@@ -88,8 +88,8 @@ def test_an_ebay_check_asks_for_a_price_as_people_write_it(lobby, ann, browser):
 
 def test_every_fault_is_shown_beside_its_field_and_nothing_typed_is_lost(browser):
     form = Forms(browser.get("/new").text).values
-    wishes = {"url": "ftp://example.com", "attributes.timeoutMs": "soon", "attributes.headers": "Bad Name: x"}
-    refused = browser.post("/new", data=form | wishes | {"name": "Kept", "delayMs": "5"})
+    fields_given = {"url": "ftp://example.com", "attributes.timeoutMs": "soon", "attributes.headers": "Bad Name: x"}
+    refused = browser.post("/new", data=form | fields_given | {"name": "Kept", "delayMs": "5"})
     told = read_text(refused)
     assert refused.status_code == 422
     assert "Address must begin with http:// or https://, not ftp:." in told
@@ -103,7 +103,7 @@ def test_every_fault_is_shown_beside_its_field_and_nothing_typed_is_lost(browser
     assert '<details class="more card plain" open>' in refused.text
 
 
-def test_a_form_sent_as_it_is_changes_nothing(lobby, ann, browser):
+def test_a_form_sent_as_it_is_changes_nothing(client, ann, browser):
     attributes = {
         "method": "POST",
         "body": "a=1\n\nb=2",
@@ -119,15 +119,15 @@ def test_a_form_sent_as_it_is_changes_nothing(lobby, ann, browser):
     }
     rules = {"reminderMs": 3_600_000, "resolved": False, "gone": True}
     given = {"attributes": attributes, "rules": rules, "channels": [ann.channel.channel_id], "name": MARKUP}
-    (checkid,) = lobby.add(ann.user.userid, **given)
-    before = lobby.check(checkid)
+    (checkid,) = client.add(ann.user.userid, **given)
+    before = client.check(checkid)
     assert edit(browser, checkid).status_code == 303
-    after = lobby.check(checkid)
+    after = client.check(checkid)
     assert (after.attributes, after.rules, after.channels) == (before.attributes, before.rules, before.channels)
     assert (after.name, after.url, after.delay_ms) == (before.name, before.url, before.delay_ms)
 
 
-@pytest.mark.parametrize("check_type", KINDS)
+@pytest.mark.parametrize("check_type", CHECK_TYPES)
 def test_the_form_has_a_field_for_every_attribute_and_rule(check_type):
     paths = {field.path for group in make_groups(check_type, PRO) for field in group.fields}
     assert {f"attributes.{name}" for name in name_attributes(check_type)} <= paths
@@ -135,43 +135,43 @@ def test_the_form_has_a_field_for_every_attribute_and_rule(check_type):
     assert {field.path for field in ALERTS} == {"rules.reminderMs", "rules.resolved", "rules.warnings", "rules.gone"}
 
 
-def test_an_edit_of_what_somebody_else_changed_meanwhile_is_refused(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid)
+def test_an_edit_of_what_somebody_else_changed_meanwhile_is_refused(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid)
     form = Forms(browser.get(f"/check/{checkid}/edit").text).values
     edit(browser, checkid, name="faster")
     refused = browser.post(f"/check/{checkid}/edit", data=form | {"name": "slower"})
     assert refused.status_code == 409
     assert "was changed meanwhile" in refused.text
-    assert lobby.check(checkid).name == "faster"
+    assert client.check(checkid).name == "faster"
 
 
-def test_a_delay_that_the_tier_no_longer_allows_may_stay(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid, delay_ms=60_000)
-    user = lobby.db.user(ann.user.userid).run()
-    lobby.db.change_tier(user.userid, "FREE", check_limit=5, updated_at=user.updated_at).run()
+def test_a_delay_that_the_tier_no_longer_allows_may_stay(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid, delay_ms=60_000)
+    user = client.db.user(ann.user.userid).run()
+    client.db.change_tier(user.userid, "FREE", check_limit=5, updated_at=user.updated_at).run()
     assert edit(browser, checkid, name="renamed").status_code == 303
-    assert (lobby.check(checkid).name, lobby.check(checkid).delay_ms) == ("renamed", 60_000)
+    assert (client.check(checkid).name, client.check(checkid).delay_ms) == ("renamed", 60_000)
 
 
-def test_a_check_is_run_paused_resumed_and_deleted(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid)
+def test_a_check_is_run_paused_resumed_and_deleted(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid)
     path = f"/check/{checkid}"
     assert send(browser, f"{path}/run").headers["location"] == f"/checks{path}?note=run"
     assert "250 ms" in read_text(browser.get(path))
     send(browser, f"{path}/pause")
-    assert lobby.check(checkid).status == "PAUSED"
+    assert client.check(checkid).status == "PAUSED"
     refused = send(browser, f"{path}/run")
     assert refused.status_code == 409
     assert "This check is paused: resume it first." in refused.text
     send(browser, f"{path}/resume")
-    assert lobby.check(checkid).status == "ACTIVE"
+    assert client.check(checkid).status == "ACTIVE"
     assert send(browser, f"{path}/delete").headers["location"] == "/checks/?note=deleted"
     assert browser.get(path).status_code == 404
 
 
-def test_an_outage_is_shown_with_its_reason(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid, name="Shop")
-    lobby.run(ann.user.userid, checkid, "uudddd")
+def test_an_outage_is_shown_with_its_reason(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    client.run(ann.user.userid, checkid, "uudddd")
     listed = read_text(browser.get("/"))
     assert "Down 1" in listed
     assert "answered 500" in listed
@@ -183,18 +183,18 @@ def test_an_outage_is_shown_with_its_reason(lobby, ann, browser):
 
 
 @pytest.mark.parametrize("period", ["24h", "7d", "30d", "90d", "1000y", ""])
-def test_the_plot_has_several_periods(lobby, ann, browser, period):
-    (checkid,) = lobby.add(ann.user.userid)
-    lobby.run(ann.user.userid, checkid, "uuu")
-    lobby.clock.advance(86_400)
+def test_the_plot_has_several_periods(client, ann, browser, period):
+    (checkid,) = client.add(ann.user.userid)
+    client.run(ann.user.userid, checkid, "uuu")
+    client.clock.advance(86_400)
     page = browser.get(f"/check/{checkid}", params={"range": period})
     assert page.status_code == 200
     assert 'aria-current="true"' in page.text
     assert "<svg" in page.text
 
 
-def test_maintenance_windows_are_added_and_removed(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid)
+def test_maintenance_windows_are_added_and_removed(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid)
     path = f"/check/{checkid}/maintenance"
     weekly = {"kind": "WEEKLY", "days": ["0", "6"], "weekly.start": "02:30", "weekly.minutes": "90"}
     assert send(browser, path, **weekly, **{"weekly.zone": "Europe/Berlin"}).status_code == 303
@@ -204,7 +204,7 @@ def test_maintenance_windows_are_added_and_removed(lobby, ann, browser):
     assert "Mon, Sun at 02:30 (Europe/Berlin) for 1 h 30 min" in page
     assert "2026-02-01 10:00:00 UTC to 2026-02-01 12:00:00 UTC" in page
     send(browser, f"{path}/0/remove")
-    assert [window["kind"] for window in lobby.check(checkid).maintenance] == ["ONCE"]
+    assert [window["kind"] for window in client.check(checkid).maintenance] == ["ONCE"]
     assert send(browser, f"{path}/7/remove").status_code == 404
     assert send(browser, f"{path}/x/remove").status_code == 404
 
@@ -229,27 +229,29 @@ def test_maintenance_windows_are_added_and_removed(lobby, ann, browser):
         ),
     ],
 )
-def test_a_window_that_is_none_is_refused_beside_its_field(lobby, ann, browser, form, told):
-    (checkid,) = lobby.add(ann.user.userid)
+def test_a_window_that_is_none_is_refused_beside_its_field(client, ann, browser, form, told):
+    (checkid,) = client.add(ann.user.userid)
     refused = send(browser, f"/check/{checkid}/maintenance", **form)
     assert refused.status_code == 422
     assert told in read_text(refused)
 
 
 # ── the account ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_channel_is_added_confirmed_by_its_link_and_removed(lobby, ann, browser):
+def test_a_channel_is_added_confirmed_by_its_link_and_removed(client, ann, browser):
     assert (
         send(browser, "/account/channels", kind="EMAIL", target="ops@example.com").headers["location"].endswith("asked")
     )
     messages = browser.get("/messages")
     link = next(each for each in Forms(messages.text).links if "/verify" in each)
     assert link.startswith("http://127.0.0.1:8002/checks/verify?token=")
-    stranger = lobby.browser()
+    stranger = client.browser()
     looked = stranger.get(link)
-    channel = next(each for each in do(lobby.channels.of_user(ann.user.userid)) if each.target == "ops@example.com")
+    channel = next(
+        each for each in do(client.channels.list_by_user(ann.user.userid)) if each.target == "ops@example.com"
+    )
     assert channel.verified_at is None, "who only looks confirms nothing"
     assert "Confirmed" in stranger.post("/verify", data=Forms(looked.text).values).text
-    assert do(lobby.channels.find(ann.user.userid, channel.channel_id)).verified_at is not None
+    assert do(client.channels.find(ann.user.userid, channel.channel_id)).verified_at is not None
     send(browser, f"/account/channels/{channel.channel_id}/remove")
     assert "ops@example.com" not in browser.get("/account").text
 
@@ -265,25 +267,25 @@ def test_the_secret_of_a_webhook_is_shown_once(browser):
     assert "whsec_" not in browser.get("/account").text
 
 
-def test_a_key_is_shown_once_and_opens(lobby, browser):
+def test_a_key_is_shown_once_and_opens(client, browser):
     page = send(browser, "/account/keys", **{"key.name": "deploy"})
     key = read_text(page).partition("copy it now. ")[2].split()[0]
     assert key.startswith("hrc_")
-    assert lobby.browser(key).get("/").status_code == 200
+    assert client.browser(key).get("/").status_code == 200
     assert key not in browser.get("/account").text
     assert "Name must be a line of 1 to 100 characters." in read_text(send(browser, "/account/keys"))
 
 
-def test_a_status_page_is_published_shown_to_anybody_and_taken_back(lobby, ann, browser):
-    shown, hidden = lobby.add(ann.user.userid, 1, name="Shop", url="https://secret.example/") + lobby.add(
+def test_a_status_page_is_published_shown_to_anybody_and_taken_back(client, ann, browser):
+    shown, hidden = client.add(ann.user.userid, 1, name="Shop", url="https://secret.example/") + client.add(
         ann.user.userid, 1, name="Hidden"
     )
-    lobby.run(ann.user.userid, shown, "uudddd")
+    client.run(ann.user.userid, shown, "uudddd")
     refused = send(browser, "/account/page", slug="Not A Slug", title="")
     assert "Address must be at most 60 small letters" in read_text(refused)
     assert send(browser, "/account/page", slug="ann-co", title="Ann", checks=[shown]).status_code == 303
 
-    anybody = lobby.browser()
+    anybody = client.browser()
     page = read_text(anybody.get("/status/ann-co"))
     assert "Everything is down" in page
     assert "Shop" in page
@@ -298,22 +300,22 @@ def test_a_status_page_is_published_shown_to_anybody_and_taken_back(lobby, ann, 
     assert anybody.get("/status/ann-co").status_code == 404
 
 
-def test_messages_show_what_was_sent(lobby, ann, browser):
-    do(lobby.channels.verify(ann.token))
-    (checkid,) = lobby.add(ann.user.userid, name="Shop")
-    lobby.run(ann.user.userid, checkid, "uudddd")
+def test_messages_show_what_was_sent(client, ann, browser):
+    do(client.channels.verify(ann.token))
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    client.run(ann.user.userid, checkid, "uudddd")
     assert "waiting" in read_text(browser.get("/messages"))
-    lobby.deliver()
+    client.deliver()
     page = read_text(browser.get("/messages"))
     assert "DOWN: Shop" in page
     assert "Shop is down since" in page
     assert "sent" in page
 
 
-def test_reports_are_offered_for_each_month_and_downloaded(lobby, ann):
-    lobby.add(ann.user.userid, name="Shop")
-    lobby.clock.advance(40 * 86_400)
-    browser = lobby.browser(ann.key)
+def test_reports_are_offered_for_each_month_and_downloaded(client, ann):
+    client.add(ann.user.userid, name="Shop")
+    client.clock.advance(40 * 86_400)
+    browser = client.browser(ann.key)
     links = [link for link in Forms(browser.get("/reports").text).links if "/report/" in link]
     assert [link.rpartition("/")[2] for link in links] == ["2026-02.pdf", "2026-02.csv", "2026-01.pdf", "2026-01.csv"]
     assert browser.get("/report/2026-01.csv").text.count("Shop") == 1
@@ -323,10 +325,10 @@ def test_reports_are_offered_for_each_month_and_downloaded(lobby, ann):
 
 
 # ── all pages ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_every_link_of_every_page_leads_somewhere_under_the_path_it_is_mounted_at(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid, name="Shop")
-    lobby.run(ann.user.userid, checkid, "uudddd")
-    do(lobby.pages.publish(ann.user.userid, "ann-co", "Ann", [checkid]))
+def test_every_link_of_every_page_leads_somewhere_under_the_path_it_is_mounted_at(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    client.run(ann.user.userid, checkid, "uudddd")
+    do(client.pages.publish(ann.user.userid, "ann-co", "Ann", [checkid]))
     seen, todo = set(), ["/checks/"]
     while todo:
         path = todo.pop()
@@ -349,18 +351,18 @@ def is_action(link):
     return last in {"run", "pause", "sign-out", "delete", "remove", "revoke", "ask", "channels", "keys", "page"}
 
 
-def test_what_users_and_web_pages_wrote_is_escaped_everywhere(lobby, ann, browser):
+def test_what_users_and_web_pages_wrote_is_escaped_everywhere(client, ann, browser):
     hostile = {"name": MARKUP, "url": "https://example.com/?q=%3Cscript%3E\"'><script>alert('x')</script>"}
-    (checkid,) = lobby.add(ann.user.userid, **hostile, attributes={"keyword": MARKUP, "headers": {"X-A": MARKUP}})
-    lobby.target.script = [down_with(MARKUP)]
+    (checkid,) = client.add(ann.user.userid, **hostile, attributes={"keyword": MARKUP, "headers": {"X-A": MARKUP}})
+    client.target.script = [down_with(MARKUP)]
     for _ in range(4):
-        lobby.clock.advance(60)
-        do(lobby.ledger.run_now(ann.user.userid, checkid))
-    do(lobby.keys.add(ann.user.userid, MARKUP))
-    do(lobby.channels.verify(ann.token))
-    do(lobby.pages.publish(ann.user.userid, "ann-co", MARKUP, [checkid]))
-    lobby.deliver()
-    lobby.clock.advance(60)
+        client.clock.advance(60)
+        do(client.checks.run_now(ann.user.userid, checkid))
+    do(client.keys.add(ann.user.userid, MARKUP))
+    do(client.channels.verify(ann.token))
+    do(client.pages.publish(ann.user.userid, "ann-co", MARKUP, [checkid]))
+    client.deliver()
+    client.clock.advance(60)
     paths = [
         "/",
         f"/check/{checkid}",
@@ -390,28 +392,28 @@ def test_a_page_that_is_not_there_says_so(browser):
         assert "Not found" in answer.text
 
 
-def test_many_checks_are_shown_page_by_page(lobby, ann, browser):
-    lobby.add(ann.user.userid, 51)
+def test_many_checks_are_shown_page_by_page(client, ann, browser):
+    client.add(ann.user.userid, 51)
     assert browser.get("/").text.count("/edit") == 0
     assert browser.get("/").text.count('class="state"') == 50
     assert browser.get("/?page=2").text.count('class="state"') == 1
     assert browser.get("/?page=-5").status_code == 200
 
 
-def test_a_check_of_another_system_can_be_seen_and_deleted(lobby, ann, browser):
-    (checkid,) = lobby.add(ann.user.userid)
+def test_a_check_of_another_system_can_be_seen_and_deleted(client, ann, browser):
+    (checkid,) = client.add(ann.user.userid)
     key = {"PK": {"S": checkid}, "SK": {"S": "CHECK"}}
     set_type = {
         "UpdateExpression": "SET checkType = :t REMOVE dueShard, nextRunAt",
         "ExpressionAttributeValues": {":t": {"S": "AI CHECK"}},
     }
-    lobby.database.call("UpdateItem", {"TableName": "CHECK", "Key": key, **set_type})
+    client.database.call("UpdateItem", {"TableName": "CHECK", "Key": key, **set_type})
     assert "Not ours" in browser.get("/").text
     assert browser.get(f"/check/{checkid}").status_code == 200
     assert browser.get(f"/check/{checkid}/edit").status_code == 404
     assert send(browser, f"/check/{checkid}/delete").status_code == 303
 
 
-def test_the_token_of_a_form_is_that_of_the_session(lobby, ann, browser):
+def test_the_token_of_a_form_is_that_of_the_session(client, ann, browser):
     assert find_token(browser) == find_token(browser, "/new")
-    assert find_token(browser) != find_token(lobby.browser(lobby.sign_up("cid").key))
+    assert find_token(browser) != find_token(client.browser(client.sign_up("cid").key))

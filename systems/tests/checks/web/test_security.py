@@ -5,12 +5,14 @@ import re
 import pytest
 from fastapi.routing import APIRoute
 
-from hashrange_systems.checks.web.api.app import make_api
+from hashrange_systems.checks.web.api.api_app import make_api
 from hashrange_systems.checks.web.app import make_app
-from hashrange_systems.checks.web.guard import HEADERS
-from hashrange_systems.checks.web.session import COOKIE
-from systems.tests.checks.office import do
-from systems.tests.checks.web.lobby import ADMIN_TOKEN, Lobby, find_token, send
+from hashrange_systems.shared.web.request_guard import HEADERS
+from hashrange_systems.shared.web.session import name_cookie
+from systems.tests.checks.services import do
+from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, send
+
+COOKIE = name_cookie("checks")
 
 PUBLIC = {"/status/{slug}", "/status/{slug}/badge.svg"}
 OWN_BY_NATURE = {"/report/{month}.csv", "/report/{month}.pdf", "/reports/{month}", "/reports/{month}.csv"} | {
@@ -45,19 +47,19 @@ CALLS = list_routes(make_api(Nothing(), "http://127.0.0.1/checks"))
 
 
 @pytest.fixture
-def estate(lobby, ann):
+def estate(client, ann):
     """What Ann owns, by the names that routes have for it."""
-    (checkid,) = lobby.add(ann.user.userid, name="Ann's shop", url="https://ann.example/")
-    lobby.run(ann.user.userid, checkid, "uuudddd")
+    (checkid,) = client.add(ann.user.userid, name="Ann's shop", url="https://ann.example/")
+    client.run(ann.user.userid, checkid, "uuudddd")
     window = {"kind": "WEEKLY", "days": [0], "start": "02:00", "minutes": 60, "zone": "UTC"}
-    do(lobby.ledger.edit(ann.user.userid, checkid, changes(maintenance=[window])))
-    do(lobby.pages.publish(ann.user.userid, "ann", "Ann's page", [checkid]))
-    lobby.clock.advance(3600)
+    do(client.checks.edit(ann.user.userid, checkid, changes(maintenance=[window])))
+    do(client.pages.publish(ann.user.userid, "ann", "Ann's page", [checkid]))
+    client.clock.advance(3600)
     return {
         "checkid": checkid,
         "number": "0",
         "channel_id": ann.channel.channel_id,
-        "key_id": do(lobby.keys.of_user(ann.user.userid))[0].key_id,
+        "key_id": do(client.keys.list_by_user(ann.user.userid))[0].key_id,
         "userid": ann.user.userid,
         "slug": "ann",
         "month": "2026-01",
@@ -65,9 +67,9 @@ def estate(lobby, ann):
 
 
 def changes(**given):
-    from hashrange_systems.checks.service.draft import Changes
+    from hashrange_systems.checks.service.check_input import CheckChanges
 
-    return Changes(**given)
+    return CheckChanges(**given)
 
 
 def test_there_are_routes_to_try():
@@ -79,11 +81,11 @@ def test_there_are_routes_to_try():
 
 # ── another's data ───────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=str)
-def test_no_call_with_anothers_key_reaches_anything(lobby, ann, bob, estate, method, path):
+def test_no_call_with_anothers_key_reaches_anything(client, ann, bob, estate, method, path):
     body = {"name": "stolen"} if path == "/checks/{checkid}" else {"tier": "FREE"}
-    before = lobby.everything()
-    answer = call(lobby.client(bob.key), method, path.format(**estate), body)
-    assert lobby.everything() == before
+    before = client.everything()
+    answer = call(client.client(bob.key), method, path.format(**estate), body)
+    assert client.everything() == before
     if path in PUBLIC:
         return
     assert not any(secret in answer.text for secret in SECRETS), answer.text
@@ -92,7 +94,7 @@ def test_no_call_with_anothers_key_reaches_anything(lobby, ann, bob, estate, met
         return
     assert answer.status_code == (401 if path.startswith("/admin") else 404), answer.text
     owner = ADMIN_TOKEN if path.startswith("/admin") else ann.key
-    assert call(lobby.client(owner), method, path.format(**estate), body).status_code < 300
+    assert call(client.client(owner), method, path.format(**estate), body).status_code < 300
 
 
 def call(client, method, path, body):
@@ -100,11 +102,11 @@ def call(client, method, path, body):
 
 
 @pytest.mark.parametrize(("method", "path"), PAGES, ids=str)
-def test_no_page_with_anothers_session_reaches_anything(lobby, ann, bob, estate, method, path):
-    browser, owner = lobby.browser(bob.key), lobby.browser(ann.key)
-    before = lobby.everything()
+def test_no_page_with_anothers_session_reaches_anything(client, ann, bob, estate, method, path):
+    browser, owner = client.browser(bob.key), client.browser(ann.key)
+    before = client.everything()
     answer = visit(browser, method, path.format(**estate))
-    assert lobby.everything() == before
+    assert client.everything() == before
     if path in PUBLIC:
         return
     assert not any(secret in answer.text for secret in SECRETS), answer.text
@@ -122,31 +124,31 @@ def visit(browser, method, path):
 
 
 @pytest.mark.parametrize(("method", "path"), PAGES, ids=str)
-def test_no_page_is_for_who_is_not_signed_in(lobby, ann, estate, method, path):
-    before = lobby.everything()
-    answer = lobby.browser().request(method, path.format(**estate), data={} if method == "POST" else None)
-    assert lobby.everything() == before
+def test_no_page_is_for_who_is_not_signed_in(client, ann, estate, method, path):
+    before = client.everything()
+    answer = client.browser().request(method, path.format(**estate), data={} if method == "POST" else None)
+    assert client.everything() == before
     if path not in PUBLIC:
         assert answer.status_code == 303
         assert answer.headers["location"].startswith("/checks/sign-in")
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=str)
-def test_no_call_is_for_who_has_no_key(lobby, ann, estate, method, path):
-    before = lobby.everything()
-    answer = call(lobby.client(), method, path.format(**estate), {})
-    assert lobby.everything() == before
+def test_no_call_is_for_who_has_no_key(client, ann, estate, method, path):
+    before = client.everything()
+    answer = call(client.client(), method, path.format(**estate), {})
+    assert client.everything() == before
     assert answer.status_code == (200 if path in PUBLIC else 401)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-def test_a_session_does_not_open_the_api(lobby, ann, estate, method):
-    browser = lobby.browser(ann.key)
+def test_a_session_does_not_open_the_api(client, ann, estate, method):
+    browser = client.browser(ann.key)
     assert browser.request(method, f"/api/checks/{estate['checkid']}").status_code in {401, 405}
 
 
-def test_checks_channels_and_pages_of_another_cannot_be_named(lobby, ann, bob, estate):
-    api = lobby.client(bob.key)
+def test_checks_channels_and_pages_of_another_cannot_be_named(client, ann, bob, estate):
+    api = client.client(bob.key)
     wish = {"url": "https://example.com/", "channels": [estate["channel_id"]]}
     assert api.post("/checks", json=wish).status_code == 422
     page = {"slug": "bob", "title": "Bob", "checks": [estate["checkid"]]}
@@ -155,17 +157,17 @@ def test_checks_channels_and_pages_of_another_cannot_be_named(lobby, ann, bob, e
     assert api.patch("/users/me", json={"email": "ANN@example.com"}).status_code == 409
 
 
-def test_messages_are_only_ones_own(lobby, ann, bob, estate):
-    do(lobby.channels.verify(ann.token))
-    lobby.run(ann.user.userid, estate["checkid"], "uuudddd")
-    lobby.deliver()
-    assert "shop" in lobby.browser(ann.key).get("/messages").text
-    assert "shop" not in lobby.browser(bob.key).get("/messages").text
+def test_messages_are_only_ones_own(client, ann, bob, estate):
+    do(client.channels.verify(ann.token))
+    client.run(ann.user.userid, estate["checkid"], "uuudddd")
+    client.deliver()
+    assert "shop" in client.browser(ann.key).get("/messages").text
+    assert "shop" not in client.browser(bob.key).get("/messages").text
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_cookie_is_out_of_reach_and_for_this_path_only(lobby, ann):
-    cookie = lobby.browser().post("/sign-in", data={"key": ann.key}).headers["set-cookie"]
+def test_the_cookie_is_out_of_reach_and_for_this_path_only(client, ann):
+    cookie = client.browser().post("/sign-in", data={"key": ann.key}).headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
     assert "Path=/checks;" in cookie
@@ -174,48 +176,48 @@ def test_the_cookie_is_out_of_reach_and_for_this_path_only(lobby, ann):
 
 
 def test_the_cookie_is_secure_where_the_site_is(opened, clock):
-    lobby = Lobby(opened, clock, base_url="https://checks.example/checks")
-    answer = lobby.browser().post("/sign-in", data={"key": lobby.sign_up("ann").key})
+    client = WebClient(opened, clock, base_url="https://checks.example/checks")
+    answer = client.browser().post("/sign-in", data={"key": client.sign_up("ann").key})
     assert "; Secure" in answer.headers["set-cookie"]
     assert answer.headers["strict-transport-security"] == "max-age=31536000"
 
 
-def test_a_session_ends_with_its_time_its_key_and_its_user(lobby, ann, bob):
-    mine, short, old = lobby.browser(ann.key), lobby.browser(bob.key), lobby.sign_up("cid")
-    third = lobby.browser(old.key)
-    lobby.clock.advance(7 * 86_400 - 1)
+def test_a_session_ends_with_its_time_its_key_and_its_user(client, ann, bob):
+    mine, short, old = client.browser(ann.key), client.browser(bob.key), client.sign_up("cid")
+    third = client.browser(old.key)
+    client.clock.advance(7 * 86_400 - 1)
     assert mine.get("/").status_code == 200
-    do(lobby.keys.revoke(ann.user.userid, do(lobby.keys.of_user(ann.user.userid))[0].key_id))
+    do(client.keys.revoke(ann.user.userid, do(client.keys.list_by_user(ann.user.userid))[0].key_id))
     assert mine.get("/").status_code == 303
-    do(lobby.users.suspend(bob.user.userid))
+    do(client.users.suspend(bob.user.userid))
     assert short.get("/").status_code == 303
     assert third.get("/").status_code == 200
-    lobby.clock.advance(1)
+    client.clock.advance(1)
     assert third.get("/").status_code == 303
 
 
 @pytest.mark.parametrize(
     "forge", [lambda text: text[:-1], lambda text: f"A{text[1:]}", lambda text: "", lambda text: "é"]
 )
-def test_a_forged_session_opens_nothing(lobby, ann, forge):
-    browser = lobby.browser(ann.key)
+def test_a_forged_session_opens_nothing(client, ann, forge):
+    browser = client.browser(ann.key)
     text = browser.cookies[COOKIE]
-    stranger = lobby.browser()
+    stranger = client.browser()
     answer = stranger.get("/", headers={"Cookie": f"{COOKIE}={forge(text)}".encode()})
     assert answer.status_code == 303
 
 
-def test_the_link_of_a_mail_is_no_session(lobby, ann):
-    answer = lobby.browser().get("/", headers={"Cookie": f"{COOKIE}={ann.token}"})
+def test_the_link_of_a_mail_is_no_session(client, ann):
+    answer = client.browser().get("/", headers={"Cookie": f"{COOKIE}={ann.token}"})
     assert answer.status_code == 303
 
 
 # ── forms ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_form_without_the_token_of_its_session_is_refused(lobby, ann, bob, estate):
-    browser, path = lobby.browser(ann.key), f"/check/{estate['checkid']}/delete"
-    for token in ("", "x", find_token(lobby.browser(bob.key))):
+def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, estate):
+    browser, path = client.browser(ann.key), f"/check/{estate['checkid']}/delete"
+    for token in ("", "x", find_token(client.browser(bob.key))):
         assert browser.post(path, data={"form_token": token}).status_code == 403
-    assert lobby.check(estate["checkid"]) is not None
+    assert client.check(estate["checkid"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -228,11 +230,11 @@ def test_a_form_without_the_token_of_its_session_is_refused(lobby, ann, bob, est
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_a_form_of_another_site_is_refused(lobby, ann, estate, headers):
-    browser = lobby.browser(ann.key)
+def test_a_form_of_another_site_is_refused(client, ann, estate, headers):
+    browser = client.browser(ann.key)
     form = {"form_token": find_token(browser)}
     assert browser.post(f"/check/{estate['checkid']}/pause", data=form, headers=headers).status_code == 403
-    assert lobby.browser().post("/sign-in", data={"key": ann.key}, headers=headers).status_code == 403
+    assert client.browser().post("/sign-in", data={"key": ann.key}, headers=headers).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -247,17 +249,17 @@ def test_a_form_of_another_site_is_refused(lobby, ann, estate, headers):
         "/\r\nX: y",
     ],
 )
-def test_signing_in_leads_only_to_our_own_pages(lobby, ann, target):
-    answer = lobby.browser().post("/sign-in", data={"key": ann.key, "next": target})
+def test_signing_in_leads_only_to_our_own_pages(client, ann, target):
+    answer = client.browser().post("/sign-in", data={"key": ann.key, "next": target})
     assert answer.headers["location"] == "/checks/"
-    again = lobby.browser(ann.key).get("/sign-in", params={"next": target})
+    again = client.browser(ann.key).get("/sign-in", params={"next": target})
     assert again.headers["location"] == "/checks/"
 
 
 # ── what browsers are told ───────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/nonsense", "/api/checks", "/api/openapi.json", "/static/look.css"])
-def test_every_answer_forbids_frames_foreign_scripts_and_guessing(lobby, path):
-    headers = lobby.browser().get(path).headers
+def test_every_answer_forbids_frames_foreign_scripts_and_guessing(client, path):
+    headers = client.browser().get(path).headers
     assert {name: headers[name] for name in HEADERS if name != "Cache-Control"} == {
         name: value for name, value in HEADERS.items() if name != "Cache-Control"
     }
@@ -265,8 +267,8 @@ def test_every_answer_forbids_frames_foreign_scripts_and_guessing(lobby, path):
     assert "access-control-allow-origin" not in headers
 
 
-def test_no_page_has_a_script_or_style_of_its_own(lobby, ann, estate):
-    browser = lobby.browser(ann.key)
+def test_no_page_has_a_script_or_style_of_its_own(client, ann, estate):
+    browser = client.browser(ann.key)
     for path in ("/", "/new", f"/check/{estate['checkid']}", "/account", "/messages", "/reports", "/status/ann"):
         text = browser.get(path).text
         assert re.findall(r"<script(?! src=\"/checks/static/)", text) == []
@@ -274,29 +276,29 @@ def test_no_page_has_a_script_or_style_of_its_own(lobby, ann, estate):
         assert re.findall(r'(?:src|href)="(https?:)?//(?!ann\.example|127\.0\.0\.1:8002)', text) == []
 
 
-def test_a_check_of_a_hostile_scheme_that_another_system_wrote_is_no_link(lobby, ann, estate):
+def test_a_check_of_a_hostile_scheme_that_another_system_wrote_is_no_link(client, ann, estate):
     key = {"PK": {"S": estate["checkid"]}, "SK": {"S": "CHECK"}}
     hostile = {":u": {"S": "javascript:alert(1)"}}
     update = {"UpdateExpression": "SET #u = :u", "ExpressionAttributeNames": {"#u": "url"}}
-    lobby.database.call(
+    client.database.call(
         "UpdateItem", {"TableName": "CHECK", "Key": key, **update, "ExpressionAttributeValues": hostile}
     )
-    assert 'href="javascript:' not in lobby.browser(ann.key).get(f"/check/{estate['checkid']}").text
+    assert 'href="javascript:' not in client.browser(ann.key).get(f"/check/{estate['checkid']}").text
 
 
 # ── the demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def demo(opened, clock):
-    lobby = Lobby(opened, clock, demo_email="demo@example.com")
-    lobby.add(lobby.sign_up("demo").user.userid, name="Demo shop")
-    return lobby
+    client = WebClient(opened, clock, demo_email="demo@example.com")
+    client.add(client.sign_up("demo").user.userid, name="Demo shop")
+    return client
 
 
 def test_a_visitor_of_the_demo_is_signed_in(demo):
     browser = demo.browser()
     assert "Demo shop" in browser.get("/").text
     (checkid,) = [
-        check.checkid for check in do(demo.ledger.of_user(do(demo.users.by_email("demo@example.com")).userid))
+        check.checkid for check in do(demo.checks.list_by_user(do(demo.users.by_email("demo@example.com")).userid))
     ]
     assert send(browser, f"/check/{checkid}/pause").status_code == 303
 
@@ -311,8 +313,8 @@ def test_who_signs_out_of_the_demo_stays_out_until_they_want_in(demo):
 
 
 def test_before_the_demo_data_is_there_one_is_asked_to_sign_in(opened, clock):
-    lobby = Lobby(opened, clock, demo_email="demo@example.com")
-    assert lobby.browser().get("/").status_code == 303
+    client = WebClient(opened, clock, demo_email="demo@example.com")
+    assert client.browser().get("/").status_code == 303
 
 
 def test_the_demo_is_for_this_machine_alone(demo):
@@ -323,13 +325,13 @@ def test_the_demo_is_for_this_machine_alone(demo):
     assert demo.browser().get("/", headers={"Host": "["}).status_code == 303
 
 
-def test_without_the_demo_nobody_is_signed_in_by_themselves(lobby, ann):
-    assert lobby.browser().get("/").status_code == 303
-    assert lobby.browser().post("/sign-in/demo").status_code == 403
+def test_without_the_demo_nobody_is_signed_in_by_themselves(client, ann):
+    assert client.browser().get("/").status_code == 303
+    assert client.browser().post("/sign-in/demo").status_code == 403
 
 
 def test_a_session_of_the_demo_is_worth_nothing_elsewhere(opened, clock, demo):
     browser = demo.browser()
     browser.get("/")
-    real = Lobby(opened, clock)
+    real = WebClient(opened, clock)
     assert real.browser().get("/", headers={"Cookie": f"{COOKIE}={browser.cookies[COOKIE]}"}).status_code == 303

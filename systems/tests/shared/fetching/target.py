@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from hashrange_systems.shared.fetching.errors import NameUnresolved
 from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
-from hashrange_systems.shared.fetching.message import Request
+from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 
 Script = Callable[["Exchange"], Awaitable[None]]

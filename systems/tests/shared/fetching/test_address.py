@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.shared.fetching.address import FORBIDDEN_V4, explain_forbidden, unwrap
+from hashrange_systems.shared.fetching.public_address import FORBIDDEN_V4, explain_forbidden, unwrap
 
 FORBIDDEN_V4_ADDRESSES = st.sampled_from([network for network, _ in FORBIDDEN_V4]).flatmap(
     lambda network: st.integers(int(network[0]), int(network[-1])).map(IPv4Address)

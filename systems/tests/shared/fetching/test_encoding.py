@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.shared.fetching.encoding import Body
+from hashrange_systems.shared.fetching.content_encoding import Body
 from hashrange_systems.shared.fetching.errors import BodyDamaged, CompressionBomb
 
 MANY = 10_000_000

@@ -13,7 +13,7 @@ from hashrange_systems.shared.fetching.errors import (
     RedirectForbidden,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.message import Request
+from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.fetching.resolver import SystemResolver
 from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, fetch, never_reached, serving

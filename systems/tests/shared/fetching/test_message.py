@@ -1,7 +1,7 @@
 import pytest
 
 from hashrange_systems.shared.fetching.errors import BadHeader, BadRequest
-from hashrange_systems.shared.fetching.message import Phases, Request, Response
+from hashrange_systems.shared.fetching.http_message import Phases, Request, Response
 
 
 def respond(body, content_type=None):

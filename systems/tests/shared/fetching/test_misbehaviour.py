@@ -17,7 +17,7 @@ from hashrange_systems.shared.fetching.errors import (
     TooLarge,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
-from hashrange_systems.shared.fetching.message import Request
+from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from systems.tests.shared.fetching.target import (
     LOOPBACK,

@@ -3,8 +3,8 @@ from ipaddress import ip_address
 import pytest
 
 from hashrange_systems.shared.fetching.errors import ForbiddenAddress, ForbiddenPort, PolicyInvalid
+from hashrange_systems.shared.fetching.http_url import parse_url
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
-from hashrange_systems.shared.fetching.url import parse_url
 
 
 def allows(exemption, url, address):

@@ -1,14 +1,14 @@
 import pytest
 
-from hashrange_systems.shared.fetching.redirect import Outgoing, record, redirect
-from hashrange_systems.shared.fetching.url import parse_url
+from hashrange_systems.shared.fetching.http_url import parse_url
+from hashrange_systems.shared.fetching.redirect import RedirectRequest, record, redirect
 
 SECRETS = (("Authorization", "Bearer x"), ("Cookie", "a=b"), ("X-Api-Key", "y"))
 HARMLESS = (("Accept", "text/html"), ("User-Agent", "me"))
 
 
 def send(url, method="GET", body=None, headers=SECRETS + HARMLESS):
-    return Outgoing(target=parse_url(url), method=method, headers=headers, body=body)
+    return RedirectRequest(target=parse_url(url), method=method, headers=headers, body=body)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hashrange_systems.shared.fetching.errors import (
     TlsFailed,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
-from hashrange_systems.shared.fetching.message import Request
+from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.fetching.tls import read_certificate
 from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, accepting, fetch

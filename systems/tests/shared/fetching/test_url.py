@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.shared.fetching.errors import BadUrl, ForbiddenAddress
+from hashrange_systems.shared.fetching.http_url import join_url, parse_url
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.fetching.url import join_url, parse_url
 from systems.tests.shared.fetching.test_address import FORBIDDEN_V4_ADDRESSES
 
 WIDE = str.maketrans("0123456789", "０１２３４５６７８９")  # noqa: RUF001 - wide digits, as a browser takes them

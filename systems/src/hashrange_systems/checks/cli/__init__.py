@@ -1,13 +1,17 @@
-"""The commands of the checks system, `hashrange checks ...`: for operators, so nobody signs in.
+"""The commands of the checks system, `hashrange checks ...`: for operators, without signing in.
 
-What is common to them is in `place` (which database), `show` (tables and colours) and `tell` (JSON).
+Shared parts are in `target` (which database), `tables` (output for people) and `json_output` (output for programs).
 """
 
 from __future__ import annotations
 
 import typer
 
-from hashrange_systems.checks.cli import check, key, past, user, work
+from hashrange_systems.checks.cli import check_commands as check
+from hashrange_systems.checks.cli import history_commands as past
+from hashrange_systems.checks.cli import key_commands as key
+from hashrange_systems.checks.cli import user_commands as user
+from hashrange_systems.checks.cli import worker_command as work
 
 HELP = """Website checks: users, checks, their history, and a worker.
 

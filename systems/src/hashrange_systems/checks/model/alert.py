@@ -1,6 +1,6 @@
-"""Which messages a step of a check sends: on changes only, each with a key, so that an outbox sends none of them twice.
+"""Which alerts a run causes: on changes only, each with a key, so that the outbox sends none twice.
 
-Nothing is sent within maintenance or, but for the first and last word, while a check flaps. Delivery is the service's.
+No alerts within maintenance, nor while a check flaps, except for its start and end. No I/O.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from hashrange_systems.checks.model.incident import Incident
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_whole
-from hashrange_systems.checks.model.state import Event, Happening, State
+from hashrange_systems.checks.model.state import Event, EventKind, State
 
 SHORTEST_REMINDER_MS = 5 * 60_000
 
@@ -34,7 +34,7 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a user wants to be told."""
+    """Which alerts a user wants."""
 
     reminder_ms: int | None = None
     resolved: bool = True
@@ -45,8 +45,8 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """What has been told: the start of the announced incident, reminders of it, and whether availability was."""
+class AlertHistory:
+    """Which alerts were sent: the announced incident, its reminders, and whether availability was announced."""
 
     announced: int | None = None
     announced_at: int = 0
@@ -56,7 +56,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Something to tell a user once; two messages with the same key are the same message."""
+    """An alert to send once; messages with the same key are the same."""
 
     topic: Topic
     key: str
@@ -65,12 +65,12 @@ class Message:
     incident: Incident | None = None
 
 
-Decision = tuple[Memory, tuple[Message, ...]]
+Decision = tuple[AlertHistory, tuple[Message, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """One step of a check, as the messages about it need it."""
+class AlertInput:
+    """A run, as the decision about alerts needs it."""
 
     check_id: str
     state: State
@@ -80,82 +80,82 @@ class Scene:
     maintenance: bool = False
 
 
-def decide(rules: Rules, memory: Memory, scene: Scene) -> Decision:
-    """Return what is remembered after a step, and the messages it sends."""
+def decide(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+    """Return the new alert history and the messages to send."""
     if scene.maintenance:
-        return memory, ()
+        return history, ()
     messages: list[Message] = []
     for event in scene.events:
-        memory, told = announce(rules, memory, scene, event)
+        history, told = announce(rules, history, scene, event)
         messages += told
     for decision in (remind, cross):
-        memory, told = decision(rules, memory, scene)
+        history, told = decision(rules, history, scene)
         messages += told
-    return memory, tuple(messages)
+    return history, tuple(messages)
 
 
-def announce(rules: Rules, memory: Memory, scene: Scene, event: Event) -> Decision:
-    """Return the message that an event is worth."""
-    if event.happening is Happening.OPENED:
-        return announce_down(memory, scene, event, Topic.DOWN)
-    if event.happening is Happening.CLOSED:
-        return announce_up(rules, memory, scene, event)
-    if event.happening is Happening.STEADY and event.incident:
-        return announce_down(memory, scene, event, Topic.STEADY)
-    if event.happening in (Happening.FLAPPING, Happening.STEADY):
-        return memory, (write_message(scene, Topic(event.happening.value), event.at, event.incident),)
-    topic = Topic.WARNING if event.happening is Happening.DEGRADED else Topic.RESTORED
-    return memory, (write_message(scene, topic, event.at),) if rules.warnings and not scene.state.flapping else ()
+def announce(rules: Rules, history: AlertHistory, scene: AlertInput, event: Event) -> Decision:
+    """Return the message for an event."""
+    if event.kind is EventKind.OPENED:
+        return announce_down(history, scene, event, Topic.DOWN)
+    if event.kind is EventKind.CLOSED:
+        return announce_up(rules, history, scene, event)
+    if event.kind is EventKind.STEADY and event.incident:
+        return announce_down(history, scene, event, Topic.STEADY)
+    if event.kind in (EventKind.FLAPPING, EventKind.STEADY):
+        return history, (write_message(scene, Topic(event.kind.value), event.at, event.incident),)
+    topic = Topic.WARNING if event.kind is EventKind.DEGRADED else Topic.RESTORED
+    return history, (write_message(scene, topic, event.at),) if rules.warnings and not scene.state.flapping else ()
 
 
-def announce_down(memory: Memory, scene: Scene, event: Event, topic: Topic) -> Decision:
-    """Tell of an incident, unless the check flaps."""
+def announce_down(history: AlertHistory, scene: AlertInput, event: Event, topic: Topic) -> Decision:
+    """Announce an incident, unless the check flaps."""
     if event.incident is None or scene.state.flapping:
-        return memory, ()
+        return history, ()
     started = event.incident.started_at
-    told = replace(memory, announced=started, announced_at=event.at, reminders=0)
+    told = replace(history, announced=started, announced_at=event.at, reminders=0)
     return told, (write_message(scene, topic, started if topic is Topic.DOWN else event.at, event.incident),)
 
 
-def announce_up(rules: Rules, memory: Memory, scene: Scene, event: Event) -> Decision:
-    """Tell of the end of an incident that was told of; a pause ends it without a word."""
-    forgotten = forget_incident(memory)
+def announce_up(rules: Rules, history: AlertHistory, scene: AlertInput, event: Event) -> Decision:
+    """Announce the end of an announced incident; a pause ends it without a message."""
+    forgotten = forget_incident(history)
     incident = event.incident
-    if incident is None or incident.interrupted or memory.announced != incident.started_at:
+    if incident is None or incident.interrupted or history.announced != incident.started_at:
         return forgotten, ()
     if scene.state.flapping or not rules.resolved:
         return forgotten, ()
     return forgotten, (write_message(scene, Topic.UP, incident.started_at, incident),)
 
 
-def forget_incident(memory: Memory) -> Memory:
-    """Return what is remembered once an incident is over, or its check is paused."""
-    return replace(memory, announced=None, announced_at=0, reminders=0)
+def forget_incident(history: AlertHistory) -> AlertHistory:
+    """Return the alert history without the incident."""
+    return replace(history, announced=None, announced_at=0, reminders=0)
 
 
-def remind(rules: Rules, memory: Memory, scene: Scene) -> Decision:
-    """Tell again of an incident that goes on, once for each full interval; missed ones are not made up for."""
-    if rules.reminder_ms is None or memory.announced is None or scene.outcome.status is not Status.DOWN:
-        return memory, ()
-    due = (scene.at - memory.announced_at) // max(rules.reminder_ms, SHORTEST_REMINDER_MS)
-    if due <= memory.reminders or scene.state.flapping:
-        return memory, ()
-    message = write_message(scene, Topic.REMINDER, memory.announced, scene.state.incident, f"#{due}")
-    return replace(memory, reminders=due), (message,)
+def remind(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+    """Remind of an ongoing incident, once for each full interval; missed reminders are skipped."""
+    if rules.reminder_ms is None or history.announced is None or scene.outcome.status is not Status.DOWN:
+        return history, ()
+    due = (scene.at - history.announced_at) // max(rules.reminder_ms, SHORTEST_REMINDER_MS)
+    if due <= history.reminders or scene.state.flapping:
+        return history, ()
+    message = write_message(scene, Topic.REMINDER, history.announced, scene.state.incident, f"#{due}")
+    return replace(history, reminders=due), (message,)
 
 
-def cross(rules: Rules, memory: Memory, scene: Scene) -> Decision:
-    """Tell when the thing becomes available, and no more until it clearly was not."""
-    if scene.outcome.available is True and not memory.told_available:
-        return replace(memory, told_available=True), (write_message(scene, Topic.AVAILABLE, scene.at),)
-    if memory.told_available and is_clearly_gone(rules, scene.outcome):
+def cross(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+    """Announce that something became available, and only again after it was clearly unavailable."""
+    if scene.outcome.available is True and not history.told_available:
+        return replace(history, told_available=True), (write_message(scene, Topic.AVAILABLE, scene.at),)
+    if history.told_available and is_clearly_gone(rules, scene.outcome):
         told = (write_message(scene, Topic.GONE, scene.at),) if rules.gone else ()
-        return replace(memory, told_available=False), told
-    return memory, ()
+        return replace(history, told_available=False), told
+    return history, ()
 
 
 def is_clearly_gone(rules: Rules, outcome: Outcome) -> bool:
-    """Whether the thing is unavailable beyond doubt: sold out, not offered, or dearer by a margin."""
+    """Return whether something is clearly unavailable: sold out, not offered, or above the limit by a margin."""
     if outcome.available is not False:
         return False
     if rules.threshold is None or outcome.price is None:
@@ -163,28 +163,30 @@ def is_clearly_gone(rules: Rules, outcome: Outcome) -> bool:
     return outcome.price * 100 > rules.threshold * (100 + rules.hysteresis_percent)
 
 
-def write_message(scene: Scene, topic: Topic, moment: int, incident: Incident | None = None, nth: str = "") -> Message:
-    """Return the message about a moment, with the key that names it."""
+def write_message(
+    scene: AlertInput, topic: Topic, moment: int, incident: Incident | None = None, nth: str = ""
+) -> Message:
+    """Return a message with its key."""
     key = f"{scene.check_id}#{topic.value}#{moment}{nth}"
     return Message(topic=topic, key=key, at=scene.at, outcome=scene.outcome, incident=incident)
 
 
-def write_memory(memory: Memory) -> dict[str, Any]:
-    """Return the small map that is stored beside the check's state."""
+def write_memory(history: AlertHistory) -> dict[str, Any]:
+    """Return the alert history as it is stored."""
     return drop_absent(
         {
-            "announced": memory.announced,
-            "announcedAt": memory.announced_at or None,
-            "reminders": memory.reminders or None,
-            "toldAvailable": memory.told_available or None,
+            "announced": history.announced,
+            "announcedAt": history.announced_at or None,
+            "reminders": history.reminders or None,
+            "toldAvailable": history.told_available or None,
         }
     )
 
 
-def read_memory(stored: Mapping[str, object] | None) -> Memory:
-    """Read what was told; nothing when nothing is stored."""
+def read_memory(stored: Mapping[str, object] | None) -> AlertHistory:
+    """Read a stored alert history; an empty one if there is none."""
     stored = stored or {}
-    return Memory(
+    return AlertHistory(
         announced=read_whole(stored.get("announced")),
         announced_at=read_whole(stored.get("announcedAt")) or 0,
         reminders=read_whole(stored.get("reminders")) or 0,

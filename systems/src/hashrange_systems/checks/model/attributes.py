@@ -1,6 +1,6 @@
-"""The typed attributes of each type of check, spelled in camel case where they are stored.
+"""The attributes of each type of check, stored in camel case.
 
-Text is accepted where it says a number or a truth (`"true"`), because the stored map is mostly text.
+Numbers and booleans may be text (`"true"`), because the stored map is mostly text.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from hashrange_systems.checks.model.money import CURRENCIES
-from hashrange_systems.checks.model.pattern import explain_pattern
-from hashrange_systems.checks.model.refusal import Fault
+from hashrange_systems.checks.model.regex import explain_regex
 from hashrange_systems.checks.model.status_range import parse_ranges
-from hashrange_systems.checks.model.target import explain_url
+from hashrange_systems.shared.errors import FieldError
+from hashrange_systems.shared.user_url import explain_url
 
 LONGEST_TEXT = 1000
 LONGEST_BODY = 16_384
 LONGEST_HEADER = 4096
 MOST_HEADERS = 32
-LONGEST_TIMEOUT_MS = 24_000  # 0.8 of the shortest delay of any tier: a run ends before its next slot
+LONGEST_TIMEOUT_MS = 24_000  # 0.8 of the shortest delay of any tier: a run ends before the next one is due
 DEAREST = 10**12
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}", re.ASCII)
@@ -39,7 +39,7 @@ def split_header_lines(value: object) -> object:
 
 
 def allow_headers(headers: dict[str, str]) -> dict[str, str]:
-    """Refuse headers that would break out of their line, or frame the request."""
+    """Refuse headers that contain line ends or change the framing of the request."""
     if len(headers) > MOST_HEADERS:
         raise ValueError(f"must be at most {MOST_HEADERS}")
     for name, value in headers.items():
@@ -55,20 +55,20 @@ def allow_headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 def allow_ranges(text: str) -> str:
-    """Refuse what does not list statuses."""
+    """Refuse a text that is not a list of statuses."""
     parse_ranges(text)
     return text
 
 
-def allow_pattern(pattern: str) -> str:
-    """Refuse what RE2 cannot run."""
-    if problem := explain_pattern(pattern):
+def validate_regex(pattern: str) -> str:
+    """Refuse a regex that RE2 does not support."""
+    if problem := explain_regex(pattern):
         raise ValueError(problem)
     return pattern
 
 
 def allow_url(url: str) -> str:
-    """Refuse what may not be fetched."""
+    """Refuse a URL that may not be fetched."""
     if problem := explain_url(url):
         raise ValueError(problem)
     return url
@@ -86,7 +86,7 @@ Headers = Annotated[dict[str, str], BeforeValidator(split_header_lines), AfterVa
 
 
 class Attributes(BaseModel):
-    """What every type of check has."""
+    """The attributes of every type of check."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, hide_input_in_errors=True
@@ -95,8 +95,8 @@ class Attributes(BaseModel):
 
     retries: int = Field(default=2, ge=0, le=10)
 
-    def find_conflicts(self) -> Iterator[Fault]:
-        """Yield what is wrong with the attributes together, though each alone is right."""
+    def find_conflicts(self) -> Iterator[FieldError]:
+        """Yield errors in the combination of attributes."""
         yield from ()
 
 
@@ -112,21 +112,21 @@ class Availability(Attributes):
     timeout_ms: int = Field(default=10_000, ge=100, le=LONGEST_TIMEOUT_MS)
     follow_redirects: bool = True
     keyword: Phrase | None = None
-    regex: Annotated[str, Field(min_length=1), AfterValidator(allow_pattern)] | None = None
+    regex: Annotated[str, Field(min_length=1), AfterValidator(validate_regex)] | None = None
     invert: bool = False
     sold_out_text: Phrase | None = None
     tls_warning_days: int = Field(default=14, ge=0, le=365)
 
-    def find_conflicts(self) -> Iterator[Fault]:
+    def find_conflicts(self) -> Iterator[FieldError]:
         """Yield the attributes that contradict each other."""
         if self.body is not None and self.method in ("GET", "HEAD"):
-            yield Fault("body", f"must not be given with {self.method}")
+            yield FieldError("body", f"must not be given with {self.method}")
         if self.method == "HEAD" and (self.keyword or self.regex or self.sold_out_text):
-            yield Fault("method", "must not be HEAD when a text is looked for: its answers have no body")
+            yield FieldError("method", "must not be HEAD when a text is looked for: its answers have no body")
         if self.keyword and self.regex:
-            yield Fault("regex", "must not be given together with keyword")
+            yield FieldError("regex", "must not be given together with keyword")
         if self.invert and not (self.keyword or self.regex):
-            yield Fault("invert", "needs a keyword or a regex")
+            yield FieldError("invert", "needs a keyword or a regex")
 
 
 class Ebay(Attributes):
@@ -140,9 +140,9 @@ class Ebay(Attributes):
     currency: Annotated[str, AfterValidator(allow_currency)] = "USD"
     include_shipping: bool = True
 
-    def find_conflicts(self) -> Iterator[Fault]:
-        """Yield the absence, or the double presence, of what is searched for."""
+    def find_conflicts(self) -> Iterator[FieldError]:
+        """Yield an error unless there is either a query or a URL."""
         if self.query is None and self.url is None:
-            yield Fault("query", "is required, unless url is given")
+            yield FieldError("query", "is required, unless url is given")
         if self.query is not None and self.url is not None:
-            yield Fault("url", "must not be given together with query")
+            yield FieldError("url", "must not be given together with query")

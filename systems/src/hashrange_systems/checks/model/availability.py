@@ -1,22 +1,22 @@
-"""How an AVAILABILITY check judges what was fetched: status, text, stock and certificate."""
+"""How an AVAILABILITY check evaluates a response: status, text, stock and certificate."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from hashrange_systems.checks.model.attributes import Availability
-from hashrange_systems.checks.model.fetched import Answer, Cause, Fetched, NoAnswer
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
 from hashrange_systems.checks.model.outcome import Outcome, Status
-from hashrange_systems.checks.model.pattern import search_pattern
+from hashrange_systems.checks.model.regex import search_regex
 from hashrange_systems.checks.model.status_range import accepts
 
 DAY_MS = 86_400_000
 NOT_THE_TARGETS_FAULT = frozenset({Cause.OURS, Cause.REFUSED})
 
 
-def judge_availability(attributes: Availability, fetched: Fetched, now: int) -> Outcome:
-    """Return the outcome of one probe; anything we cannot tell is UNKNOWN, never UP."""
-    if isinstance(fetched, NoAnswer):
+def judge_availability(attributes: Availability, fetched: FetchResult, now: int) -> Outcome:
+    """Return the outcome of a probe; in doubt it is UNKNOWN, never UP."""
+    if isinstance(fetched, NoResponse):
         return judge_silence(fetched)
     answered = describe_answer(fetched, now)
     if not accepts(attributes.accepted_status, fetched.status):
@@ -28,8 +28,8 @@ def judge_availability(attributes: Availability, fetched: Fetched, now: int) -> 
     return judge_certificate(attributes, replace(judged, available=find_stock(attributes, fetched)))
 
 
-def judge_silence(silence: NoAnswer) -> Outcome:
-    """Return DOWN when the target did not answer, UNKNOWN when we did not get to ask."""
+def judge_silence(silence: NoResponse) -> Outcome:
+    """Return DOWN if the target did not answer, UNKNOWN if the request could not be sent."""
     status = Status.UNKNOWN if silence.cause in NOT_THE_TARGETS_FAULT else Status.DOWN
     return Outcome(
         status=status,
@@ -40,8 +40,8 @@ def judge_silence(silence: NoAnswer) -> Outcome:
     )
 
 
-def describe_answer(answer: Answer, now: int) -> Outcome:
-    """Return what every answer tells, whatever its verdict."""
+def describe_answer(answer: PageResponse, now: int) -> Outcome:
+    """Return the outcome fields of a response, without the verdict."""
     expires = answer.certificate_not_after
     return Outcome(
         status=Status.UP,
@@ -52,12 +52,12 @@ def describe_answer(answer: Answer, now: int) -> Outcome:
     )
 
 
-def judge_text(attributes: Availability, answer: Answer, outcome: Outcome) -> Outcome:
-    """Look for the keyword or regex; a text missing from a page that was cut short proves nothing."""
+def judge_text(attributes: Availability, answer: PageResponse, outcome: Outcome) -> Outcome:
+    """Check the keyword or regex; if the body was truncated, a missing text is no failure."""
     sought = attributes.keyword or attributes.regex
     if sought is None:
         return outcome
-    found = attributes.keyword in answer.body if attributes.keyword else search_pattern(sought, answer.body)
+    found = attributes.keyword in answer.body if attributes.keyword else search_regex(sought, answer.body)
     if not found and answer.cut:
         return replace(outcome, status=Status.UNKNOWN, cause=Cause.TEXT, message="the page is too long to search whole")
     if found is not attributes.invert:
@@ -66,8 +66,8 @@ def judge_text(attributes: Availability, answer: Answer, outcome: Outcome) -> Ou
     return replace(outcome, status=Status.DOWN, cause=Cause.TEXT, message=message, keyword_found=found)
 
 
-def find_stock(attributes: Availability, answer: Answer) -> bool | None:
-    """Return whether the page lacks the text that means sold out; None when not asked or not seen whole."""
+def find_stock(attributes: Availability, answer: PageResponse) -> bool | None:
+    """Return whether the page lacks the sold-out text; None if there is none, or the body was truncated."""
     if attributes.sold_out_text is None:
         return None
     if attributes.sold_out_text in answer.body:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hashrange_systems.checks.model.refusal import Fault, InputRefused
 from hashrange_systems.checks.model.tier import Tier
+from hashrange_systems.shared.errors import FieldError, InvalidInput
 
 LONGEST_DELAY_MS = 24 * 60 * 60 * 1000
 
 
-def settle_delay(value: object, tier: Tier) -> int:
-    """Return the delay when the tier allows it; refuse anything else and say why."""
+def validate_delay(value: object, tier: Tier) -> int:
+    """Return a delay that the tier allows; raise InvalidInput otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise refuse(f"must be a whole number of milliseconds, not {describe(value)}")
     if value < tier.shortest_delay_ms:
@@ -20,12 +20,12 @@ def settle_delay(value: object, tier: Tier) -> int:
 
 
 def describe(value: object) -> str:
-    """Name what was given instead of a whole number, without repeating something long."""
+    """Describe a value that is not a whole number, without repeating a long one."""
     if isinstance(value, str):
         return f"the text {value[:20]!r}"
     return str(value)[:20] if isinstance(value, float | bool) else type(value).__name__
 
 
-def refuse(message: str) -> InputRefused:
-    """Make the refusal of a delay."""
-    return InputRefused([Fault("delayMs", message)])
+def refuse(message: str) -> InvalidInput:
+    """Return the error for a delay."""
+    return InvalidInput([FieldError("delayMs", message)])

@@ -1,6 +1,6 @@
-"""What an EBAY check searches for, and how it judges the offers found: the lowest price against the threshold.
+"""EBAY checks: the search, and the evaluation of the lowest price against the threshold.
 
-Reading offers out of a page is `ebay_page`'s, out of the Browse API's JSON `ebay_api`'s.
+`ebay_page` parses search pages, `ebay_api` the JSON of the Browse API.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange_systems.checks.model.attributes import Ebay
-from hashrange_systems.checks.model.fetched import Cause
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.money import Money
 from hashrange_systems.checks.model.outcome import Outcome, Status
 
@@ -20,7 +20,7 @@ CHEAPEST_FIRST = {"_sop": "15", "LH_BIN": "1"}  # by price with shipping, Buy It
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """Something one can buy now; `shipping` in minor units of the price's currency, None when it is not told."""
+    """A Buy It Now offer; `shipping` in minor units of the price's currency, None if unknown."""
 
     title: str
     price: Money
@@ -30,14 +30,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The offers of a search; none only when eBay itself says that there are none."""
+    """The offers of a search; empty only if eBay reports no results."""
 
     offers: tuple[Offer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a page tells nothing about offers."""
+    """Why a page could not be evaluated."""
 
     cause: Cause
     message: str
@@ -47,7 +47,7 @@ SearchResult = Found | Unreadable
 
 
 def build_search_url(attributes: Ebay, site: str = SITE) -> str:
-    """Return the page to fetch: the query's or the given one, always cheapest first and Buy It Now."""
+    """Return the search URL: of the query or the given page, cheapest first, Buy It Now only."""
     parts = urlsplit(attributes.url or f"{site}/sch/i.html?{urlencode({'_nkw': attributes.query or ''})}")
     asked = [
         (name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in CHEAPEST_FIRST
@@ -56,7 +56,7 @@ def build_search_url(attributes: Ebay, site: str = SITE) -> str:
 
 
 def judge_offers(attributes: Ebay, found: SearchResult, response_time: int | None = None) -> Outcome:
-    """Return the outcome: UP with the lowest price when the search could be read, UNKNOWN when not, never a guess."""
+    """Return the outcome: UP with the lowest price if the search could be parsed, else UNKNOWN."""
     if isinstance(found, Unreadable):
         return be_unsure(found.cause, found.message, response_time)
     comparable = [offer for offer in found.offers if offer.price.currency == attributes.currency]
@@ -68,7 +68,7 @@ def judge_offers(attributes: Ebay, found: SearchResult, response_time: int | Non
 
 
 def judge_prices(attributes: Ebay, offers: Sequence[Offer], response_time: int | None) -> Outcome:
-    """Compare the cheapest offer; one whose shipping is unknown can cast doubt, but never prove a price."""
+    """Compare the cheapest offer; an offer with unknown shipping never proves a price."""
     known = [offer for offer in offers if offer.shipping is not None or not attributes.include_shipping]
     doubtful = [offer for offer in offers if offer.shipping is None and attributes.include_shipping]
     best = min(known, key=lambda offer: total(offer, attributes), default=None)
@@ -89,19 +89,19 @@ def judge_prices(attributes: Ebay, offers: Sequence[Offer], response_time: int |
 
 
 def total(offer: Offer, attributes: Ebay) -> int:
-    """Return what is compared: the price, with its shipping when that is asked for and known."""
+    """Return the price to compare: with shipping if requested and known."""
     return offer.price.minor + (offer.shipping or 0 if attributes.include_shipping else 0)
 
 
 def is_available(attributes: Ebay, best: Offer | None, doubt: Offer | None) -> bool | None:
-    """Return whether an offer is at or below the threshold; None when only one of unknown shipping might be."""
+    """Return whether an offer is at or below the threshold; None if that depends on unknown shipping."""
     if best and total(best, attributes) <= attributes.threshold:
         return True
     return None if doubt and doubt.price.minor <= attributes.threshold else False
 
 
 def describe_offers(attributes: Ebay, best: Offer | None, doubt: Offer | None) -> str:
-    """Return the lowest price in words, and a lower one whose shipping is unknown."""
+    """Describe the lowest price, and a lower one with unknown shipping."""
     words = []
     if best:
         shipping = "unknown" if best.shipping is None else str(Money(best.shipping, attributes.currency))
@@ -114,5 +114,5 @@ def describe_offers(attributes: Ebay, best: Offer | None, doubt: Offer | None) -
 
 
 def be_unsure(cause: Cause, message: str, response_time: int | None) -> Outcome:
-    """Return the outcome of a search that told nothing."""
+    """Return the outcome of a search that could not be evaluated."""
     return Outcome(status=Status.UNKNOWN, cause=cause, message=message, response_time=response_time)

@@ -1,4 +1,4 @@
-"""Offers out of the JSON of eBay's Browse API (`item_summary/search`)."""
+"""Parses offers from the JSON of eBay's Browse API (`item_summary/search`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import Found, Offer, SearchResult, Unreadable
-from hashrange_systems.checks.model.fetched import Cause, Fetched, NoAnswer
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse
 from hashrange_systems.checks.model.money import Money, from_decimal
 
 PATH = "/buy/browse/v1/item_summary/search"
@@ -25,9 +25,9 @@ def build_parameters(attributes: Ebay, limit: int = 50) -> dict[str, str]:
     }
 
 
-def read_answer(fetched: Fetched) -> SearchResult:
-    """Return the offers of the API's answer, or why it tells nothing."""
-    if isinstance(fetched, NoAnswer):
+def read_answer(fetched: FetchResult) -> SearchResult:
+    """Return the offers of a response, or why it could not be evaluated."""
+    if isinstance(fetched, NoResponse):
         return Unreadable(fetched.cause, fetched.message)
     if fetched.status != 200:
         return Unreadable(Cause.BLOCKED, f"the Browse API answered {fetched.status}")
@@ -39,7 +39,7 @@ def read_answer(fetched: Fetched) -> SearchResult:
 
 
 def read_document(document: Any) -> SearchResult:
-    """Return the offers of a parsed answer; an empty list needs a total of 0 to be believed."""
+    """Return the offers of a parsed response; an empty list is only accepted with a total of 0."""
     summaries = document.get("itemSummaries", []) if isinstance(document, dict) else None
     if not isinstance(summaries, list):
         return Unreadable(Cause.LAYOUT, "the Browse API's answer has no list of items")
@@ -50,7 +50,7 @@ def read_document(document: Any) -> SearchResult:
 
 
 def read_summary(summary: Any) -> Offer | None:
-    """Return the offer of one item; None when it cannot be bought at a fixed price or has no readable one."""
+    """Return the offer of an item; None if it has no fixed price."""
     if not isinstance(summary, Mapping) or "FIXED_PRICE" not in summary.get("buyingOptions", ["FIXED_PRICE"]):
         return None
     price = read_amount(summary.get("price"))
@@ -65,7 +65,7 @@ def read_summary(summary: Any) -> Offer | None:
 
 
 def read_amount(amount: Any) -> Money | None:
-    """Return the money of the API's amount, `{"value": "11.00", "currency": "USD"}`."""
+    """Parse an amount of the API, `{"value": "11.00", "currency": "USD"}`."""
     if not isinstance(amount, Mapping):
         return None
     try:
@@ -75,6 +75,6 @@ def read_amount(amount: Any) -> Money | None:
 
 
 def read_shipping(options: Any, currency: str) -> int | None:
-    """Return the cheapest shipping that has a price; None when it is calculated later, or not offered."""
+    """Return the cheapest shipping cost; None if it is calculated later or not offered."""
     costs = [read_amount(option.get("shippingCost")) for option in options or [] if isinstance(option, Mapping)]
     return min((cost.minor for cost in costs if cost and cost.currency == currency), default=None)

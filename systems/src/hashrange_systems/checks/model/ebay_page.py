@@ -1,6 +1,6 @@
-"""Offers out of eBay's search pages, whose layout changes from one request to the next.
+"""Parses offers from eBay's search pages, whose layout varies between requests.
 
-A layout is a row of selectors. A page that matches none, or has no offers and does not say so, tells nothing.
+A layout is a set of selectors. A page that matches none, or has no offers without saying so, cannot be evaluated.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from hashrange_systems.checks.model.ebay import Found, Offer, SearchResult, Unreadable
-from hashrange_systems.checks.model.fetched import Answer, Cause, Fetched, NoAnswer
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
 from hashrange_systems.checks.model.money import Money, find_money
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where one generation of the page keeps what we read; `details` are the lines among which shipping is."""
+    """The selectors of one layout; `details` are the lines that contain shipping."""
 
     name: str
     card: str
@@ -58,7 +58,7 @@ LAYOUTS = (
     ),
 )
 
-FEWER_WORDS = "[class*=REWRITE_START]"  # what follows matches only some of the words
+FEWER_WORDS = "[class*=REWRITE_START]"  # results below match only some of the words
 NO_RESULTS = ".srp-save-null-search, .srp-save-null-search__heading"
 COUNT = ".srp-controls__count-heading, .srp-controls__count"
 PLACEHOLDER_TITLE = "shop on ebay"
@@ -78,16 +78,16 @@ ROBOT_WALLS = re.compile(
 CAPTCHA = "#captcha_form, #captcha-box, form[action*=captcha], iframe[src*=captcha]"
 
 
-def read_page(fetched: Fetched) -> SearchResult:
-    """Return the offers of a fetched search page, or why it tells nothing."""
-    if isinstance(fetched, NoAnswer):
+def read_page(fetched: FetchResult) -> SearchResult:
+    """Return the offers of a search page, or why it could not be evaluated."""
+    if isinstance(fetched, NoResponse):
         return Unreadable(fetched.cause, fetched.message)
     if fetched.status != 200:
         return Unreadable(Cause.BLOCKED, f"eBay answered {fetched.status}")
     return parse_page(fetched)
 
 
-def parse_page(answer: Answer) -> SearchResult:
+def parse_page(answer: PageResponse) -> SearchResult:
     """Return the offers of an HTML page."""
     page = LexborHTMLParser(answer.body)
     cards = [(layout, card) for layout in LAYOUTS for card in find_cards(page, layout)]
@@ -98,7 +98,7 @@ def parse_page(answer: Answer) -> SearchResult:
 
 
 def find_cards(page: LexborHTMLParser, layout: Layout) -> Iterator[LexborNode]:
-    """Yield the cards of a layout that answer the whole query, in the order of the page."""
+    """Yield the result cards that match the whole query, in page order."""
     for node in page.css(f"{layout.card}, {FEWER_WORDS}"):
         if "REWRITE_START" in (node.attributes.get("class") or ""):
             return
@@ -106,14 +106,14 @@ def find_cards(page: LexborHTMLParser, layout: Layout) -> Iterator[LexborNode]:
 
 
 def says_nothing_found(page: LexborHTMLParser) -> bool:
-    """Whether eBay says that nothing matches; what it shows instead is not what was asked for."""
+    """Return whether eBay reports no results; other results on the page do not count."""
     count = page.css_first(COUNT)
     number = re.match(r"\D*([\d.,]+)", read_node(count)) if count else None
     return page.css_first(NO_RESULTS) is not None or (number is not None and number[1] == "0")
 
 
 def explain_emptiness(page: LexborHTMLParser, cards: int) -> Unreadable:
-    """Return why a page without readable offers proves nothing."""
+    """Return why a page without offers could not be evaluated."""
     headings = " ".join(read_node(node) for node in page.css("title, h1"))
     if page.css_first(CAPTCHA) or ROBOT_WALLS.search(headings):
         return Unreadable(Cause.BLOCKED, f"eBay shows robots another page: {headings[:80]}")
@@ -123,7 +123,7 @@ def explain_emptiness(page: LexborHTMLParser, cards: int) -> Unreadable:
 
 
 def read_card(layout: Layout, card: LexborNode) -> Offer | None:
-    """Return the offer on a card; None for the placeholder and for cards without a price."""
+    """Return the offer of a card; None for placeholders and cards without a price."""
     title, link = read_title(card.css_first(layout.title)), card.css_first(LINK)
     url = (link.attributes.get("href") or "") if link else ""
     price = read_price(card.css(layout.price))
@@ -133,19 +133,19 @@ def read_card(layout: Layout, card: LexborNode) -> Offer | None:
 
 
 def read_title(node: LexborNode | None) -> str:
-    """Return the title without what eBay says around it."""
+    """Return the title without eBay's additions."""
     return DECORATION.sub("", DECORATION.sub("", read_node(node))) if node else ""
 
 
 def read_price(nodes: Sequence[LexborNode]) -> Money | None:
-    """Return the price; of a range its low end, never anything summed."""
+    """Return the price; the low end of a range."""
     found = [money for node in nodes for money in find_money(read_standing(node))]
     same = (money for money in found if money.currency == found[0].currency)
     return min(same, key=lambda money: money.minor, default=None)
 
 
 def read_shipping(nodes: Sequence[LexborNode], currency: str) -> int | None:
-    """Return the cost of shipping, 0 when free, None when the card does not tell."""
+    """Return the shipping cost: 0 if free, None if unknown."""
     for text in (read_standing(node) for node in nodes):
         amounts = [money.minor for money in find_money(text) if money.currency == currency]
         if SHIPPING.search(text) and amounts:
@@ -156,7 +156,7 @@ def read_shipping(nodes: Sequence[LexborNode], currency: str) -> int | None:
 
 
 def read_standing(node: LexborNode) -> str:
-    """Return the text of a node without prices that are crossed out."""
+    """Return the text of a node without crossed-out prices."""
     copy = LexborHTMLParser(node.html or "")
     for crossed in copy.css(CROSSED_OUT):
         crossed.decompose()

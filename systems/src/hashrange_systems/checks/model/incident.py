@@ -1,4 +1,4 @@
-"""An outage: from its first failure to its first success, with what went wrong and how we know."""
+"""An incident: from the first failure to the first success, with cause and evidence."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange_systems.checks.model.fetched import Cause
-from hashrange_systems.checks.model.outcome import (
-    Outcome,
-    drop_absent,
-    read_choice,
-    read_text,
-    read_whole,
-    shorten,
-)
+from hashrange_systems.checks.model.fetch_result import Cause
+from hashrange_systems.checks.model.outcome import Outcome, drop_absent, read_choice, read_text, read_whole
+from hashrange_systems.shared.text import shorten
 
 LONGEST_EVIDENCE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """An outage; open while `ended_at` is None. `interrupted` when it ended because we stopped looking."""
+    """An outage; open while `ended_at` is None. `interrupted` if it ended because the check was paused."""
 
     started_at: int
     cause: Cause | None
@@ -31,13 +25,13 @@ class Incident:
 
 
 def suspect(outcome: Outcome, at: int) -> Incident:
-    """Return the incident that a failure would be the start of."""
+    """Return the incident that starts with a failure."""
     status = f"HTTP {outcome.http_status}: " if outcome.http_status is not None else ""
     return Incident(started_at=at, cause=outcome.cause, evidence=shorten(status + outcome.message, LONGEST_EVIDENCE))
 
 
 def write_incident(incident: Incident) -> dict[str, Any]:
-    """Return the map that is stored."""
+    """Return the incident as it is stored."""
     return drop_absent(
         {
             "startedAt": incident.started_at,
@@ -50,7 +44,7 @@ def write_incident(incident: Incident) -> dict[str, Any]:
 
 
 def read_incident(stored: object) -> Incident | None:
-    """Read a stored incident; None when there is none or it has no start."""
+    """Read a stored incident; None if there is none or it has no start."""
     if not isinstance(stored, Mapping) or (started_at := read_whole(stored.get("startedAt"))) is None:
         return None
     return Incident(

@@ -1,9 +1,9 @@
-"""When a check is disabled by itself (status FAILED): what it asks for cannot be done, now or ever again."""
+"""When a check is disabled automatically (status FAILED): it cannot work, now or later."""
 
 from __future__ import annotations
 
-from hashrange_systems.checks.model.fetched import Cause
-from hashrange_systems.checks.model.kind import Reading
+from hashrange_systems.checks.model.check_type import ParsedAttributes
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome
 from hashrange_systems.checks.model.state import Phase, State
 
@@ -11,19 +11,19 @@ GONE = 410
 PATIENCE_MS = 3 * 86_400_000
 
 
-def find_reason_to_disable(reading: Reading, outcome: Outcome | None, state: State, at: int) -> str | None:
-    """Return why the check should become FAILED, or None while it should go on."""
+def find_reason_to_disable(reading: ParsedAttributes, outcome: Outcome | None, state: State, at: int) -> str | None:
+    """Return why the check must be disabled; None if it must not."""
     if not reading.runnable:
-        return "; ".join(str(fault) for fault in reading.faults)
+        return "; ".join(str(error) for error in reading.errors)
     if outcome is None:
         return None
     if outcome.cause is Cause.REFUSED:
-        return outcome.message or "the address is one that we do not visit"
+        return outcome.message or "a forbidden address"
     if state.phase is Phase.DOWN and is_hopeless(outcome) and at - (state.since or at) >= PATIENCE_MS:
         return "the page is gone for good" if outcome.http_status == GONE else "the host has not existed for days"
     return None
 
 
 def is_hopeless(outcome: Outcome) -> bool:
-    """Whether the failure is one that does not go away by waiting."""
+    """Return whether a failure is permanent."""
     return outcome.http_status == GONE or outcome.cause is Cause.NAME

@@ -1,6 +1,6 @@
-"""Money as pages write it, read into whole minor units of a known currency; never a float.
+"""Parses prices on pages into minor units of a known currency; never a float.
 
-price-parser knows the number formats; which of several numbers is the price, and which dollar, is decided here.
+price-parser parses number formats; this module chooses the price among several numbers, and the currency.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Money:
 
 
 def find_money(text: str) -> Iterator[Money]:
-    """Yield every amount in the text that has a currency beside it, in order."""
+    """Yield every amount with a currency in the text, in order."""
     for match in AMOUNT.finditer(text):
         money = make_money(match["number_after"] or match["number_first"], read_currency(match))
         if money:
@@ -61,19 +61,19 @@ def find_money(text: str) -> Iterator[Money]:
 
 
 def read_currency(match: re.Match[str]) -> str:
-    """Return the code of the currency that stands beside the amount."""
+    """Return the code of the currency beside an amount."""
     sign = match["code_before"] or match["code_after"]
     return SIGNS.get(sign, sign) if sign else DOLLARS[match["before"] or match["after"] or ""]
 
 
 def make_money(number: str, currency: str) -> Money | None:
-    """Return the money that a number in any common format says, or None when it says none."""
+    """Parse a number in any common format; None if it is not one."""
     amount = Price.fromstring(number).amount
     return None if amount is None else from_decimal(amount, currency)
 
 
 def from_decimal(amount: Decimal, currency: str) -> Money | None:
-    """Return the amount in minor units; None when it is negative, endless or of an unknown currency."""
+    """Return the amount in minor units; None if it is negative, infinite or of an unknown currency."""
     if currency not in CURRENCIES or not amount.is_finite() or amount < 0 or amount.adjusted() > 12:
         return None
     minor = amount.scaleb(CURRENCIES[currency]).to_integral_value(ROUND_HALF_EVEN)

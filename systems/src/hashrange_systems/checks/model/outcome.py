@@ -1,4 +1,4 @@
-"""The result of one probe, and its stored form: the seed's `lastResult` map, small whatever the page held."""
+"""The outcome of a probe, and its stored form, the `lastResult` map, which has a bounded size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from hashrange_systems.checks.model.fetched import NO_PHASES, Cause, Phases
+from hashrange_systems.checks.model.fetch_result import NO_PHASES, Cause, PhaseTimes
+from hashrange_systems.shared.text import shorten
 
 LONGEST_MESSAGE = 300
 LONGEST_LINK = 500
@@ -18,7 +19,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Status(StrEnum):
-    """How the target was found; UNKNOWN when the probe could not tell."""
+    """The state of the target; UNKNOWN if the probe could not determine it."""
 
     UP = "UP"
     DEGRADED = "DEGRADED"
@@ -28,7 +29,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one probe found; `available` is whether the thing can be bought as wished, None when not asked or known."""
+    """The outcome of a probe; `available` is whether the item can be bought, None if not requested or unknown."""
 
     status: Status
     message: str = ""
@@ -37,7 +38,7 @@ class Outcome:
     http_status: int | None = None
     keyword_found: bool | None = None
     certificate_days: int | None = None
-    phases: Phases = NO_PHASES
+    phases: PhaseTimes = NO_PHASES
     available: bool | None = None
     price: int | None = None
     shipping: int | None = None
@@ -47,7 +48,7 @@ class Outcome:
 
     @property
     def healthy(self) -> bool:
-        """Whether the target does its work, be it with a warning."""
+        """Return whether the target works, possibly with a warning."""
         return self.status in (Status.UP, Status.DEGRADED)
 
 
@@ -55,7 +56,7 @@ PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "first_byte": "first
 
 
 def write_outcome(outcome: Outcome) -> dict[str, Any]:
-    """Return the map that is stored as `lastResult`; what is not known is left out."""
+    """Return the `lastResult` map; unknown values are left out."""
     phases = {stored: getattr(outcome.phases, name) for name, stored in PHASES.items()}
     written: dict[str, Any] = {
         "status": outcome.status.value,
@@ -77,14 +78,14 @@ def write_outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def read_outcome(stored: Mapping[str, object]) -> Outcome:
-    """Read any map that was stored as a result; what we cannot read counts as not known."""
+    """Read a stored result; unreadable values are treated as unknown."""
     phases = stored.get("phases")
     timings = phases if isinstance(phases, Mapping) else {}
     return Outcome(
         status=read_choice(Status, stored.get("status")) or Status.UNKNOWN,
         message=shorten(read_text(stored.get("message")) or "", LONGEST_MESSAGE),
         cause=read_choice(Cause, stored.get("cause")),
-        phases=Phases(**{name: read_whole(timings.get(key)) for name, key in PHASES.items()}),
+        phases=PhaseTimes(**{name: read_whole(timings.get(key)) for name, key in PHASES.items()}),
         currency=read_text(stored.get("currency")),
         link=read_text(stored.get("link")),
         response_time=read_whole(stored.get("responseTime")),
@@ -98,37 +99,28 @@ def read_outcome(stored: Mapping[str, object]) -> Outcome:
     )
 
 
-def shorten(text: str, longest: int) -> str:
-    """Return the text on one line, cut to so many UTF-8 bytes; a cut shows."""
-    line = " ".join(text.split()) if len(text) < 10_000 else " ".join(text[:10_000].split())
-    raw = line.encode("utf-8", "replace")
-    if len(raw) <= longest:
-        return raw.decode("utf-8")
-    return raw[: longest - 3].decode("utf-8", "ignore") + "…"
-
-
 def drop_absent(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the map without what is None."""
+    """Return the map without None values."""
     return {name: value for name, value in written.items() if value is not None}
 
 
 def read_choice(choices: type[Choice], value: object) -> Choice | None:
-    """Return the choice that the value names, if any."""
+    """Return the enum member of a stored value; None if there is none."""
     return choices(value) if isinstance(value, str) and value in [choice.value for choice in choices] else None
 
 
 def read_whole(value: object) -> int | None:
-    """Return a stored number as a whole one, if it is a number of sensible size."""
+    """Return a stored whole number; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     return int(value) if -GREATEST < value < GREATEST else None
 
 
 def read_truth(value: object) -> bool | None:
-    """Return a stored truth, if it is one."""
+    """Return a stored boolean; None if it is none."""
     return value if isinstance(value, bool) else None
 
 
 def read_text(value: object) -> str | None:
-    """Return a stored text, if it is one."""
+    """Return a stored text; None if it is none."""
     return value if isinstance(value, str) else None

@@ -1,7 +1,7 @@
-"""When a check runs: at once when new, then at a fixed rate on a grid of its own, so that a fleet spreads over time.
+"""When a check is due: at once when new, then at a fixed rate with its own offset, so that checks spread over time.
 
-A check's grid is every `delay` milliseconds, shifted by a hash of its id. So a slot is known without those before it:
-missed slots are skipped, runs by hand and retries shift nothing. Times are milliseconds since the epoch.
+Due times are multiples of `delay` milliseconds, shifted by a hash of the check's id. So they do not depend on earlier
+runs: missed ones are skipped, manual runs and retries shift nothing. Times are milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ SHORTEST_RETRY_MS = 5_000
 LONGEST_RETRY_MS = 60_000
 
 
-def first_slot(now: int) -> int:
-    """Return when a new or resumed check runs: at once."""
+def first_due_time(now: int) -> int:
+    """Return when a new or resumed check is due: at once."""
     return now
 
 
-def next_slot(check_id: str, delay_ms: int, *, slot: int, now: int) -> int:
-    """Return the slot after the one just taken: in the future, and later than it even if the clock went backwards."""
+def next_due_time(check_id: str, delay_ms: int, *, due_at: int, now: int) -> int:
+    """Return the due time after this one: in the future, and later than this one even if the clock went backwards."""
     phase = find_phase(check_id, delay_ms)
-    served = round_to_grid(slot, phase, delay_ms)
+    served = round_to_grid(due_at, phase, delay_ms)
     return floor_to_grid(max(served, now), phase, delay_ms) + delay_ms
 
 
-def retry_slot(check_id: str, delay_ms: int, *, slot: int, now: int) -> int:
-    """Return when to look again at a failing check: soon, but only while that cannot be taken for the next slot."""
-    soon = max(slot, now) + min(max(delay_ms // 10, SHORTEST_RETRY_MS), LONGEST_RETRY_MS)
-    regular = next_slot(check_id, delay_ms, slot=slot, now=now)
+def retry_due_time(check_id: str, delay_ms: int, *, due_at: int, now: int) -> int:
+    """Return when to retry a failing check: soon, unless that is close to the next regular due time."""
+    soon = max(due_at, now) + min(max(delay_ms // 10, SHORTEST_RETRY_MS), LONGEST_RETRY_MS)
+    regular = next_due_time(check_id, delay_ms, due_at=due_at, now=now)
     return soon if soon < regular - delay_ms // 2 else regular
 
 
-def is_stranded(delay_ms: int, *, slot: int, now: int) -> bool:
-    """Whether a slot is so far ahead that only a clock once wrong can have set it; the check then needs a new one."""
-    return slot > now + 2 * delay_ms
+def is_too_far_ahead(delay_ms: int, *, due_at: int, now: int) -> bool:
+    """Return whether a due time is so far ahead that it was set with a wrong clock, and must be replaced."""
+    return due_at > now + 2 * delay_ms
 
 
 def due_shard(check_id: str, shards: int = SHARDS) -> str:
-    """Return the shard of the due index that holds the check: what a declared `{checkid:shard8}` says."""
+    """Return the shard of a check in the due index, as the template `{checkid:shard8}` computes it."""
     return str(int(hashlib.sha256(check_id.encode()).hexdigest(), 16) % shards)
 
 
 def find_phase(check_id: str, delay_ms: int) -> int:
-    """Return the check's own place within its delay, from 0 to just below it."""
+    """Return the offset of a check within its delay."""
     digest = hashlib.blake2b(check_id.encode(), digest_size=8).digest()
     return int.from_bytes(digest) % delay_ms
 
 
 def floor_to_grid(at: int, phase: int, delay_ms: int) -> int:
-    """Return the last grid point at or before that time."""
+    """Return the last regular due time at or before a time."""
     return at - (at - phase) % delay_ms
 
 
 def round_to_grid(at: int, phase: int, delay_ms: int) -> int:
-    """Return the nearest grid point: the one that a run at that time stands for."""
+    """Return the regular due time nearest to a time."""
     return floor_to_grid(at + delay_ms // 2, phase, delay_ms)

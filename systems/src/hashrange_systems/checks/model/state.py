@@ -1,10 +1,10 @@
-"""From outcomes to incidents: a pure step from one state and an outcome to the next state and what happened.
+"""The state machine of a check: from a state and an outcome to the next state and events. No I/O.
 
     NEW ──success──> UP ──failure──> PENDING ──failures──> DOWN ──success──> RECOVERING ──successes──> UP
                       ^─────────────success──┘              ^──────────────failure──┘
 
-UNKNOWN outcomes and those within maintenance change nothing. Time never runs backwards in here: an outcome older than
-the last one counts as just after it, and the very same moment again is the same delivery again.
+UNKNOWN outcomes and those within maintenance change nothing. Time never goes backwards: an outcome older than the last
+one counts as just after it, and the same time again is a duplicate.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ HOUR_MS = 3_600_000
 
 
 class Phase(StrEnum):
-    """Where a check stands."""
+    """The phase of a check."""
 
     NEW = "NEW"
     UP = "UP"
-    PENDING = "PENDING"  # failing, not yet believed
+    PENDING = "PENDING"  # failing, not confirmed
     DOWN = "DOWN"
-    RECOVERING = "RECOVERING"  # answering again, not yet believed
+    RECOVERING = "RECOVERING"  # working again, not confirmed
 
 
-class Happening(StrEnum):
-    """What a step can bring about."""
+class EventKind(StrEnum):
+    """The kinds of events."""
 
     OPENED = "OPENED"  # an incident
     CLOSED = "CLOSED"
     DEGRADED = "DEGRADED"  # up, with a warning
     RESTORED = "RESTORED"  # the warning is over
-    FLAPPING = "FLAPPING"  # it changes too often to tell each time
+    FLAPPING = "FLAPPING"  # it changes too often to report each change
     STEADY = "STEADY"  # no longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """How many outcomes make a change, and how many changes in which time make flapping."""
+class StatePolicy:
+    """How many outcomes confirm a change, and how many changes in which time are flapping."""
 
     failure_threshold: int = 3
     success_threshold: int = 2
@@ -53,7 +53,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What is kept of a check between its runs."""
+    """The state of a check between its runs."""
 
     phase: Phase = Phase.NEW
     since: int | None = None
@@ -68,9 +68,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a check, and the incident it happened to."""
+    """An event of a check, with its incident."""
 
-    happening: Happening
+    kind: EventKind
     at: int
     incident: Incident | None = None
 
@@ -78,13 +78,13 @@ class Event:
 Step = tuple[State, tuple[Event, ...]]
 
 
-def make_policy(retries: int, delay_ms: int) -> Policy:
-    """Return the policy of a check: so many retries before it is down, and an hour or 24 rounds to call it flapping."""
-    return Policy(failure_threshold=retries + 1, flap_window_ms=max(HOUR_MS, 24 * delay_ms))
+def make_policy(retries: int, delay_ms: int) -> StatePolicy:
+    """Return the policy of a check: retries before it is down; an hour or 24 runs as the window for flapping."""
+    return StatePolicy(failure_threshold=retries + 1, flap_window_ms=max(HOUR_MS, 24 * delay_ms))
 
 
-def advance(state: State, outcome: Outcome, at: int, policy: Policy, *, maintenance: bool = False) -> Step:
-    """Return the state after an outcome, and what happened."""
+def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, maintenance: bool = False) -> Step:
+    """Return the state after an outcome, and the events."""
     if at == state.last_at:
         return state, ()
     at = at if state.last_at is None else max(at, state.last_at + 1)
@@ -97,16 +97,16 @@ def advance(state: State, outcome: Outcome, at: int, policy: Policy, *, maintena
 
 
 def interrupt(state: State, at: int) -> Step:
-    """Return the state of a check that is paused: nothing is open, and it begins anew when resumed."""
+    """Return the state of a paused check: no open incident, and it starts anew when resumed."""
     fresh = State(last_at=state.last_at)
     incident = find_open_incident(state)
     if incident is None:
         return fresh, ()
     closed = replace(incident, ended_at=max(at, incident.started_at), interrupted=True)
-    return fresh, (Event(Happening.CLOSED, at, closed),)
+    return fresh, (Event(EventKind.CLOSED, at, closed),)
 
 
-def fail(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
+def fail(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
     """Count a failure; enough of them in a row open an incident that starts with the first."""
     if state.phase is Phase.DOWN:
         return state, ()
@@ -116,11 +116,11 @@ def fail(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
     suspected = state.incident or suspect(outcome, at)
     if streak < policy.failure_threshold:
         return replace(state, phase=Phase.PENDING, streak=streak, incident=suspected), ()
-    opened = Event(Happening.OPENED, at, suspected)
+    opened = Event(EventKind.OPENED, at, suspected)
     return turn(state, Phase.DOWN, at, since=suspected.started_at, incident=suspected), (opened,)
 
 
-def succeed(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
+def succeed(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
     """Count a success; enough of them in a row close the incident at the first."""
     if state.phase is Phase.PENDING:
         state = replace(state, phase=Phase.UP, streak=0, incident=None, since=state.since or at)
@@ -136,15 +136,15 @@ def succeed(state: State, outcome: Outcome, at: int, policy: Policy) -> Step:
 
 
 def close(state: State, outcome: Outcome, at: int, ended_at: int) -> Step:
-    """End the open incident, and see whether all is well or only works."""
+    """End the open incident; the check is up, or up with a warning."""
     incident = replace(state.incident, ended_at=ended_at) if state.incident else None
     up = turn(state, Phase.UP, at, since=ended_at, incident=None)
     warned, warnings = warn(up, outcome, at)
-    return warned, (Event(Happening.CLOSED, at, incident), *warnings)
+    return warned, (Event(EventKind.CLOSED, at, incident), *warnings)
 
 
 def turn(state: State, phase: Phase, at: int, *, since: int, incident: Incident | None) -> State:
-    """Return the state after a believed change, which counts as a flip."""
+    """Return the state after a confirmed change, which counts for flapping."""
     return replace(
         state,
         phase=phase,
@@ -157,37 +157,37 @@ def turn(state: State, phase: Phase, at: int, *, since: int, incident: Incident 
 
 
 def warn(state: State, outcome: Outcome, at: int) -> Step:
-    """Note when a warning begins or ends."""
+    """Add the event of a warning that starts or ends."""
     degraded = outcome.status is Status.DEGRADED
     if degraded == state.degraded:
         return state, ()
-    happening = Happening.DEGRADED if degraded else Happening.RESTORED
-    return replace(state, degraded=degraded), (Event(happening, at),)
+    kind = EventKind.DEGRADED if degraded else EventKind.RESTORED
+    return replace(state, degraded=degraded), (Event(kind, at),)
 
 
-def damp(state: State, at: int, policy: Policy) -> Step:
-    """Call a check flapping when it flips too often, and steady once its last flips are long enough ago."""
+def damp(state: State, at: int, policy: StatePolicy) -> Step:
+    """Set or clear flapping by the number of recent changes."""
     flips = tuple(flip for flip in state.flips if flip > at - policy.flap_window_ms)[-policy.flap_count :]
     flapping = len(flips) >= (1 if state.flapping else policy.flap_count)
     damped = replace(state, flips=flips, flapping=flapping)
     if flapping == state.flapping:
         return damped, ()
-    happening = Happening.FLAPPING if flapping else Happening.STEADY
-    return damped, (Event(happening, at, find_open_incident(state)),)
+    kind = EventKind.FLAPPING if flapping else EventKind.STEADY
+    return damped, (Event(kind, at, find_open_incident(state)),)
 
 
 def find_open_incident(state: State) -> Incident | None:
-    """Return the incident that is open; a failure not yet believed is none."""
+    """Return the open incident; an unconfirmed failure is none."""
     return state.incident if state.phase in (Phase.DOWN, Phase.RECOVERING) else None
 
 
 def is_confirming(state: State) -> bool:
-    """Whether the next run should come soon, because a change is not yet believed."""
+    """Return whether the next run should be soon, to confirm a change."""
     return state.phase in (Phase.PENDING, Phase.RECOVERING)
 
 
 def write_state(state: State) -> dict[str, Any]:
-    """Return the small map that is stored beside the check."""
+    """Return the state as it is stored."""
     return drop_absent(
         {
             "phase": state.phase.value,
@@ -204,7 +204,7 @@ def write_state(state: State) -> dict[str, Any]:
 
 
 def read_state(stored: Mapping[str, object] | None) -> State:
-    """Read a stored state; what is missing or unreadable is as for a new check."""
+    """Read a stored state; missing or unreadable values are those of a new check."""
     stored = stored or {}
     flips = stored.get("flips")
     read = [read_whole(flip) for flip in flips] if isinstance(flips, list | tuple) else []

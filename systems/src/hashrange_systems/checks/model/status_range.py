@@ -15,14 +15,14 @@ class NotStatusRanges(ValueError):
 
 @lru_cache(maxsize=256)
 def parse_ranges(text: str) -> tuple[range, ...]:
-    """Return the ranges that the text names, each with both ends included."""
+    """Parse ranges of statuses, both ends inclusive."""
     if len(text) > LONGEST_TEXT:
         raise NotStatusRanges(f"must be at most {LONGEST_TEXT} characters")
     return tuple(parse_part(part) for part in text.split(","))
 
 
 def parse_part(part: str) -> range:
-    """Return the range of one part, `301` or `200-299`."""
+    """Parse one range, `301` or `200-299`."""
     match = PART.fullmatch(part)
     if not match:
         raise NotStatusRanges(f"must list statuses from 100 to 599 such as 200-299,301; {part.strip()[:20]!r} is none")
@@ -33,5 +33,5 @@ def parse_part(part: str) -> range:
 
 
 def accepts(text: str, status: int) -> bool:
-    """Whether the text's ranges hold that status."""
+    """Return whether the ranges contain a status."""
     return any(status in accepted for accepted in parse_ranges(text))

@@ -1,18 +1,18 @@
-"""What each tier allows: how many checks, how often, how long results are kept. Enforcing it is the service's."""
+"""The limits of each tier: number of checks, shortest delay, retention of results. The services enforce them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hashrange_systems.checks.model.refusal import Fault, InputRefused
+from hashrange_systems.shared.errors import FieldError, InvalidInput
 
 MINUTE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """A tier and its limits; `known` is false for one that another system has written."""
+    """A tier and its limits; `known` is false for a name that another system wrote."""
 
     name: str
     check_limit: int
@@ -30,18 +30,18 @@ TIERS: Mapping[str, Tier] = {tier.name: tier for tier in (FREE, PRO, BUSINESS)}
 
 
 def read_tier(name: str) -> Tier:
-    """Return the tier of that name; a name we do not know keeps it, with the limits of FREE."""
+    """Return a tier by name; an unknown name gets the limits of FREE."""
     return TIERS.get(name) or replace(FREE, name=name, known=False)
 
 
 def choose_tier(name: str) -> Tier:
-    """Return the tier a user may be given, or refuse one that does not exist."""
+    """Return a tier by name; raise InvalidInput if it does not exist."""
     if name not in TIERS:
-        raise InputRefused([Fault("tier", f"must be one of {', '.join(TIERS)}")])
+        raise InvalidInput([FieldError("tier", f"must be one of {', '.join(TIERS)}")])
     return TIERS[name]
 
 
 def find_excess(created: Mapping[str, int], limit: int) -> list[str]:
-    """Return the ids of the newest checks, those above the limit: what a downgrade pauses and never deletes."""
+    """Return the ids of the newest checks above the limit, which a downgrade pauses."""
     by_age = sorted(created, key=lambda check_id: (created[check_id], check_id))
     return by_age[limit:]

@@ -1,7 +1,7 @@
-"""Time-weighted uptime. A run speaks for the time until the next one, at most for 2.5 delays: then we were blind.
+"""Time-weighted uptime. A run counts until the next one, at most for 2.5 delays: after that the time is blind.
 
-Failures not confirmed are no downtime; confirmed ones are from the first on. Unknown, paused, blind and maintained time
-is kept apart and never counted. Roll-ups hold whole milliseconds and bucket counts, so days add up to months exactly.
+Unconfirmed failures are no downtime; confirmed ones count from the first on. Unknown, paused, blind and maintenance
+time is separate and never counted. Roll-ups are milliseconds and histograms, so days add up to months exactly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from hashrange_systems.checks.model.latency import Latency, count_times, merge_counts
-from hashrange_systems.checks.model.maintenance import Span
+from hashrange_systems.checks.model.maintenance_window import Span
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_whole
 from hashrange_systems.checks.model.state import Phase, State
 
@@ -21,7 +21,7 @@ DAY_MS = 86_400_000
 
 
 class Verdict(StrEnum):
-    """What one run, or a pause, says about the time after it."""
+    """The state of the time after a run or a pause."""
 
     UP = "UP"
     DEGRADED = "DEGRADED"
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
     PAUSED = "PAUSED"
 
 
-UNSETTLED = {Verdict.PENDING: Verdict.UP, Verdict.RECOVERING: Verdict.DOWN}  # what they are if nothing follows
+UNSETTLED = {Verdict.PENDING: Verdict.UP, Verdict.RECOVERING: Verdict.DOWN}  # their value if no run follows
 SETTLING = {Verdict.UP: Verdict.UP, Verdict.DEGRADED: Verdict.UP, Verdict.DOWN: Verdict.DOWN}
 TALLIES = {
     Verdict.UP: "up",
@@ -45,7 +45,7 @@ TALLIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A run or a pause: what it says, and how long after it the next one was meant to come."""
+    """A run or a pause: its verdict, and the delay to the next run."""
 
     at: int
     verdict: Verdict
@@ -55,7 +55,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollup:
-    """How the milliseconds of a period were spent, and how fast its runs were answered."""
+    """Milliseconds of a period in each state, and the histogram of response times."""
 
     up: int = 0
     degraded: int = 0
@@ -72,7 +72,7 @@ DURATIONS = tuple(each.name for each in fields(Rollup) if each.name != "latency"
 
 
 def give_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -> Verdict:
-    """Return what a run says, from the state it led to."""
+    """Return the verdict of a run from the state after it."""
     if maintenance or outcome.status is Status.UNKNOWN or state.phase is Phase.NEW:
         return Verdict.UNKNOWN
     if state.phase is Phase.UP and state.degraded:
@@ -80,8 +80,8 @@ def give_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -
     return Verdict(state.phase.value)
 
 
-def settle_samples(samples: Sequence[Sample]) -> list[Sample]:
-    """Return the samples with every verdict that was not yet believed replaced by what it turned out to be."""
+def resolve_pending(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the samples with each unconfirmed verdict replaced by the confirmed one."""
     settled: list[Sample] = []
     turned_out: Verdict | None = None
     for sample in reversed(samples):
@@ -95,10 +95,10 @@ def settle_samples(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def summarise(samples: Sequence[Sample], start: int, end: int, windows: Iterable[Span] = ()) -> Rollup:
-    """Return how the period was spent. The samples are in order; those before and after the period settle its edges."""
+    """Return the roll-up of a period. The samples are in order; those before and after the period decide its edges."""
     maintained = join_spans(windows)
     tally = dict.fromkeys(DURATIONS, 0)
-    for name, begin, finish in tell_spans(settle_samples(samples), end):
+    for name, begin, finish in make_spans(resolve_pending(samples), end):
         low, high = max(begin, start), min(finish, end)
         if low < high:
             excused = sum(overlap(low, high, span) for span in maintained)
@@ -109,8 +109,8 @@ def summarise(samples: Sequence[Sample], start: int, end: int, windows: Iterable
     return Rollup(**(tally | {"runs": len(within)}), latency=count_times(times))
 
 
-def tell_spans(samples: Sequence[Sample], end: int) -> Iterator[tuple[str, int, int]]:
-    """Yield what each stretch of time counts as, from the first sample to the end."""
+def make_spans(samples: Sequence[Sample], end: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the state of each span of time, from the first sample to the end."""
     ends = [sample.at for sample in samples[1:]] + [end]
     for sample, finish in zip(samples, ends, strict=False):
         seen = finish if sample.verdict is Verdict.PAUSED else min(finish, sample.at + sample.delay_ms * 5 // 2)
@@ -130,24 +130,24 @@ def join_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def overlap(low: int, high: int, span: Span) -> int:
-    """Return how much of a stretch lies within a span."""
+    """Return how much of a period is within a span."""
     return max(0, min(high, span[1]) - max(low, span[0]))
 
 
 def merge_rollups(one: Rollup, other: Rollup) -> Rollup:
-    """Return the roll-up of both periods together."""
+    """Return the sum of both roll-ups."""
     sums = {name: getattr(one, name) + getattr(other, name) for name in DURATIONS}
     return Rollup(**sums, latency=merge_counts(one.latency, other.latency))
 
 
 def find_uptime(rollup: Rollup) -> Fraction | None:
-    """Return the share of the known time that was up, exactly; None when nothing is known."""
+    """Return the exact share of up in the known time; None if no time is known."""
     up = rollup.up + rollup.degraded
     return Fraction(up, up + rollup.down) if up + rollup.down else None
 
 
 def format_uptime(uptime: Fraction | None, digits: int = 3) -> str:
-    """Return the share in percent, rounded down: 100 is only what was never down."""
+    """Format the share in percent, rounded down: 100 only without downtime."""
     if uptime is None:
         return "n/a"
     scaled = int(uptime * 100 * 10**digits)
@@ -155,7 +155,7 @@ def format_uptime(uptime: Fraction | None, digits: int = 3) -> str:
 
 
 def split_days(start: int, end: int) -> Iterator[Span]:
-    """Yield the UTC days of a period, the first and last cut to it."""
+    """Yield the UTC days of a period; the first and last may be partial."""
     while start < end:
         midnight = (start // DAY_MS + 1) * DAY_MS
         yield start, min(midnight, end)
@@ -163,13 +163,13 @@ def split_days(start: int, end: int) -> Iterator[Span]:
 
 
 def write_rollup(rollup: Rollup) -> dict[str, Any]:
-    """Return the map that is stored for a day."""
+    """Return a roll-up as it is stored."""
     latency = {str(bucket): count for bucket, count in rollup.latency.items()}
     return drop_absent({name: getattr(rollup, name) or None for name in DURATIONS} | {"latency": latency or None})
 
 
 def read_rollup(stored: Mapping[str, object]) -> Rollup:
-    """Read a stored roll-up; what is missing is zero."""
+    """Read a stored roll-up; missing values are zero."""
     latency = stored.get("latency")
     buckets = latency if isinstance(latency, Mapping) else {}
     counts = {int(bucket): read_whole(count) or 0 for bucket, count in buckets.items()}

@@ -1,7 +1,7 @@
-"""Where users want to be told: added, verified, removed. Nothing is sent to a channel that is not verified.
+"""Channels that receive alerts: added, verified, removed. Nothing is sent to an unverified channel.
 
-A channel is verified by a token that only its address is sent: signed, and good for some days. Who adds a channel sends
-the token there; the answer comes back to `verify`. Sending is the caller's.
+A channel is verified with a signed token that is sent only to its address and expires after some days. The caller sends
+the token; it comes back to `verify`.
 """
 
 from __future__ import annotations
@@ -11,24 +11,31 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hashrange import Conflict, NotFound
-from hashrange_systems.checks.errors import LimitReached, NotThere, Suspended, TokenRefused, TooSoon
-from hashrange_systems.checks.model.address import fold_email, settle_email
-from hashrange_systems.checks.model.refusal import Fault, InputRefused
-from hashrange_systems.checks.model.target import settle_url
 from hashrange_systems.checks.schema import Channel, Checks
-from hashrange_systems.checks.senders.sender import ReceiverRefuses
-from hashrange_systems.checks.service.conflict import commit
-from hashrange_systems.checks.service.identity import MakeId, can_be_id, make_id, make_webhook_secret
-from hashrange_systems.checks.service.lookup import find_active_user, find_user
-from hashrange_systems.checks.service.moment import from_ms, to_second
-from hashrange_systems.checks.service.token import open_token, sign_token
+from hashrange_systems.checks.service.commit import commit
+from hashrange_systems.checks.service.ownership import find_active_user, find_user
+from hashrange_systems.shared.email_address import fold_email, validate_email
+from hashrange_systems.shared.epoch import from_ms, to_second
+from hashrange_systems.shared.errors import (
+    AccountSuspended,
+    FieldError,
+    InvalidInput,
+    LimitReached,
+    ResourceMissing,
+    TokenInvalid,
+    TooSoon,
+)
+from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id, make_webhook_secret
+from hashrange_systems.shared.notifications.sender import DeliveryRejected
+from hashrange_systems.shared.signed_token import TokenSigner
+from hashrange_systems.shared.user_url import validate_url
 
 if TYPE_CHECKING:
     from hashrange import Clock
 
 Kind = Literal["EMAIL", "WEBHOOK", "APPRISE"]
 
-MOST_CHANNELS = 20  # told of by one run: a transaction has a hundred writes, and a run a few messages
+MOST_CHANNELS = 20  # a run writes an alert for each channel and message in one transaction of at most 100 writes
 ASKED_EVERY_MS = 10 * 60_000
 TOKEN_LASTS_MS = 3 * 86_400_000
 VERIFICATION = "verify channel"
@@ -37,7 +44,7 @@ TryService = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class NewChannel:
-    """A channel that is not verified yet, and the token to be sent there and nowhere else."""
+    """An unverified channel and the token to send to its address only."""
 
     channel: Channel
     token: str
@@ -45,7 +52,7 @@ class NewChannel:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The channels of all users; `try_service` refuses an Apprise URL that cannot be used, without it all are."""
+    """The channels of all users; `try_service` checks Apprise URLs, without it none is allowed."""
 
     db: Checks
     clock: Clock
@@ -54,7 +61,7 @@ class Channels:
     make_id: MakeId = make_id
 
     async def add(self, userid: str, kind: str, target: str, secret: str | None = None) -> NewChannel:
-        """Add a channel; it is used once it is verified. A webhook gets a secret to sign with, unless one is given."""
+        """Add an unverified channel. A webhook gets a secret, unless one is given."""
         user = await find_active_user(self.db, userid)
         new = self.prepare(userid, kind, target, secret)
         if len(await self.db.channels(userid).consistent()) >= MOST_CHANNELS:
@@ -62,25 +69,25 @@ class Channels:
         try:
             await commit(self.db, [self.db.is_active(user), self.db.create(new.channel)])
         except Conflict:
-            raise Suspended from None
+            raise AccountSuspended from None
         return new
 
-    async def of_user(self, userid: str) -> Sequence[Channel]:
-        """Return a user's channels, the oldest first."""
+    async def list_by_user(self, userid: str) -> Sequence[Channel]:
+        """Return a user's channels, oldest first."""
         await find_user(self.db, userid)
         found = await self.db.channels(userid).consistent()
         return sorted(found, key=lambda channel: (channel.created_at, channel.channel_id))
 
     async def find(self, userid: str, channel_id: str) -> Channel:
         """Return a channel of this user."""
-        known = can_be_id(userid) and can_be_id(channel_id)
+        known = is_valid_id(userid) and is_valid_id(channel_id)
         channel = await self.db.channel(userid, channel_id).consistent() if known else None
         if channel is None:
-            raise NotThere("channel")
+            raise ResourceMissing("channel")
         return channel
 
-    async def ask_again(self, userid: str, channel_id: str) -> NewChannel:
-        """Return a new token for a channel, at most every ten minutes: nobody's mailbox is filled this way."""
+    async def resend_verification(self, userid: str, channel_id: str) -> NewChannel:
+        """Return a new token for a channel, at most every ten minutes, so that nobody can flood a mailbox."""
         await find_active_user(self.db, userid)
         await self.find(userid, channel_id)
         now = self.clock.millis()
@@ -89,34 +96,34 @@ class Channels:
                 userid, channel_id, asked_at=to_second(now), before=to_second(now - ASKED_EVERY_MS)
             )
         except NotFound:
-            raise NotThere("channel") from None
+            raise ResourceMissing("channel") from None
         except Conflict:
             raise TooSoon("This address was asked a moment ago: wait ten minutes.") from None
         return NewChannel(channel, self._sign(channel))
 
     async def verify(self, token: str) -> Channel:
-        """Let a channel be used, because its address has sent the token back."""
-        words = open_token(self.db.session.secret, VERIFICATION, token, self.clock.millis())
+        """Verify the channel of a token."""
+        words = self._signer.open(VERIFICATION, token, self.clock.millis())
         userid, channel_id, target = words
         channel = await self.db.channel(userid, channel_id).consistent()
         if channel is None or channel.target != target:
-            raise TokenRefused("This link is for an address that has been removed.")
+            raise TokenInvalid("This link is for an address that has been removed.")
         if channel.verified_at is not None:
             return channel
         try:
             return await self.db.verify(userid, channel_id, verified_at=to_second(self.clock.millis()))
         except Conflict:
-            raise TokenRefused("This link is for an address that has been removed.") from None
+            raise TokenInvalid("This link is for an address that has been removed.") from None
 
     async def remove(self, userid: str, channel_id: str) -> None:
-        """Delete a channel; what waits to be sent there is not sent."""
+        """Delete a channel; queued alerts for it are not sent."""
         await self.find(userid, channel_id)
         await self.db.delete_channel(userid, channel_id)
 
     def prepare(self, userid: str, kind: str, target: str, secret: str | None = None) -> NewChannel:
-        """Return a channel that is not verified, or refuse its target; nothing is written yet."""
+        """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
         if kind not in get_args(Kind):
-            raise InputRefused([Fault("kind", f"must be one of {', '.join(get_args(Kind))}")])
+            raise InvalidInput([FieldError("kind", f"must be one of {', '.join(get_args(Kind))}")])
         shown, kept = self._settle(kind, target, secret)
         now = self.clock.millis()
         channel = Channel.model_validate(
@@ -133,30 +140,34 @@ class Channels:
         return NewChannel(channel, self._sign(channel))
 
     def _settle(self, kind: str, target: str, secret: str | None) -> tuple[str, str | None]:
-        """Return what is shown of a target and what of it is secret."""
+        """Return the public and the secret part of a target."""
         if kind == "EMAIL":
-            return settle_email(target, "target"), None
+            return validate_email(target, "target"), None
         if kind == "WEBHOOK":
-            return settle_url(target, self.own_origins, "target"), secret or make_webhook_secret()
-        return self._settle_service(target), target  # an Apprise URL is a password: little of it is shown
+            return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
+        return self._validate_apprise_url(target), target  # an Apprise URL contains a password
 
-    def _settle_service(self, url: str) -> str:
+    def _validate_apprise_url(self, url: str) -> str:
         if self.try_service is None:
-            raise InputRefused([Fault("target", "must not be an Apprise URL: none can be used here")])
+            raise InvalidInput([FieldError("target", "must not be an Apprise URL: none can be used here")])
         try:
             self.try_service(url)
-        except ReceiverRefuses as refused:
-            raise InputRefused([Fault("target", f"cannot be used: {refused}")]) from None
+        except DeliveryRejected as refused:
+            raise InvalidInput([FieldError("target", f"cannot be used: {refused}")]) from None
         return f"{url.partition('://')[0]}://…"
 
     def _sign(self, channel: Channel) -> str:
         expires_at = self.clock.millis() + TOKEN_LASTS_MS
         words = [channel.userid, channel.channel_id, channel.target]
-        return sign_token(self.db.session.secret, VERIFICATION, words, expires_at)
+        return self._signer.sign(VERIFICATION, words, expires_at)
+
+    @property
+    def _signer(self) -> TokenSigner:
+        return TokenSigner(self.db.session.secret, "checks")
 
 
 def find_address(channels: Sequence[Channel], address: str) -> Channel | None:
-    """Return the channel that mails to this address, however it is spelled."""
+    """Return the e-mail channel of an address, by its canonical form."""
     folded = fold_email(address)
     mails = (channel for channel in channels if channel.kind == "EMAIL")
     return next((channel for channel in mails if fold_email(channel.target) == folded), None)

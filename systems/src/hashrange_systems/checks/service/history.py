@@ -1,6 +1,6 @@
-"""What has been: runs, uptime, incidents and response times of a check, over any period. Times are milliseconds.
+"""The history of checks: runs, uptime, incidents and response times of any period. Times are milliseconds.
 
-Whole past days are read from their stored roll-ups, where there are any; the rest is reckoned from the runs.
+Past days are read from stored roll-ups, if any; the rest is computed from the runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import reduce
 
 from hashrange import Clock, Taken
 from hashrange_systems.checks.model.latency import Latency, count_times, find_percentile
-from hashrange_systems.checks.model.maintenance import Span
+from hashrange_systems.checks.model.maintenance_window import Span
 from hashrange_systems.checks.model.outcome import read_outcome
 from hashrange_systems.checks.model.state import is_confirming, read_state
 from hashrange_systems.checks.model.tier import Tier, read_tier
@@ -31,58 +31,48 @@ from hashrange_systems.checks.model.uptime import (
     write_rollup,
 )
 from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongoing, Run, User
-from hashrange_systems.checks.schema import Rollup as StoredRollup
-from hashrange_systems.checks.service.moment import EPOCH, from_ms, to_ms
-from hashrange_systems.checks.service.reading import read_delay, read_windows
+from hashrange_systems.checks.schema import RollupItem as StoredRollup
+from hashrange_systems.checks.service.stored_options import read_delay, read_windows
+from hashrange_systems.shared.charts.axis import Percentiles
+from hashrange_systems.shared.epoch import EPOCH, from_ms, to_ms
 
 PAGE = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """How a check spent a day."""
+    """The roll-up of a day."""
 
     day: date
     rollup: Rollup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
-    """How fast the runs of an interval were answered, in milliseconds; None without runs."""
-
-    at: int
-    runs: int
-    p50: int | None
-    p95: int | None
-    p99: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRow:
-    """One check in the report of a month."""
+    """One check in a monthly report."""
 
     check: AnyCheck
     rollup: Rollup
     uptime: Fraction | None
     incidents: tuple[Ongoing | Ended, ...]
-    times: Times
+    times: Percentiles
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Reads the past of checks, and settles it."""
+    """Reads the history of checks, and stores roll-ups."""
 
     db: Checks
     clock: Clock
 
     async def runs(self, checkid: str, start: int, end: int) -> list[Run]:
-        """Return the runs of a period, oldest first; the end is outside."""
+        """Return the runs of a period, oldest first; the end is exclusive."""
         if start >= end:
             return []
         return await self.db.runs_between(checkid, at=(from_ms(start), from_ms(end - 1)))
 
     async def summary(self, check: Check, start: int, end: int) -> Rollup:
-        """Return how the check spent a period; what is still to come is not counted."""
+        """Return the roll-up of a period; the future is not counted."""
         end = min(end, self.clock.millis())
         stored = await self._stored(check.checkid, start, end)
         known = [stored[span] for span in split_days(start, end) if span in stored]
@@ -91,7 +81,7 @@ class History:
         return reduce(merge_rollups, [*known, *reckoned], Rollup())
 
     async def days(self, check: Check, count: int) -> list[Day]:
-        """Return the last so many days, oldest first, today as the last."""
+        """Return the last `count` days, oldest first, including today."""
         now = self.clock.millis()
         end = now - now % DAY_MS + DAY_MS
         spans = list(split_days(end - count * DAY_MS, end))
@@ -101,21 +91,21 @@ class History:
             for low, high in spans
         ]
 
-    async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Times]:
+    async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Percentiles]:
         """Return the percentiles of each interval of a period; intervals of a day or more are read from roll-ups."""
         end = min(end, self.clock.millis())
         starts = range(start, end, interval_ms)
         if interval_ms >= DAY_MS:
             rollups = [await self.summary(check, at, min(at + interval_ms, end)) for at in starts]
-            return [tell_times(at, rollup.latency) for at, rollup in zip(starts, rollups, strict=True)]
+            return [make_percentiles(at, rollup.latency) for at, rollup in zip(starts, rollups, strict=True)]
         times: dict[int, list[int]] = {at: [] for at in starts}
         for run in await self.runs(check.checkid, start, end):
             if (time := read_outcome(dict(run.result)).response_time) is not None:
                 times[start + (to_ms(run.at) - start) // interval_ms * interval_ms].append(time)
-        return [tell_times(at, count_times(found)) for at, found in times.items()]
+        return [make_percentiles(at, count_times(found)) for at, found in times.items()]
 
     async def incidents(self, checkid: str, start: int | None = None, end: int | None = None) -> list[Ongoing | Ended]:
-        """Return the incidents that touch a period, or all, latest first."""
+        """Return the incidents that overlap a period, or all, latest first."""
         found = await self.db.incidents(checkid)
         return [
             incident
@@ -125,7 +115,7 @@ class History:
         ]
 
     async def report(self, user: User, month: date) -> list[ReportRow]:
-        """Return how each check of a user spent a month, in the order of their ids."""
+        """Return the monthly report of a user, ordered by check id."""
         start = find_span(month.replace(day=1))[0]
         end = find_span((month.replace(day=1) + timedelta(days=31)).replace(day=1))[0]
         return [await self._report(check, start, end) for check in await self.db.checks_of(user.userid)]
@@ -137,15 +127,14 @@ class History:
             rollup=rollup,
             uptime=find_uptime(rollup),
             incidents=tuple(await self.incidents(check.checkid, start, end)),
-            times=tell_times(start, rollup.latency),
+            times=make_percentiles(start, rollup.latency),
         )
 
     # ── settling ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def settle_days(self, check: Check) -> int:
-        """Store the roll-ups of past days that have none yet; return how many. Those stored are never touched again.
+    async def finalise_days(self, check: Check) -> int:
+        """Store missing roll-ups of past days; return how many. Stored ones are never changed.
 
-        A day is past once a later run is there and nothing is in doubt: then no run can be added, and no verdict
-        turn out otherwise.
+        A day is final once there is a later run and no verdict of it is unconfirmed.
         """
         state = read_state(check.state)
         user = await self.db.user(check.userid)
@@ -173,7 +162,7 @@ class History:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
     async def _stored(self, checkid: str, start: int, end: int) -> dict[Span, Rollup]:
-        """Return the stored roll-ups of the whole days of a period, by the days' spans."""
+        """Return the stored roll-ups of the days of a period, by span."""
         first, last = -(-start // DAY_MS), end // DAY_MS
         if first >= last:
             return {}
@@ -187,7 +176,7 @@ class History:
         return summarise(await self._samples(check, start, end), start, end, spans)
 
     async def _samples(self, check: Check, start: int, end: int) -> Sequence[Sample]:
-        """Return the samples of a period, with the one before, and those after that tell what its last one was."""
+        """Return the samples of a period, the one before it, and those after it that confirm its last verdict."""
         before = await self.db.runs_before(check.checkid, at=from_ms(start)).first()
         within = await self.runs(check.checkid, start, end)
         samples = [read_sample(run, check) for run in ([before] if before else []) + within]
@@ -199,7 +188,7 @@ class History:
         return samples
 
     async def _following(self, check: Check, start: int) -> AsyncIterator[Sample]:
-        """Yield the samples from a time on, reading few at a time."""
+        """Yield the samples from a time on, in small pages."""
         query, cursor, more = self.db.runs_from(check.checkid, at=from_ms(start)), None, True
         while more:
             page = await query.page(PAGE, after=cursor)
@@ -209,7 +198,7 @@ class History:
 
 
 def read_sample(run: Run, check: Check) -> Sample:
-    """Return what a stored run says; one without a verdict says what it found."""
+    """Return the sample of a stored run; without a verdict, its status counts."""
     outcome = read_outcome(dict(run.result))
     known = run.verdict in Verdict.__members__
     return Sample(
@@ -221,20 +210,20 @@ def read_sample(run: Run, check: Check) -> Sample:
 
 
 def is_in_doubt(samples: Sequence[Sample]) -> bool:
-    """Whether the last verdict of these is one that later ones settle."""
+    """Return whether the last verdict is not yet confirmed."""
     clear = (sample for sample in reversed(samples) if sample.verdict is not Verdict.UNKNOWN)
     last = next(clear, None)
     return last is not None and last.verdict in UNSETTLED
 
 
-def tell_times(at: int, latency: Latency) -> Times:
-    """Return the percentiles of counted response times."""
+def make_percentiles(at: int, latency: Latency) -> Percentiles:
+    """Return the percentiles of a histogram."""
     p50, p95, p99 = (find_percentile(latency, percent) for percent in (50, 95, 99))
-    return Times(at=at, runs=sum(latency.values()), p50=p50, p95=p95, p99=p99)
+    return Percentiles(at=at, runs=sum(latency.values()), p50=p50, p95=p95, p99=p99)
 
 
 def join_neighbours(spans: Iterable[Span]) -> list[Span]:
-    """Return spans that touch as one."""
+    """Merge adjacent spans."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and joined[-1][1] == start:
@@ -245,11 +234,11 @@ def join_neighbours(spans: Iterable[Span]) -> list[Span]:
 
 
 def find_day(number: int) -> date:
-    """Return the day that is so many days after the epoch."""
+    """Return a date from days since the epoch."""
     return (EPOCH + timedelta(days=number)).date()
 
 
 def find_span(day: date) -> Span:
-    """Return when a day begins and ends."""
+    """Return start and end of a day."""
     start = to_ms(datetime(day.year, day.month, day.day, tzinfo=EPOCH.tzinfo))
     return start, start + DAY_MS

@@ -1,7 +1,7 @@
-"""Users: taken in, found, moved between tiers, suspended, reinstated, deleted with everything they own.
+"""Users: add, find, change tier, suspend, reinstate, delete with everything that belongs to them.
 
-An e-mail address is one user's: a guard item under its case-folded form is written and deleted in the same transaction
-as the user. What takes many writes is done in an order that lets it be begun again after a crash.
+E-mail addresses are unique: a guard item for the case-folded form is written and deleted together with the user.
+Actions with many transactions have an order that lets them be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from hashrange import Conflict, NotFound, Page, Taken, Write
-from hashrange_systems.checks.errors import EmailTaken, NotPossibleNow, NotThere
-from hashrange_systems.checks.model.address import fold_email, settle_email
-from hashrange_systems.checks.model.schedule import next_slot
+from hashrange_systems.checks.errors import EmailTaken
+from hashrange_systems.checks.model.schedule import next_due_time
 from hashrange_systems.checks.model.tier import Tier, choose_tier, find_excess
 from hashrange_systems.checks.schema import (
     Active,
@@ -27,20 +26,23 @@ from hashrange_systems.checks.schema import (
     EmailClaim,
     Failed,
     Paused,
-    Shelved,
+    SuspendedCheck,
     SuspendedUser,
     User,
 )
+from hashrange_systems.checks.service.api_keys import Keys
 from hashrange_systems.checks.service.channels import Channels, NewChannel, find_address
-from hashrange_systems.checks.service.conflict import commit, settle_conflicts
-from hashrange_systems.checks.service.disposal import dispose_check
-from hashrange_systems.checks.service.halt import pause_check, shelve_check
-from hashrange_systems.checks.service.identity import MakeId, make_id
-from hashrange_systems.checks.service.keys import Keys
-from hashrange_systems.checks.service.lookup import find_user
-from hashrange_systems.checks.service.moment import from_ms, to_ms
-from hashrange_systems.checks.service.pages import Pages
-from hashrange_systems.checks.service.reading import read_delay
+from hashrange_systems.checks.service.check_deletion import delete_check_data
+from hashrange_systems.checks.service.commit import commit
+from hashrange_systems.checks.service.ownership import find_user
+from hashrange_systems.checks.service.status_pages import Pages
+from hashrange_systems.checks.service.stored_options import read_delay
+from hashrange_systems.checks.service.unschedule import pause_check, suspend_schedule
+from hashrange_systems.shared.email_address import fold_email, validate_email
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.errors import ResourceMissing, StateConflict
+from hashrange_systems.shared.identifier import MakeId, make_id
+from hashrange_systems.shared.retry import retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -51,7 +53,7 @@ FIRST_KEY = "first key"
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user just taken in: the text of the first API key, and the token to be sent to the e-mail address alone."""
+    """A new user, with the first API key, and the token to send to the e-mail address only."""
 
     user: ActiveUser
     key: str
@@ -61,7 +63,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class NewEmail:
-    """A user with another e-mail address; the channel to it is None when there was one already."""
+    """A user with a new e-mail address; the channel is None if it existed already."""
 
     user: User
     channel: NewChannel | None
@@ -77,8 +79,8 @@ class Users:
 
     # ── taking in and finding ────────────────────────────────────────────────────────────────────────────────────────
     async def create(self, email: str, tier: str = "FREE") -> NewUser:
-        """Take a user in, with a first API key and a channel to the address, which is still to be verified."""
-        address, chosen = settle_email(email), choose_tier(tier)
+        """Add a user with a first API key and an unverified channel to the address."""
+        address, chosen = validate_email(email), choose_tier(tier)
         await self._refuse_taken(address)
         user = self._make(address, chosen)
         keys = Keys(self.db, self.clock, self.make_id)
@@ -96,20 +98,20 @@ class Users:
         return await find_user(self.db, userid)
 
     async def by_email(self, email: str) -> User:
-        """Return a user by e-mail address, however it is capitalised."""
-        address = settle_email(email)
+        """Return a user by e-mail address, case-insensitive."""
+        address = validate_email(email)
         claim = await self.db.claim(fold_email(address)).consistent()
         userid = claim.owner if claim else await self._find_unguarded(address)
         if userid is None:
-            raise NotThere("user")
+            raise ResourceMissing("user")
         return await find_user(self.db, userid)
 
     async def page(self, size: int = 100, after: str | None = None) -> Page[User]:
-        """Return some of all users, in no order: for operators, and at the cost of reading the table."""
+        """Return a page of all users, in no order, by a scan: for operators."""
         return await self.db.all_users().page(size, after=after)
 
     async def _find_unguarded(self, address: str) -> str | None:
-        """Return the user of the original system that has this address: there, nothing guards it."""
+        """Return a user of the original system with this address, who has no guard item."""
         for spelling in dict.fromkeys((address, fold_email(address))):
             login = await self.db.login(spelling).first()
             if login is not None:
@@ -140,9 +142,9 @@ class Users:
 
     # ── another address ──────────────────────────────────────────────────────────────────────────────────────────────
     async def change_email(self, userid: str, email: str) -> NewEmail:
-        """Give a user another address; the old one is free at the same moment, and the new one is to be verified."""
-        address = settle_email(email)
-        return await settle_conflicts(lambda: self._change_email(userid, address), "user")
+        """Change the address of a user; the old one is free at once, and the new one must be verified."""
+        address = validate_email(email)
+        return await retry_on_conflict(lambda: self._change_email(userid, address), "user")
 
     async def _change_email(self, userid: str, address: str) -> NewEmail:
         user = await find_user(self.db, userid)
@@ -159,7 +161,7 @@ class Users:
         return NewEmail(await find_user(self.db, userid), mail)
 
     async def _move_guard(self, user: User, address: str) -> list[Write[Any]]:
-        """Return the writes that claim the new address and release the old one, where that is guarded."""
+        """Return the writes that claim the new address and release the old one."""
         old, new = fold_email(user.email), fold_email(address)
         held = await self.db.claim(old).consistent()
         guarded = held is not None and held.owner == user.userid
@@ -171,7 +173,7 @@ class Users:
 
     # ── tiers ────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def change_tier(self, userid: str, tier: str) -> User:
-        """Move a user to a tier. All checks stay; the newest above its limit are paused, hasty ones slowed down."""
+        """Change the tier of a user; pause the newest checks above its limit, and raise delays below its minimum."""
         chosen = choose_tier(tier)
         await find_user(self.db, userid)
         now = from_ms(self.clock.millis())
@@ -203,55 +205,56 @@ class Users:
 
     # ── suspension ───────────────────────────────────────────────────────────────────────────────────────────────────
     async def suspend(self, userid: str) -> User:
-        """Suspend a user and take their checks out of the schedule; again, it goes on where it was cut short."""
+        """Suspend a user and unschedule the checks; repeat it if it was interrupted."""
         user = await find_user(self.db, userid)
         now = from_ms(self.clock.millis())
         if isinstance(user, ActiveUser):
             user = await self._move(userid, self.db.suspend(user, updated_at=now))
         if not isinstance(user, SuspendedUser):
-            raise NotPossibleNow(f"This user is {user.status}.")
+            raise StateConflict(f"This user is {user.status}.")
         scheduled = [check.checkid for check in await self.db.checks_of(userid) if _is_running(check)]
-        await self._each(scheduled, lambda checkid: self._shelve(userid, checkid))
+        await self._each(scheduled, lambda checkid: self._suspend_check(userid, checkid))
         return await find_user(self.db, userid)
 
-    async def _shelve(self, userid: str, checkid: str) -> None:
+    async def _suspend_check(self, userid: str, checkid: str) -> None:
         user = await self.db.user(userid).consistent()
         check = await self.db.check(checkid).consistent()
         if isinstance(user, SuspendedUser) and check is not None and _is_running(check):
-            await shelve_check(self.db, user, check, self.clock.millis())
+            await suspend_schedule(self.db, user, check, self.clock.millis())
 
     async def reinstate(self, userid: str) -> User:
-        """Let a user in again and put their checks back; again, it goes on where it was cut short."""
+        """Reinstate a user and schedule the checks again; repeat it if it was interrupted."""
         user = await find_user(self.db, userid)
         now = from_ms(self.clock.millis())
         if isinstance(user, SuspendedUser):
             user = await self._move(userid, self.db.reinstate(user, updated_at=now))
         if not isinstance(user, ActiveUser):
-            raise NotPossibleNow(f"This user is {user.status}.")
-        shelved = [check.checkid for check in await self.db.checks_of(userid) if isinstance(check, Shelved)]
-        await self._each(shelved, lambda checkid: self._enlist(userid, checkid))
+            raise StateConflict(f"This user is {user.status}.")
+        shelved = [check.checkid for check in await self.db.checks_of(userid) if isinstance(check, SuspendedCheck)]
+        await self._each(shelved, lambda checkid: self._resume_schedule(userid, checkid))
         return await find_user(self.db, userid)
 
-    async def _enlist(self, userid: str, checkid: str) -> None:
-        """Give a check its next slot, so that not all of them run at the same moment."""
+    async def _resume_schedule(self, userid: str, checkid: str) -> None:
+        """Schedule a check at its regular due time, so that not all run at the same moment."""
         user = await self.db.user(userid).consistent()
         check = await self.db.check(checkid).consistent()
-        if isinstance(user, ActiveUser) and isinstance(check, Shelved):
+        if isinstance(user, ActiveUser) and isinstance(check, SuspendedCheck):
             now, delay_ms = self.clock.millis(), read_delay(check)
-            slot = next_slot(checkid, delay_ms, slot=now - delay_ms, now=now)
-            await commit(self.db, [self.db.enlist(check, next_run_at=from_ms(slot)), self.db.is_active(user)])
+            due_at = next_due_time(checkid, delay_ms, due_at=now - delay_ms, now=now)
+            resume = self.db.resume_schedule(check, next_run_at=from_ms(due_at))
+            await commit(self.db, [resume, self.db.is_active(user)])
 
     async def _move(self, userid: str, move: Awaitable[User]) -> User:
         try:
             return await move
-        except Conflict:  # somebody else did the same, or deleted them
+        except Conflict:  # another process did the same, or deleted the user
             return await find_user(self.db, userid)
 
     # ── deletion ─────────────────────────────────────────────────────────────────────────────────────────────────────
     async def delete(self, userid: str) -> None:
-        """Delete a user and everything they own; again, it goes on where it was cut short.
+        """Delete a user and everything that belongs to them; repeat it if it was interrupted.
 
-        The user goes last, and until then is CLOSING: nothing new can be added, and the address stays taken.
+        The user is deleted last, and until then is CLOSING: nothing can be added, and the address stays taken.
         """
         user = await find_user(self.db, userid)
         if not isinstance(user, ClosingUser):
@@ -259,25 +262,25 @@ class Users:
                 await self.db.close(user, updated_at=from_ms(self.clock.millis()))
         await self._revoke_keys(userid)
         checks = [check.checkid for check in await self.db.checks_of(userid)]
-        await self._each(checks, self._dispose)
+        await self._each(checks, self._delete_check)
         await Pages(self.db, self.clock).unpublish(userid)
         await self.db.batch(delete=await self.db.channels(userid).consistent())
-        await settle_conflicts(lambda: self._delete_last(userid), "user")
+        await retry_on_conflict(lambda: self._delete_last(userid), "user")
 
     async def _revoke_keys(self, userid: str) -> None:
         keys = Keys(self.db, self.clock)
         for key in await self.db.api_keys(userid).consistent():
-            with suppress(NotThere):
+            with suppress(ResourceMissing):
                 await keys.revoke(userid, key.key_id)
 
-    async def _dispose(self, checkid: str) -> None:
+    async def _delete_check(self, checkid: str) -> None:
         check = await self.db.check(checkid).consistent()
         if check is not None:
-            await dispose_check(self.db, check, self.clock.millis())
+            await delete_check_data(self.db, check, self.clock.millis())
 
     async def _delete_last(self, userid: str) -> None:
         user = await self.db.user(userid).consistent()
-        if user is None:  # somebody else deleted them at the same time
+        if user is None:  # another process deleted the user at the same time
             return
         address = fold_email(user.email)
         held = await self.db.claim(address).consistent()
@@ -288,15 +291,15 @@ class Users:
 
     # ── many at once ─────────────────────────────────────────────────────────────────────────────────────────────────
     async def _each(self, checkids: Iterable[str], step: Callable[[str], Awaitable[None]]) -> None:
-        """Do the same to many checks, some at a time, each until nobody interferes."""
+        """Run a step for many checks concurrently, each with retries on conflict."""
         room = asyncio.Semaphore(AT_ONCE)
 
         async def do(checkid: str) -> None:
             async with room:
-                await settle_conflicts(lambda: step(checkid), "check")
+                await retry_on_conflict(lambda: step(checkid), "check")
 
         await asyncio.gather(*map(do, checkids))
 
 
 def _is_running(check: AnyCheck) -> TypeGuard[Active]:
-    return isinstance(check, Active) and not isinstance(check, Shelved)
+    return isinstance(check, Active) and not isinstance(check, SuspendedCheck)

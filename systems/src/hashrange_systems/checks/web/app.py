@@ -1,4 +1,4 @@
-"""The web application of the system: the pages, the JSON API under /api, and what they answer when something fails."""
+"""The web application: the pages, the JSON API under /api, and the error pages."""
 
 from __future__ import annotations
 
@@ -10,93 +10,87 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
-from hashrange_systems.checks.errors import ChecksError, NotThere
-from hashrange_systems.checks.web import account, maintenance, messages, month, pages, signing, status
-from hashrange_systems.checks.web.allowance import Allowance
-from hashrange_systems.checks.web.api.app import make_api
-from hashrange_systems.checks.web.desk import Desk
-from hashrange_systems.checks.web.door import Doorkeeper, SignInNeeded
-from hashrange_systems.checks.web.guard import HEADERS, Guard
-from hashrange_systems.checks.web.painter import STATIC, Painter, find_root, go
-from hashrange_systems.checks.web.services import Services
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web import account_page as account
+from hashrange_systems.checks.web import check_routes as pages
+from hashrange_systems.checks.web import maintenance_page as maintenance
+from hashrange_systems.checks.web import messages_page as messages
+from hashrange_systems.checks.web import reports as month
+from hashrange_systems.checks.web import sign_in as signing
+from hashrange_systems.checks.web import status_page as status
+from hashrange_systems.checks.web.api.api_app import make_api
+from hashrange_systems.checks.web.authentication import Authenticator
+from hashrange_systems.checks.web.dependencies import PageDependencies
+from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
+from hashrange_systems.shared.errors import ApplicationError, ResourceMissing, SignInRequired
+from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.request_guard import HEADERS, RequestGuard
+from hashrange_systems.shared.web.templating import CachedStaticFiles, find_mount_path, redirect_to
 
 log = logging.getLogger(__name__)
 
-SIGN_INS = 10  # at once from an address, and then one every ten seconds
-A_YEAR = "public, max-age=31536000, immutable"
+SIGN_INS = 10  # at once from a client address, then one every ten seconds
 
 
 def make_app(services: Services, base_url: str) -> FastAPI:
-    """Return the application; `base_url` is where users reach it, and who visits the demo is let in."""
+    """Return the application; `base_url` is its public URL."""
     demo = services.demo_email is not None
     app = FastAPI(title="hashrange checks", openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.desk = Desk(
+    app.state.deps = PageDependencies(
         services=services,
-        painter=Painter(services, base_url, demo=demo),
-        door=Doorkeeper(services, base_url, demo=demo),
-        attempts=Allowance(services.clock, burst=SIGN_INS, per_second=0.1),
+        renderer=PageRenderer(services, base_url, demo=demo),
+        authenticator=Authenticator(services, base_url, demo=demo),
+        sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
         base_url=base_url,
     )
     for module in (pages, maintenance, account, messages, month, status, signing):
         app.include_router(module.router)
-    app.mount("/static", Static(directory=STATIC), name="static")
+    app.mount("/static", CachedStaticFiles(directory=STATIC), name="static")
     app.mount("/api", make_api(services, base_url), name="api")
-    app.add_exception_handler(ChecksError, show_refusal)
-    app.add_exception_handler(RequestValidationError, show_misfit)
-    app.add_exception_handler(HTTPException, show_http)
-    app.add_exception_handler(Exception, show_crash)
-    app.add_middleware(Guard, secure=base_url.startswith("https://"))
+    app.add_exception_handler(ApplicationError, render_application_error)
+    app.add_exception_handler(RequestValidationError, render_invalid_address)
+    app.add_exception_handler(HTTPException, render_http_error)
+    app.add_exception_handler(Exception, render_crash)
+    app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"))
     return app
 
 
-class Static(StaticFiles):
-    """The style sheet, the script and the icon, which browsers may keep: their addresses change with them."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """Answer with a file."""
-        response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = A_YEAR
-        return response
-
-
-async def show_refusal(request: Request, error: Exception) -> Response:
-    """Show what the service refused; who must sign in is sent there."""
-    assert isinstance(error, ChecksError)
-    if isinstance(error, SignInNeeded):
-        path = request.url.path.removeprefix(find_root(request)) if request.method == "GET" else "/"
-        response = go(request, "/sign-in")
+async def render_application_error(request: Request, error: Exception) -> Response:
+    """Render an application error; redirect unauthenticated users to sign-in."""
+    assert isinstance(error, ApplicationError)
+    if isinstance(error, SignInRequired):
+        path = request.url.path.removeprefix(find_mount_path(request)) if request.method == "GET" else "/"
+        response = redirect_to(request, "/sign-in")
         response.headers["Location"] += f"?next={quote(path)}" if path not in {"", "/"} else ""
         return response
-    title = "Not found" if isinstance(error, NotThere) else HTTPStatus(error.status).phrase
-    return draw_trouble(request, error.status, title, str(error))
+    title = "Not found" if isinstance(error, ResourceMissing) else HTTPStatus(error.status).phrase
+    return render_error_page(request, error.status, title, str(error))
 
 
-async def show_misfit(request: Request, _error: Exception) -> Response:
-    """Show that an address is not one of ours."""
-    return draw_trouble(request, 404, "Not found", "There is no such page.")
+async def render_invalid_address(request: Request, _error: Exception) -> Response:
+    """Render a 404 for a path with invalid parameters."""
+    return render_error_page(request, 404, "Not found", "There is no such page.")
 
 
-async def show_http(request: Request, error: Exception) -> Response:
-    """Show that there is no such page, or not for this method."""
+async def render_http_error(request: Request, error: Exception) -> Response:
+    """Render an error such as 404 or 405."""
     assert isinstance(error, HTTPException)
     text = "There is no such page." if error.status_code == 404 else str(error.detail)
-    response = draw_trouble(request, error.status_code, HTTPStatus(error.status_code).phrase.capitalize(), text)
+    response = render_error_page(request, error.status_code, HTTPStatus(error.status_code).phrase.capitalize(), text)
     response.headers.update(error.headers or {})
     return response
 
 
-async def show_crash(request: Request, error: Exception) -> Response:
-    """Show that it is our fault, and log why."""
+async def render_crash(request: Request, error: Exception) -> Response:
+    """Log an unexpected error, and render a 500."""
     log.error("page failed", exc_info=error, extra={"fields": {"method": request.method, "path": request.url.path}})
-    response = draw_trouble(request, 500, "Something went wrong", "It is our fault, and has been logged.")
-    response.headers.update(HEADERS)  # what fails like this has left the guard
+    response = render_error_page(request, 500, "Something went wrong", "It is our fault, and has been logged.")
+    response.headers.update(HEADERS)  # such a response does not pass the request guard
     return response
 
 
-def draw_trouble(request: Request, status: int, title: str, text: str) -> Response:
-    """Answer with a page that says what is wrong."""
-    desk: Desk = request.app.state.desk
-    return desk.painter.show(request, "trouble.html", None, status, title=title, text=text)
+def render_error_page(request: Request, status: int, title: str, text: str) -> Response:
+    """Render an error page."""
+    deps: PageDependencies = request.app.state.deps
+    return deps.renderer.render(request, "error.html", None, status, title=title, text=text)

@@ -1,72 +1,94 @@
-"""The monthly report: how each check did, as CSV for a spreadsheet and as PDF for a reader. Pure."""
+"""The reports page: the list of months, and downloads as CSV and PDF."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+import re
+from collections.abc import Iterator
 from datetime import date
-from functools import reduce
 
-from hashrange_systems.checks.model.phrase import clean, write_iso
-from hashrange_systems.checks.model.uptime import Rollup, format_uptime, merge_rollups
-from hashrange_systems.checks.service.history import ReportRow
-from hashrange_systems.checks.service.moment import to_ms
-from hashrange_systems.checks.web.view import name_check
+from fastapi import APIRouter, Request
+from starlette.responses import Response
 
-LONGEST_CELL = 500
-FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # what a spreadsheet takes for the beginning of a formula
-DURATIONS = ("up", "degraded", "down", "unknown", "paused", "blind", "maintenance")
-COLUMNS = (
-    *("month", "check", "name", "url", "type", "status", "uptime_percent", "incidents", "runs"),
-    *("p50_ms", "p95_ms", "p99_ms"),
-    *(f"{name}_seconds" for name in DURATIONS),
-    "last_incident_at",
-)
+from hashrange_systems.checks.schema import User
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web.dependencies import Deps, SignedIn
+from hashrange_systems.checks.web.monthly_report import Report, write_csv
+from hashrange_systems.checks.web.pdf_report import write_pdf
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import ResourceMissing
 
+MOST_MONTHS = 13
+MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])", re.ASCII)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """A month of a user's checks; `made_at` in milliseconds."""
-
-    owner: str
-    month: date
-    rows: Sequence[ReportRow]
-    made_at: int
-
-    @property
-    def total(self) -> Rollup:
-        """All checks together."""
-        return reduce(merge_rollups, (row.rollup for row in self.rows), Rollup())
+router = APIRouter(include_in_schema=False)
 
 
-def write_csv(report: Report) -> bytes:
-    """Return the report as CSV, in UTF-8 with the mark that spreadsheets want; no cell in it is a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows(list_cells(report.month, row) for row in report.rows)
-    return text.getvalue().encode("utf-8-sig")
-
-
-def list_cells(month: date, row: ReportRow) -> list[str | int]:
-    """Return the cells of a check; what is not known is empty."""
-    check, rollup, times = row.check, row.rollup, row.times
-    last = max((incident.started_at for incident in row.incidents), default=None)
-    texts = [f"{month:%Y-%m}", check.checkid, name_check(check), check.url, check.check_type, check.status]
-    return [
-        *map(neutralise, texts),
-        "" if row.uptime is None else format_uptime(row.uptime, 6).rstrip("%"),
-        len(row.incidents),
-        rollup.runs,
-        *("" if time is None else time for time in (times.p50, times.p95, times.p99)),
-        *(getattr(rollup, name) // 1000 for name in DURATIONS),
-        "" if last is None else write_iso(to_ms(last)),
+@router.get("/reports")
+async def show_months(request: Request, deps: Deps, visitor: SignedIn) -> Response:
+    """Show the months that have a report."""
+    today = from_ms(deps.now).date()
+    months = [
+        (f"{month:%Y-%m}", f"{month:%B %Y}", month == today.replace(day=1))
+        for month in list_months(visitor.user, today)
     ]
+    return deps.renderer.render(request, "reports.html", visitor, months=months)
 
 
-def neutralise(text: str) -> str:
-    """Return a text that a spreadsheet takes for one."""
-    cell = clean(text, LONGEST_CELL)
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
+@router.get("/report/{month}.csv")
+async def download_csv(deps: Deps, visitor: SignedIn, month: str) -> Response:
+    """Return the report of a month as CSV."""
+    return await csv_response(deps.services, visitor.user, month)
+
+
+@router.get("/report/{month}.pdf")
+async def download_pdf(deps: Deps, visitor: SignedIn, month: str) -> Response:
+    """Return the report of a month as PDF."""
+    return await pdf_response(deps.services, visitor.user, month)
+
+
+async def csv_response(services: Services, user: User, month: str) -> Response:
+    """Return the report of a month as a CSV response."""
+    report = await make_report(services, user, month)
+    return Response(write_csv(report), media_type="text/csv; charset=utf-8", headers=attachment_header(month, "csv"))
+
+
+async def pdf_response(services: Services, user: User, month: str) -> Response:
+    """Return the report of a month as a PDF response; it is rendered in a thread, because it takes long."""
+    report = await make_report(services, user, month)
+    pdf = await asyncio.to_thread(write_pdf, report)
+    return Response(pdf, media_type="application/pdf", headers=attachment_header(month, "pdf"))
+
+
+async def make_report(services: Services, user: User, month: str) -> Report:
+    """Return the report of a month; raise ResourceMissing for a future month."""
+    first, now = parse_month(month), services.clock.millis()
+    if first > from_ms(now).date():
+        raise ResourceMissing("report")
+    rows = await services.history.report(user, first)
+    return Report(owner=user.email, month=first, rows=rows, made_at=now)
+
+
+def parse_month(text: str) -> date:
+    """Return the first day of a month."""
+    match = MONTH.fullmatch(text)
+    if not match:
+        raise ResourceMissing("report: a month is written such as 2026-01")
+    return date(int(match[1]), int(match[2]), 1)
+
+
+def list_months(user: User, today: date) -> Iterator[date]:
+    """Yield the months since the user was added, latest first."""
+    month, first = today.replace(day=1), user.created_at.date().replace(day=1)
+    for _ in range(MOST_MONTHS):
+        if month < first:
+            return
+        yield month
+        month = (
+            month.replace(year=month.year - 1, month=12) if month.month == 1 else month.replace(month=month.month - 1)
+        )
+
+
+def attachment_header(month: str, kind: str) -> dict[str, str]:
+    """Return the header for a download with a file name."""
+    return {"Content-Disposition": f'attachment; filename="checks-{month}.{kind}"'}

@@ -3,22 +3,22 @@
 FetchError
 ├── RequestRefused          nothing was sent
 │   ├── BadRequest          the request itself (BadUrl, BadHeader)
-│   ├── ForbiddenAddress    the address is not for users to reach
+│   ├── ForbiddenAddress    users may not reach the address
 │   └── ForbiddenPort       the port belongs to another protocol
 ├── NameUnresolved          no address for the name
-├── ConnectFailed           nobody accepted the connection
+├── ConnectFailed           no address accepted the connection
 ├── TlsFailed               no trusted TLS connection
 │   └── CertificateExpired, CertificateNotYetValid, CertificateForOtherHost, CertificateUntrusted
 ├── ConnectionLost          closed or reset before the end of the response
-├── AnswerMalformed         what came is not HTTP
+├── AnswerMalformed         the response is not HTTP
 ├── BodyDamaged             the body cannot be decoded
-├── TooLarge                more than the caller wants (CompressionBomb)
+├── TooLarge                larger than the caller allows (CompressionBomb)
 ├── TimedOut                a phase, or the whole, took too long
 ├── TooManyRedirects        more than allowed (RedirectLoop)
-└── RedirectForbidden       a redirect to where no request may go; `__cause__` says why
+└── RedirectForbidden       a redirect to a forbidden target; `__cause__` has the reason
 
-PolicyInvalid (beside them) is the operator's mistake, raised when the configuration is read.
-The texts of a FetchError are for the user who gave the URL: they name no address that only our side can see.
+PolicyInvalid is not one of them: it reports an invalid configuration.
+The texts of a FetchError are for the user who gave the URL: they contain no internal address.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING
 from hashrange import HashrangeError
 
 if TYPE_CHECKING:
-    from hashrange_systems.shared.fetching.message import Phases, Redirect
+    from hashrange_systems.shared.fetching.http_message import Phases, Redirect
 
 
 class PolicyInvalid(HashrangeError):
-    """A configured exemption that cannot be read."""
+    """An exemption in the configuration that cannot be parsed."""
 
 
 class FetchError(HashrangeError):
-    """No response; `url`, `redirects` and `phases` tell how far the request came."""
+    """There is no response; `url`, `redirects` and `phases` tell how far the request came."""
 
     url: str | None = None
     redirects: tuple[Redirect, ...] = ()
@@ -60,7 +60,7 @@ class BadHeader(BadRequest):
 
 
 class ForbiddenAddress(RequestRefused):
-    """The host is at an address that is not for users to reach; `address` is for the log, not for the user."""
+    """The host has an address that users may not reach; `address` is for the log only."""
 
     def __init__(self, host: str, address: str, reason: str) -> None:
         super().__init__(f"{host} is at {reason} address, which may not be requested")
@@ -69,7 +69,7 @@ class ForbiddenAddress(RequestRefused):
 
 
 class ForbiddenPort(RequestRefused):
-    """A port where another protocol is spoken."""
+    """A port of another protocol."""
 
     def __init__(self, port: int) -> None:
         super().__init__(f"port {port} may not be requested")
@@ -77,7 +77,7 @@ class ForbiddenPort(RequestRefused):
 
 
 class NameUnresolved(FetchError):
-    """The name has no address, or (`temporary`) nobody could say whether it has one."""
+    """The name has no address, or (`temporary`) the lookup failed."""
 
     def __init__(self, host: str, *, temporary: bool) -> None:
         outcome = "could not be looked up at the moment" if temporary else "does not exist or has no address"
@@ -106,7 +106,7 @@ class CertificateForOtherHost(TlsFailed):
 
 
 class CertificateUntrusted(TlsFailed):
-    """The certificate is self-signed, or nobody trusted vouches for it."""
+    """The certificate is self-signed, or its authority is not trusted."""
 
 
 class ConnectionLost(FetchError):
@@ -122,15 +122,15 @@ class BodyDamaged(FetchError):
 
 
 class TooLarge(FetchError):
-    """The response is larger than the caller wants."""
+    """The response is larger than the caller allows."""
 
 
 class CompressionBomb(TooLarge):
-    """The body grows out of all proportion when decompressed."""
+    """The body expands too much when decompressed."""
 
 
 class TimedOut(FetchError):
-    """It took too long; `phase` is what was being waited for: dns, connect, tls, answer or body."""
+    """A phase took too long; `phase` is dns, connect, tls, answer or body."""
 
     def __init__(self, phase: str, limit_s: float) -> None:
         super().__init__(f"{WAITED_FOR[phase]} did not come about within {limit_s:g} s")
@@ -152,7 +152,7 @@ class TooManyRedirects(FetchError):
 
 
 class RedirectLoop(TooManyRedirects):
-    """A redirect to where the request has already been."""
+    """A redirect to a URL that was already requested."""
 
 
 class RedirectForbidden(FetchError):

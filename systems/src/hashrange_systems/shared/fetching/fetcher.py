@@ -1,7 +1,7 @@
-"""The one way out: every request that a system makes for a user goes through a Fetcher.
+"""The guarded fetcher: every HTTP request that a system makes on behalf of a user goes through it.
 
-It looks a name up once, checks every address, connects to a checked one, and does so again for each redirect.
-The rules live beside it (policy, redirect, encoding, tls); here they are put in order. No proxy, no cookies, no reuse.
+It resolves a name once, checks every address, connects to a checked one, and repeats that for each redirect.
+The rules are in policy, redirect, content_encoding and tls. No proxy, no cookies, no connection reuse.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from ipaddress import ip_address
 
 import httpcore
 
-from hashrange_systems.shared.fetching.address import Address, unwrap
-from hashrange_systems.shared.fetching.encoding import ACCEPTED, Body
+from hashrange_systems.shared.fetching.content_encoding import ACCEPTED, Body
 from hashrange_systems.shared.fetching.errors import (
     AnswerMalformed,
     ConnectionLost,
@@ -29,17 +28,18 @@ from hashrange_systems.shared.fetching.errors import (
     TooLarge,
     TooManyRedirects,
 )
-from hashrange_systems.shared.fetching.message import Headers, Redirect, Request, Response, find_header
+from hashrange_systems.shared.fetching.http_message import Headers, Redirect, Request, Response, find_header
+from hashrange_systems.shared.fetching.http_stream import HttpStream, connect, order
+from hashrange_systems.shared.fetching.http_url import Target, parse_url
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.fetching.redirect import Outgoing, find_location, record, redirect
+from hashrange_systems.shared.fetching.public_address import Address, unwrap
+from hashrange_systems.shared.fetching.redirect import RedirectRequest, find_location, record, redirect
 from hashrange_systems.shared.fetching.resolver import Resolver, SystemResolver
-from hashrange_systems.shared.fetching.stopwatch import Now, Stopwatch
+from hashrange_systems.shared.fetching.timing import Now, PhaseTimer
 from hashrange_systems.shared.fetching.tls import explain_failure, make_context, read_certificate
-from hashrange_systems.shared.fetching.url import Target, parse_url
-from hashrange_systems.shared.fetching.wire import Wire, connect, order
 
 ADDRESSES_TRIED = 4
-SMALLEST_PIECE = 64  # bytes; a body in smaller pieces, on average, is made to keep the parser busy
+SMALLEST_PIECE = 64  # bytes on average; a body in smaller pieces is an attack on the parser
 PIECES_ALLOWED = 10_000  # before the average counts
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
@@ -55,7 +55,7 @@ class Limits:
 
 
 class Fetcher:
-    """Fetches URLs that users gave, within a policy and limits; safe to share by any number of tasks."""
+    """Fetches URLs that users give, within a policy and limits; any number of tasks may share it."""
 
     def __init__(
         self,
@@ -74,97 +74,101 @@ class Fetcher:
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     async def fetch(self, request: Request) -> Response:
-        """Return the response after redirects, whatever its status, or raise a FetchError named by its cause."""
-        journey = Journey(request, Stopwatch(self._now))
+        """Return the response after redirects, whatever its status; raise a FetchError that is named by its cause."""
+        chain = RequestChain(request, PhaseTimer(self._now))
         try:
             async with asyncio.timeout(request.timeout_s):
-                return await self._follow(request, journey)
+                return await self._follow(request, chain)
         except TimeoutError as error:
-            raise journey.explain(TimedOut(journey.watch.phase, request.timeout_s)) from error
+            raise chain.explain(TimedOut(chain.timer.phase, request.timeout_s)) from error
         except FetchError as error:
-            journey.explain(error)
+            chain.explain(error)
             raise
 
-    async def _follow(self, request: Request, journey: Journey) -> Response:
+    async def _follow(self, request: Request, chain: RequestChain) -> Response:
         target = parse_url(request.url)
-        outgoing = Outgoing(target=target, method=request.method, headers=request.headers, body=request.body)
+        outgoing = RedirectRequest(target=target, method=request.method, headers=request.headers, body=request.body)
         while True:
-            journey.arrive(outgoing)
-            response = await self._exchange(outgoing, request, journey)
+            chain.arrive(outgoing)
+            response = await self._exchange(outgoing, request, chain)
             location = find_location(response) if request.follow else None
             if location is None:
-                return replace(response, redirects=tuple(journey.redirects))
-            outgoing = journey.leave(outgoing, response.status, location)
+                return replace(response, redirects=tuple(chain.redirects))
+            outgoing = chain.leave(outgoing, response.status, location)
 
-    async def _exchange(self, outgoing: Outgoing, request: Request, journey: Journey) -> Response:
-        """Send one request to one server and return its answer; the body of a redirect is not waited for."""
+    async def _exchange(self, outgoing: RedirectRequest, request: Request, chain: RequestChain) -> Response:
+        """Send one request to one server and return the response; the body of a redirect is not read."""
         try:
-            addresses = await self._locate(outgoing.target, journey.watch)
+            addresses = await self._locate(outgoing.target, chain.timer)
         except RequestRefused as error:
-            if journey.redirects:
+            if chain.redirects:
                 raise _forbid_redirect(error) from error
             raise
-        wire = await self._open(outgoing.target, addresses, request, journey.watch)
+        stream = await self._open(outgoing.target, addresses, request, chain.timer)
         try:
-            return await self._converse(wire, outgoing, request, journey.watch)
+            return await self._send_request(stream, outgoing, request, chain.timer)
         finally:
-            await wire.aclose()
+            await stream.aclose()
 
-    async def _locate(self, target: Target, watch: Stopwatch) -> tuple[Address, ...]:
-        """Return the addresses to connect to, after the policy has seen all of them."""
+    async def _locate(self, target: Target, timer: PhaseTimer) -> tuple[Address, ...]:
+        """Return the addresses to connect to, after the policy has checked all of them."""
         self._policy.check_port(target.port)
-        found: Sequence[Address] = [target.literal] if target.literal else await self._resolve(target.host, watch)
+        found: Sequence[Address] = [target.literal] if target.literal else await self._resolve(target.host, timer)
         self._policy.check_addresses(target, found)
         return order(map(_as_dialled, found), ADDRESSES_TRIED)
 
-    async def _resolve(self, host: str, watch: Stopwatch) -> list[Address]:
-        async with watch.time("dns", self._limits.dns_s):
+    async def _resolve(self, host: str, timer: PhaseTimer) -> list[Address]:
+        async with timer.time("dns", self._limits.dns_s):
             found = [ip_address(text) for text in await self._resolver.resolve(host)]
         if not found:
             raise NameUnresolved(host, temporary=False)
         return found
 
-    async def _open(self, target: Target, addresses: Sequence[Address], request: Request, watch: Stopwatch) -> Wire:
+    async def _open(
+        self, target: Target, addresses: Sequence[Address], request: Request, timer: PhaseTimer
+    ) -> HttpStream:
         context = self._context(verify=request.verify) if target.scheme == "https" else None
-        async with watch.time("connect"):
+        async with timer.time("connect"):
             connection = await connect(addresses, target.port, self._limits.connect_s)
         if context is None:
-            return Wire(*await asyncio.open_connection(sock=connection), watch)
+            return HttpStream(*await asyncio.open_connection(sock=connection), timer)
         try:
-            async with watch.time("tls", self._limits.tls_s):
+            async with timer.time("tls", self._limits.tls_s):
                 streams = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=target.host)
         except OSError as error:
             raise explain_failure(target.host, error) from error
-        return Wire(*streams, watch)
+        return HttpStream(*streams, timer)
 
-    async def _converse(self, wire: Wire, outgoing: Outgoing, request: Request, watch: Stopwatch) -> Response:
+    async def _send_request(
+        self, stream: HttpStream, outgoing: RedirectRequest, request: Request, timer: PhaseTimer
+    ) -> Response:
         target = outgoing.target
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         message = httpcore.Request(outgoing.method, url, headers=self._headers(outgoing), content=outgoing.body)
         try:
-            async with watch.time("answer", self._limits.answer_s):
-                watch.mark_sent()
-                answer = await httpcore.AsyncHTTP11Connection(url.origin, wire).handle_async_request(message)
+            async with timer.time("answer", self._limits.answer_s):
+                timer.mark_sent()
+                answer = await httpcore.AsyncHTTP11Connection(url.origin, stream).handle_async_request(message)
             response = Response(
                 status=answer.status,
                 headers=_read_headers(answer.headers),
                 body=b"",
                 truncated=False,
                 url=target.text,
-                address=wire.address,
-                phases=watch.read(),
-                certificate=read_certificate(wire.certificate),
+                address=stream.address,
+                phases=timer.read(),
+                certificate=read_certificate(stream.certificate),
             )
             if request.follow and find_location(response):
                 return response
-            wire.limit += 2 * request.max_bytes  # half of it for the frames of chunks
-            async with watch.time("body"):
+            stream.limit += 2 * request.max_bytes  # half of it for chunk headers
+            async with timer.time("body"):
                 body = await _read_body(answer, response.headers, request)
         except httpcore.ProtocolError as error:
-            raise _explain_protocol(error, wire) from error
-        return replace(response, body=body.content, truncated=body.overflowed, phases=watch.read())
+            raise _explain_protocol(error, stream) from error
+        return replace(response, body=body.content, truncated=body.overflowed, phases=timer.read())
 
-    def _headers(self, outgoing: Outgoing) -> list[tuple[bytes, bytes]]:
+    def _headers(self, outgoing: RedirectRequest) -> list[tuple[bytes, bytes]]:
         headers = [("Host", outgoing.target.authority)]
         if find_header(outgoing.headers, "user-agent") is None:
             headers.append(("User-Agent", self._user_agent))
@@ -176,33 +180,33 @@ class Fetcher:
         return [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in headers]
 
     def _context(self, *, verify: bool) -> ssl.SSLContext:
-        """Return the TLS settings, which take some ms to make and are kept."""
+        """Return the TLS context; it takes some ms to create and is cached."""
         if verify not in self._contexts:
             self._contexts[verify] = make_context(self._policy.ca_file, verify=verify)
         return self._contexts[verify]
 
 
-class Journey:
-    """Where one fetch has been: tells loops, counts redirects, and gives errors their place."""
+class RequestChain:
+    """The chain of redirects of one fetch: detects loops, counts redirects, and adds the progress to errors."""
 
-    def __init__(self, request: Request, watch: Stopwatch) -> None:
-        self.watch = watch
+    def __init__(self, request: Request, timer: PhaseTimer) -> None:
+        self.timer = timer
         self.redirects: list[Redirect] = []
         self._request = request
         self._url = request.url
         self._seen: set[tuple[str, str]] = set()
 
-    def arrive(self, outgoing: Outgoing) -> None:
-        """Note where the next request goes, unless it went there before."""
+    def arrive(self, outgoing: RedirectRequest) -> None:
+        """Add the next request; raise RedirectLoop if it was sent before."""
         self._url = outgoing.target.text
-        self.watch.start_hop()
+        self.timer.start_hop()
         step = outgoing.method, self._url
         if step in self._seen:
             raise RedirectLoop("the redirects go round in a circle (cookies are not kept)")
         self._seen.add(step)
 
-    def leave(self, outgoing: Outgoing, status: int, location: str) -> Outgoing:
-        """Return the request that follows a redirect, if one more may be followed."""
+    def leave(self, outgoing: RedirectRequest, status: int, location: str) -> RedirectRequest:
+        """Return the request for a redirect; raise TooManyRedirects at the limit."""
         if len(self.redirects) >= self._request.max_redirects:
             raise TooManyRedirects(f"more than {self._request.max_redirects} redirects")
         try:
@@ -213,20 +217,20 @@ class Journey:
         return following
 
     def explain(self, error: FetchError) -> FetchError:
-        """Write into the error how far the request came."""
+        """Add to an error how far the request came."""
         error.url = self._url
         error.redirects = tuple(self.redirects)
-        error.phases = self.watch.read()
+        error.phases = self.timer.read()
         return error
 
 
 def _forbid_redirect(error: RequestRefused) -> RedirectForbidden:
-    """Return the refusal as that of the redirect that led to it."""
+    """Return the error as RedirectForbidden."""
     return RedirectForbidden(f"the redirect cannot be followed: {error}")
 
 
 async def _read_body(answer: httpcore.Response, headers: Headers, request: Request) -> Body:
-    """Collect the body as far as the request wants it."""
+    """Read the body up to the request's limit."""
     body = Body(find_header(headers, "content-encoding") or "", request.max_bytes)
     pieces_left = PIECES_ALLOWED + request.max_bytes // SMALLEST_PIECE
     async for piece in answer.aiter_stream():
@@ -247,13 +251,13 @@ def _read_headers(raw: list[tuple[bytes, bytes]]) -> Headers:
 
 
 def _as_dialled(address: Address) -> Address:
-    """Return an IPv4-mapped address as the IPv4 address it is; others are dialled as they are."""
+    """Return the IPv4 address of an IPv4-mapped address; others unchanged."""
     return unwrap(address) if address.version == 6 and address.ipv4_mapped else address
 
 
-def _explain_protocol(error: httpcore.ProtocolError, wire: Wire) -> FetchError:
-    """Return what broke the HTTP: the end of the connection, headers without end, or nonsense."""
-    if wire.ended:
+def _explain_protocol(error: httpcore.ProtocolError, stream: HttpStream) -> FetchError:
+    """Return the cause of a protocol error: lost connection, endless headers, or malformed HTTP."""
+    if stream.ended:
         return ConnectionLost("the connection was closed before the response was complete")
     if getattr(error.__cause__, "error_status_hint", None) == 431:
         return TooLarge("the headers of the response are too large")

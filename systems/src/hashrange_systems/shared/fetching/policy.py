@@ -1,4 +1,4 @@
-"""Where requests may go: public addresses and web ports, and what the operator exempts. Pure; asks no network."""
+"""Which targets are allowed: public addresses, web ports, and the operator's exemptions. No I/O."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
-from hashrange_systems.shared.fetching.address import Address, Network, explain_forbidden, unwrap
 from hashrange_systems.shared.fetching.errors import BadUrl, ForbiddenAddress, ForbiddenPort, PolicyInvalid
-from hashrange_systems.shared.fetching.url import Target, normalise_host
+from hashrange_systems.shared.fetching.http_url import Target, normalise_host
+from hashrange_systems.shared.fetching.public_address import Address, Network, explain_forbidden, unwrap
 
-# Ports of text protocols that can be spoken to with an HTTP request: those that browsers refuse, Redis and memcached.
+# Ports of text protocols that an HTTP request could abuse: those that browsers block, Redis and memcached.
 FORBIDDEN_PORTS = frozenset(
     {1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110}
     | {111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531}
@@ -22,14 +22,14 @@ FORBIDDEN_PORTS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """A name or a network that may be reached although it is not public, on one port or on all."""
+    """A name or network that is allowed although it is not public, on one port or all."""
 
     host: str | None = None
     network: Network | None = None
     port: int | None = None
 
     def covers(self, target: Target, address: Address) -> bool:
-        """Whether it lets a request to that target at that address pass."""
+        """Return whether it allows a request to this target at this address."""
         if self.port not in {None, target.port}:
             return False
         return target.host == self.host or (self.network is not None and unwrap(address) in self.network)
@@ -37,9 +37,9 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the operator allows beyond public web servers; `ca_file` is trusted besides the public authorities.
+    """What the operator allows besides public web servers; `ca_file` is trusted besides the public authorities.
 
-    No exemption covers `own_ports`, those of this very process: nobody reaches the inside by way of us.
+    No exemption covers `own_ports`, the ports of this process.
     """
 
     exempt: frozenset[Exemption] = frozenset()
@@ -48,12 +48,12 @@ class Policy:
     own_ports: frozenset[int] = frozenset()
 
     def check_port(self, port: int) -> None:
-        """Refuse the ports of other protocols."""
+        """Raise ForbiddenPort for ports of other protocols."""
         if port in FORBIDDEN_PORTS and port not in self.ports:
             raise ForbiddenPort(port)
 
     def check_addresses(self, target: Target, addresses: Iterable[Address]) -> None:
-        """Refuse the target if any one of its addresses is forbidden."""
+        """Raise ForbiddenAddress if any address of the target is forbidden."""
         for address in addresses:
             reason = explain_forbidden(address)
             if reason and not self._exempts(target, address):
@@ -66,12 +66,12 @@ class Policy:
 
 
 def parse_exemptions(texts: Iterable[str]) -> frozenset[Exemption]:
-    """Read exemptions as an operator writes them: `10.0.0.0/8`, `127.0.0.1:9000`, `[::1]:9000`, `wiki.internal`."""
+    """Parse exemptions as an operator writes them: `10.0.0.0/8`, `127.0.0.1:9000`, `[::1]:9000`, `wiki.internal`."""
     return frozenset(parse_exemption(text) for text in texts)
 
 
 def parse_exemption(text: str) -> Exemption:
-    """Read one exemption."""
+    """Parse one exemption."""
     place, port = _split_port(text.strip())
     try:
         return Exemption(network=ip_network(place), port=port)

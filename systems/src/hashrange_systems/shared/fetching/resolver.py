@@ -1,4 +1,4 @@
-"""From a name to its addresses: the port that tests script, and the machine's own resolver behind it."""
+"""Name resolution: an interface that tests replace, and the machine's resolver."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ UNKNOWN_NAME = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONA
 
 
 class Resolver(Protocol):
-    """Where the fetcher gets addresses from; it asks once per request and once per redirect."""
+    """Resolves names for the fetcher, once for each request and each redirect."""
 
     async def resolve(self, host: str) -> Sequence[str]:
-        """Return the addresses of a name, the preferred one first, or raise NameUnresolved."""
+        """Return the addresses of a name, the preferred one first; raise NameUnresolved."""
         ...
 
 
 class SystemResolver:
-    """The machine's resolver, in threads of its own: names that are slow to look up hold up nothing but other names."""
+    """The machine's resolver in its own threads, so that slow names delay only other lookups."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="resolver")
 
     async def resolve(self, host: str) -> Sequence[str]:
-        """Return the addresses that the machine knows for the name."""
+        """Return the addresses of a name from the machine's resolver."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
         except socket.gaierror as error:

@@ -1,4 +1,4 @@
-"""TLS: whom we trust, what a certificate says, and why a handshake failed."""
+"""TLS: trusted authorities, certificates, and the cause of a failed handshake."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hashrange_systems.shared.fetching.errors import (
     CertificateUntrusted,
     TlsFailed,
 )
-from hashrange_systems.shared.fetching.message import Certificate
+from hashrange_systems.shared.fetching.http_message import Certificate
 
 
 def make_context(ca_file: Path | None, *, verify: bool) -> ssl.SSLContext:
-    """Return a context that trusts the public authorities and `ca_file`, or without `verify` everybody."""
+    """Return a context that trusts the public authorities and `ca_file`; without `verify`, any certificate."""
     context = ssl.create_default_context(cafile=certifi.where())
     if ca_file:
         context.load_verify_locations(cafile=ca_file)
@@ -31,7 +31,7 @@ def make_context(ca_file: Path | None, *, verify: bool) -> ssl.SSLContext:
 
 
 def read_certificate(der: bytes | None) -> Certificate | None:
-    """Return what the certificate says, or None when there is none or it cannot be read."""
+    """Return the parsed certificate; None if there is none or it cannot be parsed."""
     if not der:
         return None
     try:
@@ -47,7 +47,7 @@ def read_certificate(der: bytes | None) -> Certificate | None:
 
 
 def explain_failure(host: str, error: OSError) -> TlsFailed:
-    """Return the failed handshake by its cause."""
+    """Return the error for a failed handshake, by cause."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _explain_certificate(host, error)
     if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":

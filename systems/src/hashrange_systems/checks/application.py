@@ -1,0 +1,134 @@
+"""Builds the application from its parts, for the host and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashrange import Clock, LocalKeys, Transport
+from hashrange_systems.checks.demo.demo_data import EMAIL
+from hashrange_systems.checks.demo.demo_site import DemoSite
+from hashrange_systems.checks.schema import Checks
+from hashrange_systems.checks.service.alert_outbox import AlertOutbox
+from hashrange_systems.checks.service.api_keys import Keys
+from hashrange_systems.checks.service.channels import Channels
+from hashrange_systems.checks.service.checks import CheckService
+from hashrange_systems.checks.service.ebay_search import EbayAccess
+from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.prober import Prober
+from hashrange_systems.checks.service.runs import Runs
+from hashrange_systems.checks.service.status_pages import Pages
+from hashrange_systems.checks.service.users import Users
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.settings import Settings
+from hashrange_systems.checks.worker import Worker, WorkerSettings
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
+from hashrange_systems.shared.notifications.apprise_sender import Apprise
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.notifications.email_sender import Email
+from hashrange_systems.shared.notifications.sender import Sender
+from hashrange_systems.shared.notifications.webhook_sender import Webhook
+from hashrange_systems.shared.secret_file import load_or_create_secret
+
+LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1", "localhost"])
+OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """Where the system runs: its URL, the ports of its process, and the pages of the demo, if any."""
+
+    base_url: str
+    own_ports: frozenset[int] = frozenset()
+    site: DemoSite | None = None
+
+    @property
+    def own_origins(self) -> tuple[str, ...]:
+        """The origins of this service, which checks and webhooks must not use."""
+        local = (f"http://{host}:{port}" for host in OWN_HOSTS for port in sorted(self.own_ports))
+        return (self.base_url, *local)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The services and the worker."""
+
+    services: Services
+    worker: Worker
+    apprise: Apprise
+
+    def close(self) -> None:
+        """Release its threads."""
+        self.apprise.close()
+
+
+def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Checks:
+    """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
+    secret = settings.secret or (load_or_create_secret(directory / "secret") if directory else None)
+    path = settings.keys or (directory / "keys.json" if directory else None)
+    keys = LocalKeys(path) if path else LocalKeys.generate()
+    return Checks.open(database, clock=clock, keys=keys, secret=secret)
+
+
+def build_application(db: Checks, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
+    """Create the services, the senders and the worker."""
+    fetcher = Fetcher(make_policy(settings, deployment), user_agent="hashrange-checks")
+    runs = Runs(db, clock, Prober(fetcher, clock, find_ebay(settings, deployment.site)))
+    history = History(db, clock)
+    apprise = Apprise(settings.apprise_hosts, description="hashrange checks")
+    mailbox = Mailbox(clock) if deployment.site else None
+    senders = make_senders(settings, fetcher, clock, apprise, mailbox)
+    outbox = AlertOutbox(db=db, clock=clock, senders=senders, find_page=lambda checkid: find_page(deployment, checkid))
+    origins = deployment.own_origins
+    services = Services(
+        db=db,
+        clock=clock,
+        users=Users(db, clock),
+        keys=Keys(db, clock),
+        channels=Channels(db, clock, own_origins=origins, try_service=apprise.open),
+        pages=Pages(db, clock),
+        checks=CheckService(db, clock, runs, own_origins=origins),
+        history=history,
+        senders=senders,
+        mailbox=mailbox,
+        demo_email=EMAIL if deployment.site else None,
+        admin_token=settings.admin_token,
+    )
+    worker = Worker(runs, history, outbox, db, clock, WorkerSettings(at_once=max(1, settings.at_once)))
+    return Application(services=services, worker=worker, apprise=apprise)
+
+
+def make_policy(settings: Settings, deployment: Deployment) -> Policy:
+    """Return the policy for checks and webhooks: the demo may reach this machine, but never this process."""
+    site = deployment.site
+    return Policy(
+        exempt=settings.allow | (LOOPBACK if site else frozenset()),
+        ca_file=site.trust(settings.ca_file) if site else settings.ca_file,
+        own_ports=deployment.own_ports,
+    )
+
+
+def find_ebay(settings: Settings, site: DemoSite | None) -> EbayAccess:
+    """Return the access to eBay; the demo without credentials uses its own page."""
+    if site is None or settings.ebay.client_id:
+        return settings.ebay
+    return EbayAccess(site=site.url)
+
+
+def make_senders(
+    settings: Settings, fetcher: Fetcher, clock: Clock, apprise: Apprise, mailbox: Mailbox | None
+) -> Mapping[str, Sender]:
+    """Return the sender of each kind of channel; without a mail server there is none for e-mail."""
+    senders: dict[str, Sender] = {"WEBHOOK": Webhook(fetcher, clock), "APPRISE": apprise}
+    if mailbox is not None:
+        senders["EMAIL"] = mailbox
+    elif settings.mail is not None:
+        senders["EMAIL"] = Email(settings.mail, clock)
+    return senders
+
+
+def find_page(deployment: Deployment, checkid: str) -> str:
+    """Return the URL of a check's page."""
+    return f"{deployment.base_url}/check/{checkid}"

@@ -1,0 +1,234 @@
+"""`hashrange checks add, list, show, run, pause, resume, delete`: one check, or all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from hashrange_systems.checks.cli.target import (
+    NOT_UP,
+    AsJson,
+    CheckId,
+    Data,
+    DatabaseTarget,
+    Endpoint,
+    Owner,
+    find_check,
+    find_user,
+    serve,
+)
+
+if TYPE_CHECKING:
+    from hashrange_systems.checks.schema import AnyCheck, Check
+    from hashrange_systems.checks.service.history import Day
+    from hashrange_systems.checks.service.runs import RunReport
+    from hashrange_systems.checks.services import Services
+
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+DAYS_SHOWN = 30
+ADD_HELP = """Add a check of a user. It runs at once, and then again and again.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange checks add https://example.com --user ann@example.com
+  hashrange checks add https://example.com/shop --user ann@example.com \\
+      --name Shop --every 1m --set keyword="Add to basket" --set retries=1
+  hashrange checks add --type EBAY --user ann@example.com \\
+      --set query="rangefinder camera" --set threshold=19900 --set currency=USD
+
+--set gives an attribute; docs/systems/checks.md lists them. A price is in the smallest unit: 19900 is 199.00."""
+
+
+def read_every(text: str) -> int:
+    """Parse a duration such as 30s, 5m or 1h; return milliseconds."""
+    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", text.strip())
+    if not found:
+        raise typer.BadParameter(f"{text!r} is no length of time: write 30s, 5m, 1h or 1d")
+    return int(found[1]) * UNITS[found[2]]
+
+
+def read_pairs(pairs: list[str]) -> dict[str, Any]:
+    """Parse attributes given as NAME=VALUE."""
+    given = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"--set {pair!r} must be NAME=VALUE")
+        given[name] = value
+    return given
+
+
+def add(  # noqa: PLR0913, PLR0917 each option is a parameter
+    user: Owner,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The page to look at.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    every: Annotated[str, typer.Option("--every", help="How often: 30s, 5m, 1h, 1d.")] = "5m",
+    check_type: Annotated[Literal["AVAILABILITY", "EBAY"], typer.Option("--type", help="What it is.")] = "AVAILABILITY",
+    attributes: Annotated[
+        list[str] | None, typer.Option("--set", help="An attribute; may be repeated.", metavar="NAME=VALUE")
+    ] = None,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a check."""
+    from hashrange_systems.checks.service.check_input import CheckInput
+
+    draft = CheckInput(
+        url=url,
+        check_type=check_type,
+        delay_ms=read_every(every),
+        attributes=read_pairs(attributes or []),
+        name=name,
+    )
+
+    async def act(services: Services) -> AnyCheck:
+        return await services.checks.create((await find_user(services, user)).userid, draft)
+
+    _print(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+
+
+def list_checks(
+    user: Annotated[str | None, typer.Option("--user", help="Only of this user: an e-mail address, or an id.")] = None,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the checks of a user, or of all users."""
+    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.tables import print_checks
+
+    async def find(services: Services) -> list[AnyCheck]:
+        users = [await find_user(services, user)] if user else [each async for each in services.db.all_users()]
+        return [check for each in users for check in await services.checks.list_by_user(each.userid)]
+
+    checks = serve(DatabaseTarget(data, endpoint), find)
+    if as_json:
+        print_json([check_json(check) for check in checks])
+    else:
+        print_checks(checks)
+
+
+def show(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Show one check: its settings, its last result and its last days."""
+    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.tables import print_check
+    from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime, merge_rollups
+
+    async def find(services: Services) -> tuple[AnyCheck, list[Day]]:
+        check = await find_check(services, checkid)
+        return check, await services.history.days(check, DAYS_SHOWN)
+
+    check, days = serve(DatabaseTarget(data, endpoint), find)
+    total = Rollup()
+    for day in days:
+        total = merge_rollups(total, day.rollup)
+    uptime = find_uptime(total)
+    if as_json:
+        print_json({**check_json(check), "uptimePercent": None if uptime is None else float(uptime * 100)})
+    else:
+        print_check(check, days, format_uptime(uptime))
+
+
+def run(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Run a check now and wait for the result; its schedule stays. Exit code 3 when it is not up.
+
+    The request is sent by this process, with its CHECKS_ variables.
+    """
+    from rich.console import Console
+
+    from hashrange_systems.checks.cli.json_output import check_json, print_json
+
+    async def act(services: Services) -> RunReport:
+        check = await find_check(services, checkid)
+        return await services.checks.run_now(check.userid, checkid)
+
+    with Console(stderr=True).status(f"running {checkid} ..."):
+        finished = serve(DatabaseTarget(data, endpoint), act)
+    if as_json:
+        print_json({**check_json(_whole(finished.check)), "events": [event.kind.value for event in finished.events]})
+    else:
+        _print_outcome(finished)
+    if not finished.outcome.healthy:
+        raise typer.Exit(NOT_UP)
+
+
+def _print_outcome(finished: RunReport) -> None:
+    from rich.console import Console
+
+    from hashrange_systems.checks.cli.tables import colour
+
+    outcome = finished.outcome
+    line = colour(outcome.status.value)
+    line.append(f"  {outcome.response_time} ms" if outcome.response_time is not None else "", style="default")
+    line.append(f"  {outcome.message}" if outcome.message else "", style="default")
+    console = Console(highlight=False)
+    console.print(line)
+    for event in finished.events:
+        console.print(f"  {event.kind.value.lower()}")
+    if finished.disabled:
+        console.print(f"  disabled: {finished.disabled}", style="red")
+
+
+def pause(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Stop running a check; its history stays."""
+    _change(checkid, DatabaseTarget(data, endpoint), lambda services: services.checks.pause, as_json=as_json)
+
+
+def resume(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Resume a check that was paused or disabled."""
+    _change(checkid, DatabaseTarget(data, endpoint), lambda services: services.checks.resume, as_json=as_json)
+
+
+def delete(
+    checkid: CheckId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+) -> None:
+    """Delete a check and its history."""
+    if not yes:
+        typer.confirm(f"Delete {checkid} and its history?", abort=True)
+
+    async def act(services: Services) -> None:
+        check = await find_check(services, checkid)
+        await services.checks.delete(check.userid, checkid)
+
+    serve(DatabaseTarget(data, endpoint), act)
+    typer.echo(f"deleted  {checkid}")
+
+
+def _change(
+    checkid: str,
+    target: DatabaseTarget,
+    choose: Callable[[Services], Callable[[str, str], Awaitable[AnyCheck]]],
+    *,
+    as_json: bool,
+) -> None:
+    async def act(services: Services) -> AnyCheck:
+        check = await find_check(services, checkid)
+        return await choose(services)(check.userid, checkid)
+
+    _print(serve(target, act), as_json=as_json)
+
+
+def _print(check: AnyCheck, *, as_json: bool) -> None:
+    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.tables import print_checks
+
+    if as_json:
+        print_json(check_json(check))
+    else:
+        print_checks([check])
+
+
+def _whole(check: Check) -> AnyCheck:
+    """Return a check with the type that has a status: every check that was run has one."""
+    from hashrange_systems.checks.schema import Active, Failed, ForeignCheck, Paused
+
+    assert isinstance(check, Active | Paused | Failed | ForeignCheck)
+    return check

@@ -1,0 +1,124 @@
+"""`hashrange checks user ...`: adds, lists, suspends, reinstates and deletes users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hashrange_systems.checks.cli.target import AsJson, Data, DatabaseTarget, Endpoint, find_user, serve
+
+if TYPE_CHECKING:
+    from hashrange_systems.checks.schema import User
+    from hashrange_systems.checks.service.users import NewUser
+    from hashrange_systems.checks.services import Services
+
+app = typer.Typer(help="Users: add, list, suspend, resume, delete.", no_args_is_help=True, rich_markup_mode="rich")
+
+ADD_HELP = """Add a user. Prints the first API key, which is shown this once.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange checks user add ann@example.com
+  hashrange checks user add ann@example.com --tier PRO --verified
+  hashrange checks user add ann@example.com --json | jq -r .key
+
+Alerts go to the address once it is verified: by the link that the pages send, or by --verified."""
+
+Name = Annotated[str, typer.Argument(metavar="USER", help="An e-mail address, or an id.")]
+Tiers = Literal["FREE", "PRO", "BUSINESS"]
+
+
+@app.command(help=ADD_HELP)
+def add(
+    email: Annotated[str, typer.Argument(help="The e-mail address.")],
+    tier: Annotated[Tiers, typer.Option("--tier", help="How many checks, and how often.")] = "FREE",
+    verified: Annotated[bool, typer.Option("--verified", help="The address is known to be theirs.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a user."""
+    from hashrange_systems.checks.cli.json_output import print_json, user_json
+
+    async def take_in(services: Services) -> NewUser:
+        new = await services.users.create(email, tier)
+        if verified:
+            await services.channels.verify(new.token)
+        return new
+
+    new = serve(DatabaseTarget(data, endpoint), take_in)
+    if as_json:
+        print_json({**user_json(new.user), "key": new.key})
+        return
+    typer.echo(f"user  {new.user.userid}  {new.user.email}  {new.user.tier}")
+    typer.echo(f"key   {new.key}")
+    typer.secho("      keep it: it is shown this once", dim=True)
+
+
+@app.command("list")
+def list_users(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """List all users."""
+    from hashrange_systems.checks.cli.json_output import print_json, user_json
+    from hashrange_systems.checks.cli.tables import print_users
+
+    users = sorted(serve(DatabaseTarget(data, endpoint), list_all), key=lambda user: (user.created_at, user.userid))
+    if as_json:
+        print_json([user_json(user) for user in users])
+    else:
+        print_users(users)
+
+
+async def list_all(services: Services) -> list[User]:
+    """Return all users."""
+    return [user async for user in services.db.all_users()]
+
+
+@app.command()
+def suspend(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Suspend a user: the checks are not run, and the keys are not accepted."""
+
+    async def act(services: Services) -> User:
+        return await services.users.suspend((await find_user(services, name)).userid)
+
+    _print_changed(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+
+
+@app.command()
+def resume(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """Reinstate a suspended user and schedule the checks again."""
+
+    async def act(services: Services) -> User:
+        return await services.users.reinstate((await find_user(services, name)).userid)
+
+    _print_changed(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+) -> None:
+    """Delete a user and everything that belongs to them. If interrupted, run it again."""
+    if not yes:
+        typer.confirm(f"Delete {name} and all their checks?", abort=True)
+
+    async def act(services: Services) -> User:
+        user = await find_user(services, name)
+        await services.users.delete(user.userid)
+        return user
+
+    typer.echo(f"deleted  {serve(DatabaseTarget(data, endpoint), act).email}")
+
+
+def _print_changed(user: User, *, as_json: bool) -> None:
+    from hashrange_systems.checks.cli.json_output import print_json, user_json
+    from hashrange_systems.checks.cli.tables import print_users
+
+    if as_json:
+        print_json(user_json(user))
+    else:
+        print_users([user])

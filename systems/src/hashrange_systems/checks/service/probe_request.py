@@ -1,0 +1,111 @@
+"""Sends the request of a probe through the guarded fetcher; errors are returned as NoResponse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
+from urllib.parse import urlsplit
+
+from hashrange_systems.checks.model.fetch_result import (
+    NO_PHASES,
+    Cause,
+    FetchResult,
+    NoResponse,
+    PageResponse,
+    PhaseTimes,
+)
+from hashrange_systems.checks.service.host_concurrency import HostBusy, HostLimiter
+from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.fetching.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    FetchError,
+    NameUnresolved,
+    RedirectForbidden,
+    RequestRefused,
+    TimedOut,
+    TlsFailed,
+)
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.http_message import Phases as Timing
+from hashrange_systems.shared.fetching.http_message import Request, Response
+
+MAX_BYTES = 2_000_000
+CAUSES: tuple[tuple[type[FetchError], Cause], ...] = (  # the first that fits
+    (RequestRefused, Cause.REFUSED),
+    (RedirectForbidden, Cause.PROTOCOL),  # one bad redirect must not disable a check
+    (ConnectFailed, Cause.CONNECT),
+    (ConnectionLost, Cause.CONNECT),
+    (TlsFailed, Cause.TLS),
+    (TimedOut, Cause.TIMEOUT),
+)
+
+
+class RequestOptions(TypedDict, total=False):
+    """Options of a request; omitted ones have the fetcher's defaults."""
+
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    timeout_s: float
+    follow: bool
+
+
+@dataclass(slots=True)
+class PageProbe:
+    """Requests pages, with a limit for each host."""
+
+    fetcher: Fetcher
+    limiter: HostLimiter = field(default_factory=HostLimiter)
+
+    async def request(self, url: str, **options: Unpack[RequestOptions]) -> FetchResult:
+        """Return the response, or why there is none."""
+        try:
+            request = Request(url=url, max_bytes=MAX_BYTES, **options)
+            async with self.limiter.enter(_find_host(url)):
+                return _describe(await self.fetcher.fetch(request))
+        except FetchError as error:
+            return _describe_failure(error)
+        except HostBusy as error:
+            return NoResponse(cause=Cause.OURS, message=str(error))
+
+
+def _find_host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:  # the fetcher reports the error
+        return ""
+
+
+def _describe(response: Response) -> PageResponse:
+    certificate = response.certificate
+    return PageResponse(
+        status=response.status,
+        body=response.text,
+        headers=dict(response.headers),
+        elapsed_ms=response.phases.total_ms,
+        phases=_phases(response.phases),
+        certificate_not_after=to_ms(certificate.not_after) if certificate else None,
+        url=response.url,
+        cut=response.truncated,
+    )
+
+
+def _describe_failure(error: FetchError) -> NoResponse:
+    timing = error.phases
+    return NoResponse(
+        cause=_find_cause(error),
+        message=str(error),
+        elapsed_ms=timing.total_ms if timing else None,
+        phases=_phases(timing) if timing else NO_PHASES,
+    )
+
+
+def _find_cause(error: FetchError) -> Cause:
+    if isinstance(error, NameUnresolved):
+        return Cause.OURS if error.temporary else Cause.NAME
+    return next((cause for kind, cause in CAUSES if isinstance(error, kind)), Cause.PROTOCOL)
+
+
+def _phases(timing: Timing) -> PhaseTimes:
+    return PhaseTimes(dns=timing.dns_ms, connect=timing.connect_ms, tls=timing.tls_ms, first_byte=timing.first_byte_ms)

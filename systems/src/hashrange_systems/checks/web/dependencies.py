@@ -1,0 +1,52 @@
+"""FastAPI dependencies of the pages: services, renderer, the signed-in visitor, the posted form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web.authentication import Authenticator, FormPost
+from hashrange_systems.checks.web.page_renderer import PageRenderer, Visitor
+from hashrange_systems.shared.web.rate_limit import RateLimit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageDependencies:
+    """What the handlers of the pages need."""
+
+    services: Services
+    renderer: PageRenderer
+    authenticator: Authenticator
+    sign_in_limit: RateLimit  # by client address
+    base_url: str
+
+    @property
+    def now(self) -> int:
+        """The time in milliseconds."""
+        return self.services.clock.millis()
+
+
+def get_dependencies(request: Request) -> PageDependencies:
+    """Return the dependencies of the application."""
+    deps: PageDependencies = request.app.state.deps
+    return deps
+
+
+Deps = Annotated[PageDependencies, Depends(get_dependencies)]
+
+
+async def require_visitor(request: Request, deps: Deps) -> Visitor:
+    """Return the signed-in visitor."""
+    return await deps.authenticator.require_visitor(request)
+
+
+async def read_form_post(request: Request, deps: Deps) -> FormPost:
+    """Return the posted form."""
+    return await deps.authenticator.read_form(request)
+
+
+SignedIn = Annotated[Visitor, Depends(require_visitor)]
+PostedForm = Annotated[FormPost, Depends(read_form_post)]

@@ -1,0 +1,72 @@
+"""The monthly report of a user's checks, and its CSV. No I/O."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+
+from hashrange_systems.checks.model.uptime import Rollup, format_uptime, merge_rollups
+from hashrange_systems.checks.service.history import ReportRow
+from hashrange_systems.checks.web.check_view import name_check
+from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.text import clean, format_iso_time
+
+LONGEST_CELL = 500
+FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the start of a formula in spreadsheets
+DURATIONS = ("up", "degraded", "down", "unknown", "paused", "blind", "maintenance")
+COLUMNS = (
+    *("month", "check", "name", "url", "type", "status", "uptime_percent", "incidents", "runs"),
+    *("p50_ms", "p95_ms", "p99_ms"),
+    *(f"{name}_seconds" for name in DURATIONS),
+    "last_incident_at",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A month of a user's checks; `made_at` in milliseconds."""
+
+    owner: str
+    month: date
+    rows: Sequence[ReportRow]
+    made_at: int
+
+    @property
+    def total(self) -> Rollup:
+        """All checks together."""
+        return reduce(merge_rollups, (row.rollup for row in self.rows), Rollup())
+
+
+def write_csv(report: Report) -> bytes:
+    """Return the report as CSV in UTF-8 with a byte order mark; no cell is a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows(list_cells(report.month, row) for row in report.rows)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def list_cells(month: date, row: ReportRow) -> list[str | int]:
+    """Return the cells of a check; unknown values are empty."""
+    check, rollup, times = row.check, row.rollup, row.times
+    last = max((incident.started_at for incident in row.incidents), default=None)
+    texts = [f"{month:%Y-%m}", check.checkid, name_check(check), check.url, check.check_type, check.status]
+    return [
+        *map(escape_formula, texts),
+        "" if row.uptime is None else format_uptime(row.uptime, 6).rstrip("%"),
+        len(row.incidents),
+        rollup.runs,
+        *("" if time is None else time for time in (times.p50, times.p95, times.p99)),
+        *(getattr(rollup, name) // 1000 for name in DURATIONS),
+        "" if last is None else format_iso_time(to_ms(last)),
+    ]
+
+
+def escape_formula(text: str) -> str:
+    """Return a cell that spreadsheets do not evaluate as a formula."""
+    cell = clean(text, LONGEST_CELL)
+    return f"'{cell}" if cell.startswith(FORMULA) else cell

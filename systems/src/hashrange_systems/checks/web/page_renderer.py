@@ -1,0 +1,93 @@
+"""Renders the templates of the pages, with the session cookie of the visitor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from hashrange import __version__
+from hashrange_systems.checks.model.outcome_text import format_price
+from hashrange_systems.checks.schema import User
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web import check_view as view
+from hashrange_systems.shared.charts.plot import plot_days
+from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.text import format_duration, format_time
+from hashrange_systems.shared.web.session import Session
+from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
+
+STATIC = Path(__file__).with_name("static")
+FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never the text
+    "added": "The check is added and runs right away.",
+    "saved": "Saved.",
+    "paused": "Paused. Nothing is looked at until you resume it.",
+    "resumed": "Resumed. It runs right away.",
+    "run": "Done: the newest result is below.",
+    "deleted": "The check and everything kept about it is deleted.",
+    "window-added": "The maintenance window is added.",
+    "window-removed": "The maintenance window is removed.",
+    "channel-removed": "The channel is removed.",
+    "asked": "A message with a link to confirm was sent.",
+    "not-asked": "The channel is added, but the message with the link to confirm could not be sent. Try again later.",
+    "revoked": "The key is revoked: from now on it opens nothing.",
+    "published": "The status page is published.",
+    "unpublished": "The status page is no longer published.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A signed-in user; `fresh` if the browser does not have the cookie yet."""
+
+    user: User
+    session: Session
+    fresh: bool = False
+
+
+class PageRenderer:
+    """Renders pages."""
+
+    def __init__(self, services: Services, base_url: str, *, demo: bool) -> None:
+        self._services = services
+        self.secure = base_url.startswith("https://")
+        self._environment = make_environment(__package__)
+        self._environment.globals |= {
+            "base_url": base_url,
+            "demo": demo,
+            "version": __version__,
+            "marks": hash_static_files(STATIC),
+        }
+        self._environment.globals |= {"has_mailbox": services.mailbox is not None, "view": view, "to_ms": to_ms}
+        self._environment.globals |= {
+            "format_duration": format_duration,
+            "format_price": format_price,
+            "plot_days": plot_days,
+        }
+        self._environment.filters |= {"moment": lambda at: format_time(to_ms(at)), "duration": format_duration}
+
+    def render(
+        self, request: Request, template: str, visitor: Visitor | None = None, status: int = 200, **context: Any
+    ) -> HTMLResponse:
+        """Return a page."""
+        root = find_mount_path(request)
+        page = self._environment.get_template(template).render(
+            root=root,
+            visitor=visitor,
+            now=self._services.clock.millis(),
+            form_token=self._services.sessions.make_form_token(visitor.session) if visitor else "",
+            note=FLASH_MESSAGES.get(request.query_params.get("note", "")),
+            **context,
+        )
+        response = HTMLResponse(page, status)
+        if visitor and visitor.fresh:
+            self.set_cookie(request, response, visitor.session)
+        return response
+
+    def set_cookie(self, request: Request, response: Response, session: Session) -> None:
+        """Set the session cookie."""
+        secure = self.secure or request.url.scheme == "https"
+        self._services.sessions.write(response, session, find_mount_path(request), secure=secure)

@@ -1,0 +1,190 @@
+"""The monthly report as PDF: a cover with figures, a table of checks, a table of incidents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fpdf import FPDF, FontFace
+from fpdf.enums import XPos, YPos
+
+from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
+from hashrange_systems.checks.schema import Ended, Ongoing
+from hashrange_systems.checks.service.history import ReportRow
+from hashrange_systems.checks.web.check_view import name_check
+from hashrange_systems.checks.web.monthly_report import Report
+from hashrange_systems.shared.charts.axis import format_milliseconds
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.reports.fonts import Fonts, LoadedFont, find_fonts, load_fonts
+from hashrange_systems.shared.text import clean, format_duration, format_time
+
+LONGEST_NAME = 80
+LONGEST_REASON = 160
+MARK, SOFT, LINE = (36, 87, 214), (88, 97, 114), (224, 228, 234)
+HEADINGS = ("Check", "Uptime", "Downtime", "Incidents", "Median", "95 %")
+WIDTHS = (74, 24, 28, 22, 21, 21)
+INCIDENT_HEADINGS = ("Check", "Down since (UTC)", "Lasted", "Reason")
+INCIDENT_WIDTHS = (48, 42, 24, 76)
+
+Cells = tuple[str, ...]
+
+
+class PdfReport(FPDF):
+    """A document with numbered pages."""
+
+    def __init__(self, report: Report, fonts: Fonts) -> None:
+        super().__init__(format="A4")
+        self.report = report
+        self.set_margins(10, 14)
+        self.set_auto_page_break(auto=True, margin=18)
+        self.set_title(f"Uptime report {report.month:%Y-%m}")
+        self.set_creator("hashrange checks")
+        self.set_lang("en")
+        self.set_creation_date(from_ms(report.made_at))
+        self.font: LoadedFont = load_fonts(self, fonts, list_texts(report))
+
+    def footer(self) -> None:
+        """Write the page number."""
+        self.set_y(-13)
+        self.set_style(8, colour=SOFT)
+        self.cell(0, 6, f"{self.report.month:%B %Y} · page {self.page_no()} of {{nb}}", align="C")
+
+    def set_style(self, size: float, style: str = "", colour: tuple[int, int, int] = (21, 24, 30)) -> None:
+        """Set font size, style and colour."""
+        self.set_font(self.font.family, style, size)
+        self.set_text_color(*colour)
+
+    def write_line(self, text: str, height: float) -> None:
+        """Write a text with line breaks."""
+        self.multi_cell(0, height, self.font.replace_missing(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+
+    def write_table(self, headings: Cells, widths: Sequence[int], rows: Sequence[Cells], numbers: int = 0) -> None:
+        """Write a table; the last `numbers` columns are right-aligned, and headings repeat on each page."""
+        self.set_style(9)
+        self.set_draw_color(*LINE)
+        self.set_fill_color(255)  # resets the previous fill colour
+        aligned = ["LEFT"] * (len(headings) - numbers) + ["RIGHT"] * numbers
+        heading = FontFace(emphasis="BOLD", color=SOFT, fill_color=(245, 246, 248))
+        with self.table(
+            col_widths=tuple(widths),
+            text_align=tuple(aligned),
+            headings_style=heading,
+            borders_layout="HORIZONTAL_LINES",
+            line_height=5,
+            padding=(1.2, 1.5),
+        ) as table:
+            for cells in (headings, *rows):
+                row = table.row()
+                for cell in cells:
+                    row.cell(self.font.replace_missing(cell))
+
+
+def write_pdf(report: Report, fonts: Fonts | None = None) -> bytes:
+    """Return the report as PDF."""
+    pdf = PdfReport(report, fonts if fonts is not None else find_fonts())
+    write_cover(pdf, report)
+    write_checks(pdf, report)
+    write_incidents(pdf, report)
+    return bytes(pdf.output())
+
+
+def write_cover(pdf: PdfReport, report: Report) -> None:
+    """Write the first page: owner, month and figures."""
+    pdf.add_page()
+    pdf.set_fill_color(*MARK)
+    pdf.rect(0, 0, pdf.w, 6, style="F")
+    pdf.set_y(60)
+    pdf.set_style(13, colour=SOFT)
+    pdf.write_line("Uptime report", 8)
+    pdf.set_style(30, "B")
+    pdf.write_line(f"{report.month:%B %Y}", 15)
+    pdf.set_style(12)
+    pdf.write_line(clean(report.owner, LONGEST_NAME), 8)
+    pdf.ln(14)
+    for label, figure in list_figures(report):
+        pdf.set_style(11, colour=SOFT)
+        pdf.cell(60, 9, label)
+        pdf.set_style(13, "B")
+        pdf.cell(0, 9, figure, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    pdf.ln(14)
+    pdf.set_style(9, colour=SOFT)
+    pdf.write_line(
+        "Uptime is the share of the time in which a check was known to be up. Time without results, paused, or within "
+        f"maintenance counts neither way. All times are UTC. Made {format_time(report.made_at)}.",
+        5,
+    )
+
+
+def list_figures(report: Report) -> list[tuple[str, str]]:
+    """Return the figures of all checks."""
+    total = report.total
+    return [
+        ("Checks", str(len(report.rows))),
+        ("Uptime of all together", format_uptime(find_uptime(total))),
+        ("Downtime, added up", format_duration(total.down)),
+        ("Incidents", str(sum(len(row.incidents) for row in report.rows))),
+        ("Runs", f"{total.runs:,}"),
+    ]
+
+
+def write_checks(pdf: PdfReport, report: Report) -> None:
+    """Write the table of checks."""
+    pdf.add_page()
+    pdf.set_style(15, "B")
+    pdf.write_line("Checks", 12)
+    if report.rows:
+        pdf.write_table(HEADINGS, WIDTHS, [check_row(row) for row in report.rows], numbers=5)
+    else:
+        pdf.set_style(10, colour=SOFT)
+        pdf.write_line("There were none.", 8)
+
+
+def check_row(row: ReportRow) -> Cells:
+    """Return the cells of a check."""
+    times = row.times
+    return (
+        clean(name_check(row.check), LONGEST_NAME),
+        format_uptime(row.uptime),
+        format_duration(row.rollup.down) if row.rollup.down else "none",
+        str(len(row.incidents)),
+        "" if times.p50 is None else format_milliseconds(times.p50),
+        "" if times.p95 is None else format_milliseconds(times.p95),
+    )
+
+
+def write_incidents(pdf: PdfReport, report: Report) -> None:
+    """Write the table of incidents, if there were any."""
+    incidents = sorted(list_incidents(report), key=lambda each: each[1].started_at)
+    if not incidents:
+        return
+    pdf.ln(8)
+    pdf.set_style(15, "B")
+    pdf.write_line("Incidents", 12)
+    rows = [incident_row(name, incident) for name, incident in incidents]
+    pdf.write_table(INCIDENT_HEADINGS, INCIDENT_WIDTHS, rows)
+
+
+def list_incidents(report: Report) -> Iterator[tuple[str, Ongoing | Ended]]:
+    """Yield the incidents with the names of their checks."""
+    for row in report.rows:
+        for incident in row.incidents:
+            yield clean(name_check(row.check), LONGEST_NAME), incident
+
+
+def incident_row(name: str, incident: Ongoing | Ended) -> Cells:
+    """Return the cells of an incident."""
+    started_at, ended_at = to_ms(incident.started_at), incident.ended_at
+    lasted = "goes on" if ended_at is None else format_duration(to_ms(ended_at) - started_at)
+    return (
+        name,
+        format_time(started_at).removesuffix(" UTC"),
+        lasted,
+        clean(incident.evidence or incident.cause or "", LONGEST_REASON),
+    )
+
+
+def list_texts(report: Report) -> Iterator[str]:
+    """Yield the texts from users, to choose the fonts."""
+    yield clean(report.owner, LONGEST_NAME)
+    for row in report.rows:
+        yield clean(name_check(row.check), LONGEST_NAME)
+        yield from (clean(incident.evidence, LONGEST_REASON) for incident in row.incidents)

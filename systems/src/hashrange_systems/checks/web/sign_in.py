@@ -1,0 +1,92 @@
+"""Sign-in with an API key, sign-out, and verification of channels."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, read_form_post
+from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, TooManyRequests
+from hashrange_systems.shared.web.same_origin import reject_cross_site
+from hashrange_systems.shared.web.session import Session
+from hashrange_systems.shared.web.templating import redirect_to
+
+OWN_PATH = re.compile(r"/[A-Za-z0-9/_-]*", re.ASCII)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/sign-in")
+async def show_sign_in(request: Request, deps: Deps, next: str = "/") -> Response:  # noqa: A002 - the address says next
+    """Show the sign-in form, or redirect a signed-in user."""
+    if await deps.authenticator.find_visitor(request):
+        return redirect_to(request, parse_next_path(next))
+    return render_sign_in(request, deps, parse_next_path(next))
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, deps: Deps) -> Response:
+    """Start a session for the user of an API key."""
+    reject_cross_site(request)
+    form = await request.form(max_files=0, max_fields=10)
+    key, path = str(form.get("key", "")).strip(), parse_next_path(str(form.get("next", "/")))
+    try:
+        deps.sign_in_limit.consume(request.client.host if request.client else "")
+        session = await deps.authenticator.sign_in(key)
+    except ApiKeyInvalid:
+        return render_sign_in(request, deps, path, "This key is not valid.", 401)
+    except (AccountSuspended, TooManyRequests) as error:
+        return render_sign_in(request, deps, path, str(error), error.status)
+    return redirect_with_session(request, deps, session, path)
+
+
+@router.post("/sign-in/demo")
+async def sign_in_demo(request: Request, deps: Deps) -> Response:
+    """Start a session as the demo user."""
+    reject_cross_site(request)
+    visitor = await deps.authenticator.enter_demo(request)
+    if visitor is None:
+        return render_sign_in(request, deps, "/", "There is no demo user here.", 403)
+    return redirect_with_session(request, deps, visitor.session, "/")
+
+
+@router.post("/sign-out", dependencies=[Depends(read_form_post)])
+async def sign_out(request: Request, deps: Deps) -> Response:
+    """End the session."""
+    return redirect_with_session(request, deps, deps.authenticator.sign_out(), "/sign-in")
+
+
+@router.get("/verify")
+async def show_verify(request: Request, deps: Deps, token: str = "") -> Response:
+    """Show a button: opening the link alone, as mail scanners do, verifies nothing."""
+    return deps.renderer.render(request, "verify.html", link_token=token, channel=None)
+
+
+@router.post("/verify")
+async def verify(request: Request, deps: Deps) -> Response:
+    """Verify the channel that the link was sent to."""
+    form = await request.form(max_files=0, max_fields=10)
+    channel = await deps.services.channels.verify(str(form.get("token", "")))
+    return deps.renderer.render(request, "verify.html", channel=channel)
+
+
+def redirect_with_session(request: Request, deps: PageDependencies, session: Session, path: str) -> Response:
+    """Set the session cookie and redirect."""
+    response = redirect_to(request, path)
+    deps.renderer.set_cookie(request, response, session)
+    return response
+
+
+def parse_next_path(path: str) -> str:
+    """Return the path to go to after sign-in: always one of our own."""
+    return path if OWN_PATH.fullmatch(path) and not path.startswith("//") else "/"
+
+
+def render_sign_in(request: Request, deps: PageDependencies, path: str, error: str = "", status: int = 200) -> Response:
+    """Render the sign-in form."""
+    is_demo_visit = deps.authenticator.is_demo_visit(request)
+    return deps.renderer.render(
+        request, "sign_in.html", None, status, next=path, error=error, is_demo_visit=is_demo_visit
+    )

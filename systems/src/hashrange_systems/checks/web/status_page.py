@@ -1,0 +1,117 @@
+"""The public status page of a user, and its badge: names and states, never URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rollups
+from hashrange_systems.checks.schema import ActiveUser, AnyCheck, Ended, Ongoing, StatusPage
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web.check_page import DAY_MS, read_period, read_rows
+from hashrange_systems.checks.web.check_view import Row, StateLabel, describe_state
+from hashrange_systems.checks.web.dependencies import Deps
+from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
+from hashrange_systems.shared.charts.badge import draw_badge
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import ResourceMissing
+
+INCIDENT_DAYS = 30
+MOST_INCIDENTS = 20
+BADGE_HEADERS = {
+    "Cache-Control": "public, max-age=60",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Content-Security-Policy": "default-src 'none'",
+}
+
+router = APIRouter(prefix="/status", include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """The overall state of a page."""
+
+    tone: str
+    text: str
+    badge: str
+    word: str
+
+
+@router.get("/{slug}")
+async def show_status(request: Request, deps: Deps, slug: str) -> Response:
+    """Show a user's status page."""
+    page, checks = await read_page(deps.services, slug)
+    rows = await read_public_rows(deps.services, checks)
+    return deps.renderer.render(
+        request,
+        "status.html",
+        page=page,
+        at=from_ms(deps.now),
+        rows=rows,
+        overall=summarise_states([row.state for row in rows]),
+        incidents=await read_incidents(deps.services, rows),
+    )
+
+
+@router.get("/{slug}/badge.svg")
+async def show_badge(deps: Deps, slug: str, of: str = "state") -> Response:
+    """Return the badge of a status page: the current state, or with `of=uptime` the uptime of 30 days."""
+    page, checks = await read_page(deps.services, slug)
+    if of == "uptime":
+        total = Rollup()
+        for check in checks:
+            total = merge_rollups(total, await read_period(deps.services.history, check, 30 * DAY_MS, deps.now))
+        picture = draw_uptime_badge(find_uptime(total), 30)
+    else:
+        overall = summarise_states([describe_state(check, deps.now) for check in checks])
+        picture = draw_badge(page.title, overall.word, overall.badge)
+    return Response(picture, media_type="image/svg+xml", headers=BADGE_HEADERS)
+
+
+async def read_page(services: Services, slug: str) -> tuple[StatusPage, list[AnyCheck]]:
+    """Return a page and its checks; the page of a suspended user is missing."""
+    page = await services.pages.find(slug)
+    try:
+        owner = await services.users.find(page.owner)
+    except ResourceMissing:
+        raise ResourceMissing("page") from None
+    if not isinstance(owner, ActiveUser):
+        raise ResourceMissing("page")
+    return page, list(await services.pages.checks_on(page))
+
+
+async def read_public_rows(services: Services, checks: Sequence[AnyCheck]) -> list[Row]:
+    """Return the public rows of a page."""
+    rows = await read_rows(services.history, checks, services.clock.millis())
+    return [anonymise(row, place) for place, row in enumerate(rows, 1)]
+
+
+def anonymise(row: Row, place: int) -> Row:
+    """Return a row without its URL: a check without a name gets a number."""
+    return replace(row, name=row.check.name or f"Check {place}")
+
+
+def summarise_states(states: list[StateLabel]) -> Overall:
+    """Return the overall state."""
+    down = sum(state.tone == "down" for state in states)
+    troubled = any(state.tone in {"pending", "degraded"} for state in states)
+    if down:
+        text = "Everything is down" if down == len(states) else f"{down} of {len(states)} are down"
+        return Overall("bad", text, "down", "down" if down == len(states) else "partly down")
+    if troubled:
+        return Overall("warn", "Something is not quite right", "degraded", "degraded")
+    if any(state.tone == "up" for state in states):
+        return Overall("good", "Everything works", "up", "up")
+    return Overall("info", "Nothing is known at the moment", "idle", "unknown")
+
+
+async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended]]:
+    """Return the latest incidents of these checks, latest first."""
+    since = services.clock.millis() - INCIDENT_DAYS * DAY_MS
+    found = [
+        (row.name, incident) for row in rows for incident in await services.history.incidents(row.check.checkid, since)
+    ]
+    return sorted(found, key=lambda each: each[1].started_at, reverse=True)[:MOST_INCIDENTS]

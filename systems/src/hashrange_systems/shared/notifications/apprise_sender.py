@@ -1,0 +1,128 @@
+"""Sends notifications to the services of Apprise, in a thread with a timeout.
+
+Apprise does not use the guarded fetcher. So users can only choose services with fixed vendor addresses, or on hosts
+that the operator allows; and only options that contain no file and no address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Destination, Notification
+
+if TYPE_CHECKING:
+    from apprise import AppriseAsset, NotifyBase
+
+TIMEOUT_S = 30.0
+THREADS = 4
+MAX_URL_LENGTH = 2000
+
+# Services with fixed vendor addresses.
+VENDORS: Final = frozenset(
+    {"slack", "discord", "guilded", "tgram", "gchat", "webex", "wxteams", "twist", "groupme", "line", "feishu", "lark"}
+    | {"dingtalk", "wecombot", "pagerduty", "opsgenie", "splunk", "victorops", "ilert", "incidentio", "squadcast"}
+    | {"signl4", "pover", "pbul", "pushy", "pushed", "prowl", "join", "simplepush", "spush", "ifttt"}
+    | {"twilio", "vonage", "plivo", "telnyx", "clicksend", "d7sms", "msgbird"}
+)
+# Services whose address is in the URL.
+SELF_HOSTED: Final = frozenset(
+    {"json", "jsons", "xml", "xmls", "form", "forms", "gotify", "gotifys", "mmost", "mmosts", "rocket", "rockets"}
+    | {"ntfy", "ntfys", "nctalk", "nctalks"}
+)
+PUBLIC_HOSTS: Final = frozenset({"ntfy.sh"})
+OPTIONS: Final = frozenset(
+    {"to", "from", "token", "key", "apikey", "sid", "secret", "channel", "channels", "thread", "topic", "route", "tags"}
+    | {"priority", "severity", "region", "sound", "device", "silent", "preview", "format", "avatar", "footer", "image"}
+)
+
+
+class Apprise:
+    """Sends notifications through Apprise; `hosts` are those that the operator allows in URLs."""
+
+    def __init__(self, hosts: Iterable[str] = (), timeout_s: float = TIMEOUT_S, description: str = "hashrange") -> None:
+        self._description = description
+        self._hosts = PUBLIC_HOSTS | {host.lower() for host in hosts}
+        self._timeout_s = timeout_s
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="apprise")
+
+    async def send(self, destination: Destination, notification: Notification, key: str) -> None:
+        """Send a notification; after a timeout the service may still have accepted it."""
+        url = destination.secret or destination.target  # such a URL contains a password
+        scheme = check_url(url)
+        sending = asyncio.get_running_loop().run_in_executor(self._threads, self._notify, url, notification)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                taken = await sending
+        except TimeoutError as error:
+            raise DeliveryFailed(f"{scheme}:// did not answer within {self._timeout_s:g} s") from error
+        if not taken:
+            raise DeliveryFailed(f"{scheme}:// did not take the message")
+
+    def open(self, url: str) -> NotifyBase:
+        """Return the service of a URL; raise DeliveryRejected if it cannot be used."""
+        scheme = check_url(url)
+        asset = load_services(self._description)
+        from apprise import Apprise as Services
+
+        service = Services.instantiate(url, asset=asset)
+        if service is None:
+            raise DeliveryRejected(f"the {scheme}:// address is not complete")
+        if scheme in SELF_HOSTED and str(service.host).lower() not in self._hosts:
+            raise DeliveryRejected(f"{scheme}:// may only be used with a host that the operator of this service allows")
+        return service
+
+    def _notify(self, url: str, notification: Notification) -> bool:
+        """Send the message; return whether it was accepted."""
+        service = self.open(url)
+        return bool(
+            service.notify(
+                body=notification.text,
+                title=notification.subject,
+                notify_type=notification.severity,
+                body_format="text",
+            )
+        )
+
+    def close(self) -> None:
+        """Stop the threads without waiting."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+@cache
+def load_services(description: str) -> AppriseAsset:
+    """Import Apprise with all its services, which takes a second; return its settings: no templates and no files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its plugins
+        from apprise import AppriseAsset, PersistentStoreMode
+        from apprise.manager_plugins import NotificationManager
+
+        NotificationManager().load_modules()  # type: ignore[no-untyped-call]
+    return AppriseAsset(
+        app_id="hashrange",
+        app_desc=description,
+        app_url="",
+        storage_mode=PersistentStoreMode.MEMORY,
+        allow_templates=False,
+    )
+
+
+def check_url(url: str) -> str:
+    """Return the scheme of a URL that may be given to Apprise; raise DeliveryRejected otherwise."""
+    if len(url) > MAX_URL_LENGTH or not url.isprintable() or any(sign in url for sign in " ,\\"):
+        raise DeliveryRejected("the address is too long, or holds a character that it must not")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise DeliveryRejected("the address cannot be read") from error
+    if parts.scheme not in VENDORS | SELF_HOSTED:
+        raise DeliveryRejected(f"the service {parts.scheme or '(none)'}:// cannot be used here")
+    unknown = sorted({option for option, _ in parse_qsl(parts.query, keep_blank_values=True)} - OPTIONS)
+    if unknown:
+        raise DeliveryRejected(f"the option {unknown[0][:40]} cannot be used here")
+    return parts.scheme

@@ -1,0 +1,48 @@
+"""The secret that signs cursors, sessions and links: created once, in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from hashrange import HashrangeError
+
+SIZE = 32
+
+
+class SecretFileInvalid(HashrangeError):
+    """A secret file that is damaged, or that others can read."""
+
+
+def load_or_create_secret(path: Path) -> bytes:
+    """Return the secret in the file; create it if missing. Processes that start together get the same secret."""
+    try:
+        if not path.exists():
+            _make(path)
+        status, content = path.stat(), path.read_bytes()
+    except OSError as error:
+        raise SecretFileInvalid(f"{path} cannot be used for the secret: {error.strerror}.") from error
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o077:
+        raise SecretFileInvalid(
+            f"{path} has mode {mode:04o}: others can read or change the secret in it. chmod 600 {path}"
+        )
+    if len(content) != SIZE:
+        raise SecretFileInvalid(
+            f"{path} is damaged. Remove it: what was signed with it, links and sign-ins, ends then."
+        )
+    return content
+
+
+def _make(path: Path) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - its mode
+        file.write(secrets.token_bytes(SIZE))
+    try:
+        with suppress(FileExistsError):  # another process was faster: its secret is used
+            path.hardlink_to(draft)  # atomic
+    finally:
+        draft.unlink()

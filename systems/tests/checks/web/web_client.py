@@ -1,0 +1,150 @@
+"""The web of the system on one database: clients with keys, browsers with sessions, and the forms that they fill in."""
+
+import asyncio
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from hashrange_systems.checks.service.alert_outbox import AlertOutbox
+from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.web.app import make_app
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from systems.tests.checks.services import ServiceSet, do
+
+BASE_URL = "http://127.0.0.1:8002/checks"
+ADMIN_TOKEN = "the operator's token, long enough"
+
+
+class WebClient(ServiceSet):
+    """All services with their pages and API, mounted under /checks."""
+
+    def __init__(self, database, clock, *, base_url=BASE_URL, demo_email=None, admin_token=ADMIN_TOKEN):
+        super().__init__(database, clock)
+        self.mailbox = Mailbox(clock)
+        self.outbox = AlertOutbox(db=self.db, clock=clock, senders={"EMAIL": self.mailbox})
+        self.services = Services(
+            db=self.db,
+            clock=clock,
+            users=self.users,
+            keys=self.keys,
+            channels=self.channels,
+            pages=self.pages,
+            checks=self.checks,
+            history=History(self.db, clock),
+            senders={"EMAIL": self.mailbox, "WEBHOOK": self.mailbox},
+            mailbox=self.mailbox,
+            demo_email=demo_email,
+            admin_token=admin_token,
+        )
+        self.base_url = base_url
+        self.app = make_app(self.services, base_url)
+        self.site = Starlette(routes=[Mount("/checks", self.app)])
+
+    def client(self, key=None, **more):
+        """A program that calls the API."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return self._open(f"{self.base_url}/api", headers, **more)
+
+    def browser(self, key=None, **more):
+        """A browser, signed in if there is a key."""
+        browser = self._open(self.base_url, {}, **more)
+        if key:
+            assert browser.post("/sign-in", data={"key": key}).status_code == 303
+        return browser
+
+    def _open(self, base_url, headers, peer="127.0.0.1"):
+        return httpx.Client(transport=Inside(self.site, peer), base_url=base_url, headers=headers)
+
+    def deliver(self):
+        """Send every alert that is due."""
+        for shard in range(8):
+            do(self.outbox.send_due(str(shard)))
+
+    def everything(self):
+        """All items, but for what a request itself leaves: when a key was used."""
+        rows = [row for table in ("USER", "CHECK") for row in self.database.call("Scan", {"TableName": table})["Items"]]
+        kept = [{name: value for name, value in row.items() if name != "lastUsedAt"} for row in rows]
+        return sorted(kept, key=str)
+
+
+class Inside(httpx.BaseTransport):
+    """Asks an application in this very process, as a client at that address."""
+
+    def __init__(self, app, peer):
+        self.inner = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
+
+    def handle_request(self, request):
+        return asyncio.run(self.ask(request))
+
+    async def ask(self, request):
+        stream = Slowly(request.stream)
+        asked = httpx.Request(request.method, request.url, headers=request.headers, stream=stream)
+        answer = await self.inner.handle_async_request(asked)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+
+class Slowly(httpx.AsyncByteStream):
+    """A body that is sent part by part."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    async def __aiter__(self):
+        for part in self.parts:
+            yield part
+
+
+def find_token(browser, path="/account"):
+    """The token of the forms of a browser's session."""
+    return re.search(r'name="form_token" value="([^"]+)"', browser.get(path).text)[1]
+
+
+def send(browser, path, **fields):
+    """Send a form as a browser does."""
+    return browser.post(path, data={"form_token": find_token(browser), **fields})
+
+
+class Forms(HTMLParser):
+    """What the inputs of a page hold, as a browser would send it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.values, self.links, self.select, self.area = {}, [], None, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, pairs):
+        given = dict(pairs)
+        if tag in {"a", "link"} and given.get("href"):
+            self.links.append(given["href"])
+        elif given.get("src") or given.get("action"):
+            self.links.append(given.get("src") or given["action"])
+        if tag == "input" and "name" in given:
+            is_box = given.get("type") in {"checkbox", "radio"}
+            if not is_box or "checked" in given:
+                self.values[given["name"]] = given.get("value", "")
+        elif tag == "select":
+            self.select = given["name"]
+        elif tag == "option" and "selected" in given:
+            self.values[self.select] = given["value"]
+        elif tag == "textarea":
+            self.area = given["name"]
+            self.values[self.area] = ""
+
+    def handle_data(self, data):
+        if self.area:
+            self.values[self.area] += data
+
+    def handle_endtag(self, tag):
+        if tag == "textarea":
+            self.values[self.area] = self.values[self.area].removeprefix("\n")
+            self.area = None
+
+
+def read_text(answer):
+    """The words of a page, without its marks."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
