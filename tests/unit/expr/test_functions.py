@@ -1,7 +1,10 @@
 """The table of functions: what an entry defines, and that a new function needs nothing but an entry."""
 
+from typing import Protocol
+
 import pytest
 
+import hashrange
 from hashrange.core.errors import ValidationException
 from hashrange.engine.engine import open_engine
 from hashrange.expr.condition import bind_condition
@@ -180,6 +183,25 @@ def test_partiql_does_not_know_a_function_that_is_not_for_statements(engine, add
     added(name="always", role=Role.CONDITION, operands=(ANY,), compile=always, in_partiql=False)
     with pytest.raises(ValidationException, match="Unrecognized function: always"):
         engine.call("ExecuteStatement", {"Statement": "SELECT pk FROM tab WHERE always(pk)"})
+
+
+@pytest.mark.usefixtures("ends_with")
+def test_a_declared_pattern_uses_a_new_function():
+    table = hashrange.Table("library", "pk", "sk")
+
+    class Book(hashrange.Item, table=table, pk="BOOKS", sk="BOOK#{title}"):
+        title: hashrange.Key[str]
+        author: str
+
+    class Library(hashrange.Patterns, Protocol):
+        @hashrange.where("ends_with(author, {end})")
+        def ending(self, end: str) -> hashrange.Query[Book]: ...
+
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Library)
+        db = Library.open(database)
+        db.batch([Book(title="Solaris", author="Lem"), Book(title="Emma", author="Austen")]).run()
+        assert [book.title for book in db.ending("en")] == ["Emma"]
 
 
 def test_literals_are_operands_of_functions():
