@@ -24,12 +24,7 @@ EXPLAINED_CLASSES = {
     "Url": "aura.first is a first, smaller version of aura.schema",
     "Table": "schema declares a table, engine stores it",
 }
-UNDER_REPAIR = {
-    *("Projection", "Write", "system"),
-    *("account", "address", "app", "ebay", "maintenance", "message", "pages", "past"),
-    *("Answer", "Fate", "Incident", "Outbox", "Outgoing", "Phases", "Policy", "Rollup", "RunShown", "Sent"),
-    *("State", "Visitor"),
-}
+UNDER_REPAIR = {"Projection", "Write", "system"}
 
 
 def find_applications() -> dict[str, list[Path]]:
