@@ -1,4 +1,4 @@
-"""AWS's own configuration, read by botocore: profiles, SSO, roles, web identity, containers, instances; endpoints."""
+"""Reads AWS's configuration through botocore: profiles, SSO, roles, web identity, containers, instances, endpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTANCE_METADATA = "iam-role"  # botocore's name of the provider
 
 
 class AwsConfig:
-    """What botocore finds for a profile."""
+    """The configuration of a profile."""
 
     def __init__(self, profile: str | None) -> None:
         self._session: Any = botocore.session.Session(profile=profile)
@@ -39,14 +39,14 @@ class AwsConfig:
         return bundle
 
     def require_region(self) -> str:
-        """Return the region of the profile, or say how to give one."""
+        """Return the region of the profile; raise EndpointUnknown if it has none."""
         if not self.region:
             raise EndpointUnknown("There is no region: give region=, or set AWS_REGION, or give the profile one.")
         return self.region
 
     def find_endpoint(self, service: str, region: str) -> str:
-        """Return the address of a service in a region, as the configuration wants it: FIPS, dual stack, its own URL."""
-        try:  # with keys at hand, botocore does not look for any
+        """Return the address of a service in a region, as configured: FIPS, dual stack, a custom URL."""
+        try:  # given keys, botocore does not look for any
             client = self._session.create_client(
                 service, region_name=region, aws_access_key_id=NO_KEY, aws_secret_access_key=NO_KEY
             )
@@ -57,37 +57,37 @@ class AwsConfig:
         return url
 
     def find_keys(self, otherwise: Credentials | None, *, metadata: bool) -> CredentialsChain:
-        """Return the keys that botocore's chain finds; `metadata` asks the instance too, which can take seconds."""
+        """Return botocore's chain; with `metadata` it includes the instance metadata, which can take seconds."""
         if not metadata:
             self._session.get_component("credential_provider").remove(INSTANCE_METADATA)
         return CredentialsChain(self._session, otherwise)
 
 
 class CredentialsChain:
-    """Keys from botocore's chain; those that expire are renewed in time."""
+    """Credentials from botocore's chain, refreshed before they expire."""
 
     def __init__(self, session: Any, otherwise: Credentials | None) -> None:
         self._session = session
-        self._otherwise = otherwise  # when there are none
+        self._otherwise = otherwise  # used when the chain finds none
         self._credentials: Any = None
         self._lock = Lock()
 
     def peek(self) -> Credentials | None:
-        """Return the keys, unless they are to be looked for or renewed."""
+        """Return the credentials if they are loaded and fresh."""
         found = self._credentials
         if found is None or (hasattr(found, "refresh_needed") and found.refresh_needed()):
             return None
         return _freeze(found)
 
     def fetch(self) -> Credentials:
-        """Look for the keys, or renew them."""
+        """Load or refresh the credentials."""
         try:
             with self._lock:
                 self._credentials = self._credentials or self._session.get_credentials()
             if self._credentials is not None:
                 return _freeze(self._credentials)
         except (BotoCoreError, ClientError) as fault:
-            raise CredentialsMissing(f"AWS credentials cannot be had: {fault}") from fault
+            raise CredentialsMissing(f"AWS credentials cannot be loaded: {fault}") from fault
         if self._otherwise is None:
             raise CredentialsMissing(
                 "There are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give profile=, "

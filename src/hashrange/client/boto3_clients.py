@@ -35,7 +35,7 @@ _making = Lock()  # botocore's sessions are not thread-safe
 def make_client(service: str, database: Database, config: Config | None) -> Any:
     """Return a botocore client of that service which runs on the database."""
     with _making:
-        client = _session().client(service, region_name=database.region, config=_settle(config))
+        client = _session().client(service, region_name=database.region, config=_merge_config(config))
     _attach(client, database.engine)
     return client
 
@@ -43,13 +43,13 @@ def make_client(service: str, database: Database, config: Config | None) -> Any:
 def make_resource(database: Database, config: Config | None) -> Any:
     """Return boto3's DynamoDB resource, running on the database."""
     with _making:
-        resource = _session().resource("dynamodb", region_name=database.region, config=_settle(config))
+        resource = _session().resource("dynamodb", region_name=database.region, config=_merge_config(config))
     _attach(resource.meta.client, database.engine)
     return resource
 
 
 class InProcessSession(botocore.session.Session):  # type: ignore[misc]  # botocore has no types
-    """A session whose clients have a database of their own; `client.patch` leaves them alone."""
+    """A session whose clients have their own database; `client.patch` does not redirect them."""
 
 
 @cache
@@ -58,7 +58,7 @@ def _session() -> boto3.session.Session:
     return boto3.session.Session(botocore_session=InProcessSession(session_vars=_NO_USER_CONFIGURATION))
 
 
-def _settle(config: Config | None) -> Config:
+def _merge_config(config: Config | None) -> Config:
     return _CONFIG.merge(config) if config else _CONFIG
 
 

@@ -1,7 +1,7 @@
-"""Answers a request that botocore has prepared, from an engine instead of the network.
+"""Sends requests that botocore has prepared to an engine instead of the network.
 
-It stands where botocore would open a connection; everything before (parameters, events) and after (parsing,
-exceptions, paginators, waiters) stays botocore's own.
+It replaces botocore's HTTP connection; everything before (parameters, events) and after (parsing, exceptions,
+paginators, waiters) is botocore's own.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def is_for_dynamodb(request: Any) -> bool:
 
 
 def find_target(request: Any) -> str:
-    """Return the `X-Amz-Target` of a prepared request, or nothing for services that have none."""
+    """Return the `X-Amz-Target` of a prepared request, empty for services without targets."""
     target: str | bytes = request.headers.get("X-Amz-Target", "")
     return target.decode() if isinstance(target, bytes) else target
 
 
 def send_to_engine(engine: Engine, request: Any) -> AWSResponse:
-    """Run the prepared request on the engine, and return the response as it would come off the wire."""
+    """Run the prepared request on the engine, and return the HTTP response."""
     operation = find_target(request).rpartition(".")[2]
     status, body = run_operation(engine, operation, request.body)
     headers = {"x-amzn-RequestId": secrets.token_hex(26).upper(), "Content-Type": "application/x-amz-json-1.0"}
@@ -40,12 +40,12 @@ def send_to_engine(engine: Engine, request: Any) -> AWSResponse:
 
 
 def run_operation(engine: Engine, operation: str, body: bytes | str) -> tuple[int, bytes]:
-    """Return the HTTP status and body that the operation answers to a request's body; raise faults of our own."""
+    """Return the HTTP status and body of the response; raise internal errors as they are."""
     try:
         return 200, engine.call(operation, _parse(body))
-    except InjectedServerError as wanted:
-        return wanted.status, wanted.body()
-    except InternalServerError:  # on the wire botocore would try again ten times, with growing pauses: no use here
+    except InjectedServerError as injected:
+        return injected.status, injected.body()
+    except InternalServerError:  # botocore would retry ten times with growing pauses, which is useless here
         raise
     except ServiceError as refusal:
         return refusal.status, refusal.body()

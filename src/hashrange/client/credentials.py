@@ -27,52 +27,52 @@ FILES = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE":
 
 
 class CredentialsSource(Protocol):
-    """Where the keys for the next request come from."""
+    """Provides the credentials for the next request."""
 
     def peek(self) -> Credentials | None:
-        """Return the keys when they are at hand."""
+        """Return the credentials if that needs no waiting."""
         ...
 
     def fetch(self) -> Credentials:
-        """Return the keys, however long it takes; raise CredentialsMissing when there are none."""
+        """Return the credentials, loading them if necessary; raise CredentialsMissing without any."""
         ...
 
 
 class FixedCredentials:
-    """Keys that stay the same."""
+    """Credentials that never change."""
 
     def __init__(self, keys: Credentials) -> None:
         self._keys = keys
 
     def peek(self) -> Credentials | None:
-        """Return them."""
+        """Return the credentials."""
         return self._keys
 
     def fetch(self) -> Credentials:
-        """Return them."""
+        """Return the credentials."""
         return self._keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Where the two services are, and who calls them."""
+    """The endpoints of the two services, region and credentials."""
 
     url: str
-    find_streams: Callable[[], str]  # asked when the first stream is read
+    find_streams: Callable[[], str]  # called when the first stream is read
     region: str
     source: CredentialsSource
     bundle: str | None = None  # a file of certificates to trust
 
 
 def find_account(url: str | None, region: str | None, profile: str | None, keys: Credentials | None) -> Account:
-    """Settle what was not given; without an endpoint it is AWS, which needs the aws extra."""
+    """Complete what was given; without an endpoint it is AWS, which needs the aws extra."""
     region = region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     keys = keys or read_environment(profile)
     if url is None:
         return _find_aws(_load(profile), region, keys)
     streams = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS") if url == find_endpoint_url() else None
     source: CredentialsSource = FixedCredentials(keys or LOCAL_KEYS)
-    distant = url.startswith("https:")  # on an instance of AWS's perhaps, whose keys need no configuration
+    distant = url.startswith("https:")  # perhaps on an EC2 instance, which has credentials without configuration
     if keys is None and (profile or distant or is_configured()):
         try:
             configuration = _load(profile)
@@ -97,14 +97,14 @@ def _find_aws(configuration: AwsConfig, region: str | None, keys: Credentials | 
 
 
 def find_endpoint_url() -> str | None:
-    """Return the endpoint that the environment names."""
+    """Return the endpoint in the environment."""
     if os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
         return None
     return os.environ.get("AWS_ENDPOINT_URL_DYNAMODB") or os.environ.get("AWS_ENDPOINT_URL")
 
 
 def read_environment(profile: str | None) -> Credentials | None:
-    """Return the keys in the environment; who asks for a profile does not want them."""
+    """Return the credentials in the environment, unless a profile is given."""
     access, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if profile or not access or not secret:
         return None
@@ -112,7 +112,7 @@ def read_environment(profile: str | None) -> Credentials | None:
 
 
 def is_configured() -> bool:
-    """Tell whether there is anything that botocore could find keys in; loading it takes a tenth of a second."""
+    """Tell whether botocore could find credentials somewhere; importing it takes a tenth of a second."""
     files = (Path(os.environ.get(name) or usual).expanduser() for name, usual in FILES.items())
     return any(os.environ.get(name) for name in CONFIGURED_BY) or any(file.exists() for file in files)
 

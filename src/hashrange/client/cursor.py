@@ -1,4 +1,4 @@
-"""Page cursors: where a list goes on, as a text that only its maker can write and that fits only its own list.
+"""Page cursors: signed texts that continue a list; each is valid for its own list only.
 
 In base64url: version (1 byte) | marks of the secret, the list and its parameters (4 each) | HMAC-SHA256 (16) | the
 position as JSON. The marks only say what is wrong with a cursor that the HMAC refuses. It is signed, not encrypted.
@@ -31,12 +31,12 @@ TOO_LONG = f"The cursor is longer than {LONGEST} characters, which none is that 
 
 
 def scope_of(pattern: str, parameters: Wire) -> bytes:
-    """Return what a cursor is bound to: the list's name and all that narrows it, in JSON's types."""
+    """Return what a cursor is bound to: the list's name and its parameters, as JSON."""
     return pattern.encode() + BETWEEN + orjson.dumps(parameters, option=orjson.OPT_SORT_KEYS)
 
 
 def seal_cursor(secret: bytes, scope: bytes, position: Wire) -> str:
-    """Return the text that continues the list of that scope after that position."""
+    """Return the cursor that continues the list of that scope after that position."""
     head, body = _make_head(secret, scope), orjson.dumps(position)
     text = base64url.encode(head + _sign(secret, head, scope, body) + body)
     if len(text) > LONGEST:
@@ -55,7 +55,7 @@ def open_cursor(secret: bytes, scope: bytes, text: str) -> Wire:
         raise CursorInvalid(NEWER)
     head, tag, body = data[:HEAD_SIZE], data[HEAD_SIZE : HEAD_SIZE + TAG_SIZE], data[HEAD_SIZE + TAG_SIZE :]
     if not hmac.compare_digest(tag, _sign(secret, head, scope, body)):
-        raise CursorInvalid(_find_fault(secret, scope, head))
+        raise CursorInvalid(_message_for_mismatch(secret, scope, head))
     position: Wire = orjson.loads(body)
     return position
 
@@ -71,14 +71,14 @@ def _sign(secret: bytes, head: bytes, scope: bytes, body: bytes) -> bytes:
 
 
 def _digest(secret: bytes, *parts: bytes) -> bytes:
-    """Return the HMAC of the parts, which cannot be mistaken for other parts of the same bytes."""
+    """Return the HMAC of the parts; length prefixes keep different parts apart."""
     if len(secret) < SHORTEST_SECRET:
         raise ValueError(f"The secret of cursors needs at least {SHORTEST_SECRET} bytes.")
     return hmac.digest(secret, b"".join(len(part).to_bytes(8) + part for part in parts), "sha256")
 
 
-def _find_fault(secret: bytes, scope: bytes, head: bytes) -> str:
-    """Say which mark differs from those this secret and scope would give."""
+def _message_for_mismatch(secret: bytes, scope: bytes, head: bytes) -> str:
+    """Return the message for the first mark that differs from those of this secret and scope."""
     own = _make_head(secret, scope)
     if len(head) < HEAD_SIZE:
         return DAMAGED

@@ -34,7 +34,7 @@ def open_database(
     region: str = "",
     faults: Faults | None = None,
 ) -> Database:
-    """Open the database in that directory, making it if need be; `None` or ":memory:" keeps everything in memory."""
+    """Open the database in a directory, creating it if necessary; `None` or ":memory:" keeps everything in memory."""
     data = None if path is None or path == ":memory:" else Path(path)
     engine = open_engine(
         data, OPERATIONS, fsync=fsync, clock=clock, settings=EngineSettings(region=region), faults=faults
@@ -58,12 +58,12 @@ class Database:
         return self.engine.settings.region
 
     def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
-        """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
+        """Run an operation on a request in wire form, where B may be given as bytes; raise DynamoDB's ServiceError."""
         answer = self.engine.call(operation, request or {}, read_as_json)
         return read(answer) if answer else {}
 
     async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
-        """Do the same in an event loop: it takes microseconds, and needs no thread."""
+        """Do the same on an event loop; it takes microseconds, so it needs no thread."""
         faults = self.engine.faults
         if faults is not None and operation in self.engine.operations:
             import asyncio  # tens of milliseconds, which only a test with faults needs
@@ -74,7 +74,7 @@ class Database:
 
     @property
     def clock(self) -> Clock:
-        """Where its time comes from."""
+        """Its clock."""
         return self.engine.clock
 
     def __getattr__(self, name: str) -> Callable[..., Wire]:
@@ -102,11 +102,11 @@ class Database:
         return import_optional("hashrange.client.boto3_clients").make_resource(self, config)
 
     def settle(self) -> None:
-        """Finish the background work that is due, such as expiry; with a clock of your own nobody else does it."""
+        """Finish the background work that is due, such as expiry; with a ManualClock it happens only here."""
         self.engine.finish_jobs()
 
     def close(self) -> None:
-        """Finish what was acknowledged and let go of the directory."""
+        """Finish acknowledged writes and release the directory."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -119,6 +119,6 @@ class Database:
 
 
 def read_as_json(request: Wire) -> Wire:
-    """Return a request of its own for the engine, as it would come over the wire."""
+    """Return a copy of the request, as it would be parsed from JSON."""
     read: Wire = orjson.loads(encode_request(request))
     return read

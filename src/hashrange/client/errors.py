@@ -1,13 +1,13 @@
-"""Why no answer could be had from an endpoint.
+"""The causes why an endpoint gave no valid response.
 
 TransportError
 ├── Unreachable          no connection: name unknown, refused, connect timeout, proxy
 │   └── CertificateRefused
-├── TimedOut             the answer did not come in time
-├── ConnectionLost       it ended before the answer was complete
+├── TimedOut             the response did not arrive in time
+├── ConnectionLost       it ended before the response was complete
 ├── ResponseCorrupt      not HTTP, not JSON, or a checksum that does not hold
 ├── ResponseTooLarge
-├── ResponseUnrecognised HTTP, but no answer of DynamoDB's
+├── ResponseUnrecognised HTTP, but no response of DynamoDB
 ├── CredentialsMissing, EndpointUnknown
 └── TransportClosed
 """
@@ -24,39 +24,39 @@ class Unreachable(TransportError):
 
 
 class CertificateRefused(Unreachable):
-    """The endpoint could not prove that it is the one that was asked for."""
+    """The endpoint's certificate is not valid for it."""
 
     retryable = False
 
 
 class TimedOut(TransportError):
-    """The answer did not come in time; the request may have been carried out."""
+    """The response did not arrive in time; the request may have been carried out."""
 
     retryable = True
 
 
 class ConnectionLost(TransportError):
-    """The connection ended before the answer was complete; the request may have been carried out."""
+    """The connection ended before the response was complete; the request may have been carried out."""
 
     retryable = True
 
     def __init__(self, message: str, *, stale: bool = False) -> None:
         super().__init__(message)
-        self.stale = stale  # it had been used before and ended without a byte: the server was closing it anyway
+        self.stale = stale  # a reused connection that ended without a byte: the server had closed it
 
 
 class ResponseCorrupt(TransportError):
-    """The answer was damaged on its way."""
+    """The response is damaged."""
 
     retryable = True
 
 
 class ResponseTooLarge(TransportError):
-    """The answer has more bytes than DynamoDB would ever send."""
+    """The response is larger than any of DynamoDB's."""
 
 
 class ResponseUnrecognised(TransportError):
-    """Something answered that does not speak DynamoDB's protocol: a proxy, a load balancer, another server."""
+    """The response is not DynamoDB's: a proxy, a load balancer or another server sent it."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -64,11 +64,11 @@ class ResponseUnrecognised(TransportError):
 
 
 class CredentialsMissing(TransportError):
-    """AWS was to be called, and no credentials were found."""
+    """No credentials for AWS were found."""
 
 
 class EndpointUnknown(TransportError):
-    """Neither an endpoint nor a region that would give one."""
+    """There is neither an endpoint nor a region."""
 
 
 class TransportClosed(TransportError):

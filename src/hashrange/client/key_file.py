@@ -1,8 +1,8 @@
-"""The file of local keys: JSON, readable by its owner alone, replaced as a whole and never written in place.
+"""The file of local keys: JSON, readable by its owner only, always replaced as a whole.
 
     {"version": 1, "current": "5f0c9a1e", "keys": {"5f0c9a1e": "<32 bytes in base64>"}}
 
-Whoever changes it holds the lock (flock) of its directory, so that no key is lost. Sealing is `client.local_keys`'.
+Changes hold the lock (flock) of its directory, so that no key is lost. `client.local_keys` encrypts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 class KeySet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Keys by id, and the id of the one that seals; it never shows the keys."""
+    """Keys by id, and the id of the one that encrypts; its repr never shows keys."""
 
     version: int
     current: str
@@ -39,7 +39,7 @@ class KeySet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def draw_key(known: KeySet | None = None) -> KeySet:
-    """Return the known keys and a new one, which is the current."""
+    """Return the known keys plus a new one, which becomes the current."""
     keys = known.keys if known else {}
     name = secrets.token_hex(4)
     while name in keys:
@@ -48,7 +48,7 @@ def draw_key(known: KeySet | None = None) -> KeySet:
 
 
 def read_key_file(path: Path) -> KeySet | None:
-    """Return the keys of the file, None when there is no file; raise UnsafeKeyFile when it cannot be trusted."""
+    """Return the keys of the file, None when there is no file; raise UnsafeKeyFile if others could change it."""
     with _explain(path):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -61,14 +61,14 @@ def read_key_file(path: Path) -> KeySet | None:
 
 
 def make_key_file(path: Path) -> KeySet:
-    """Make the file with a first key, unless another process was quicker; return its keys."""
+    """Create the file with a first key, unless another process has; return its keys."""
     path = path.resolve()
     with _lock(path) as directory:
         return read_key_file(path) or _write(path, draw_key(), directory)
 
 
 def add_key(path: Path) -> KeySet:
-    """Add a new current key to the file, making it if need be; return its keys."""
+    """Add a new current key to the file, creating it if necessary; return its keys."""
     path = path.resolve()
     with _lock(path) as directory:
         return _write(path, draw_key(read_key_file(path)), directory)
@@ -96,7 +96,7 @@ def _parse(path: Path, content: bytes) -> KeySet:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[int]:
-    """Hold the lock of the file's directory, made if need be, and give the directory's descriptor."""
+    """Hold the lock of the file's directory, created if necessary; yield the directory's descriptor."""
     with _explain(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -108,7 +108,7 @@ def _lock(path: Path) -> Iterator[int]:
 
 
 def _write(path: Path, keys: KeySet, directory: int) -> KeySet:
-    """Put the keys where the file is, all or nothing, and on the disk before anything is sealed with them."""
+    """Replace the file atomically, and flush it to disk before anything is encrypted with the keys."""
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # O_EXCL, mode 0600
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - it is open already

@@ -1,4 +1,4 @@
-"""Field encryption: what a keyring promises, the text that a sealed value is stored as, and what it is bound to.
+"""Field encryption: the keyring protocol, the format of sealed values, and the context they are bound to.
 
 The text is `hr1:`, then in base64url: kind of keyring (1 byte) | length of the key's name (2) | name | nonce (12) |
 AES-256-GCM ciphertext and tag (16). Keeping the keys is left to `client.local_keys` and `client.kms_keys`.
@@ -30,7 +30,7 @@ ANY_VERSION = re.compile(r"hr[1-9][0-9]*:")
 
 
 class Keyring(Protocol):
-    """Who seals and opens the values of secret fields."""
+    """Seals and opens the values of secret fields."""
 
     def seal(self, plain: bytes, context: bytes) -> str:
         """Return the text to store; it opens in the same context only."""
@@ -42,12 +42,12 @@ class Keyring(Protocol):
 
 
 def is_sealed(text: str) -> bool:
-    """Tell whether a stored text claims to be sealed; what an older system wrote in plain text does not."""
+    """Tell whether a stored text is marked as sealed; plain text of an older system is not."""
     return ANY_VERSION.match(text) is not None
 
 
 def context_of(table: str, key: dict[str, dict[str, str]], attribute: str) -> bytes:
-    """Return what a value is bound to: different places give different bytes, equal keys equal ones."""
+    """Return the context of a value: the same bytes for equal keys, different ones for different attributes."""
     parts = [table, attribute]
     for name, value in sorted(key.items()):
         ((tag, content),) = value.items()
@@ -61,7 +61,7 @@ def _delimit(parts: Iterable[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """A sealed value taken apart: which key opens it, and what there is to open."""
+    """The parts of a sealed value."""
 
     kind: bytes
     name: bytes
@@ -70,12 +70,12 @@ class Sealed:
 
     @property
     def header(self) -> bytes:
-        """The part that says which key it was; authenticated like the rest."""
+        """The part that names the key; it is authenticated too."""
         return self.kind + len(self.name).to_bytes(2) + self.name
 
 
 def parse(text: str) -> Sealed:
-    """Take the text of a sealed value apart, or raise Tampered."""
+    """Parse a sealed value; raise Tampered if it is malformed."""
     data = base64url.decode(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else None
     if data is None:
         raise Tampered("The value is damaged, or was sealed by a newer hashrange.")

@@ -1,7 +1,7 @@
-"""The keyring whose master key never leaves AWS KMS: values are sealed with data keys, which KMS makes and unwraps.
+"""The keyring with a master key in AWS KMS: values are sealed with data keys, which KMS generates and decrypts.
 
-The wrapped data key travels in the sealed text as the name of its key. Calls to KMS block, and are made only for a
-data key that is not remembered.
+The encrypted data key is stored in the sealed text as the name of its key. Calls to KMS block, and are made only for
+data keys that are not cached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 ENCRYPTION_CONTEXT = {"application": "hashrange"}
-LONGEST_WRAPPED = 6144  # what Decrypt takes
+LONGEST_WRAPPED = 6144  # the limit of Decrypt
 CAUSES: dict[str, type[SealError]] = {
     "IncorrectKeyException": UnknownKey,
     "InvalidCiphertextException": Tampered,
@@ -88,7 +88,7 @@ class KmsKeys:
         return open_with(self._find(parts), parts, context)
 
     def _take_data_key(self) -> _DataKey:
-        with self._sealing:  # also while KMS is asked: threads that wait share the answer
+        with self._sealing:  # also during the call to KMS: waiting threads share its response
             data_key = self._current
             if data_key is None or data_key.uses >= self._cache.uses or data_key.until <= self._clock.millis():
                 data_key = self._current = self._generate()
@@ -121,7 +121,7 @@ class KmsKeys:
         raise UnknownKey(f"The value was sealed with another KMS key than {', '.join(self._key_ids)}.") from cause
 
     def _decrypt(self, key_id: str, wrapped: bytes) -> bytes:
-        # The key is named although KMS can tell it from the blob: what a stranger's key has wrapped must not open.
+        # The key is named although KMS can tell it from the blob: data keys of foreign KMS keys must not open.
         client = self._connect()
         with _translate(f"Decrypt with {key_id}"):
             answer = client.decrypt(KeyId=key_id, CiphertextBlob=wrapped, EncryptionContext=self._encryption_context)
@@ -162,7 +162,7 @@ def _make_client(region: str | None) -> Any:
 
 @contextmanager
 def _translate(attempt: str) -> Iterator[None]:
-    """Turn botocore's errors into ours, by cause."""
+    """Translate botocore's errors by cause."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

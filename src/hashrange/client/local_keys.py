@@ -1,4 +1,4 @@
-"""The keyring whose keys are in a file of the user's own, or in memory for tests; the file is `client.key_file`'s."""
+"""The keyring with keys in a local file (`client.key_file`), or in memory for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Ring:
-    """The keys at one moment, as ciphers: they seal and open, but do not show themselves."""
+    """A snapshot of the keys, as ciphers, which do not expose them."""
 
     current: str = ""
     ciphers: dict[str, AESGCM] = field(default_factory=dict, repr=False)
@@ -40,7 +40,7 @@ class LocalKeys:
 
     @classmethod
     def generate(cls) -> Self:
-        """Return a keyring with one key, in memory only: what it sealed is lost with it."""
+        """Return a keyring with one key, in memory only: what it seals cannot be opened later."""
         keys = cls(None)
         keys.rotate()
         return keys
@@ -66,7 +66,7 @@ class LocalKeys:
         return open_with(self._find(parts), parts, context)
 
     def rotate(self) -> str:
-        """Add a new key, seal with it from now on, and return its id; the older ones still open."""
+        """Add a new current key and return its id; the older ones still open values."""
         with self._changing:
             self._ring = self._ring.take(add_key(self._path) if self._path else draw_key())
             return self._ring.current

@@ -1,7 +1,7 @@
-"""Redirects code that makes its own boto3 clients: while a patch is on, their DynamoDB calls run on a database here.
+"""Redirects the DynamoDB calls of all boto3 clients to a database in this process, while a patch is active.
 
-It stands at botocore's two public doors: `Session.create_client`, so that no credentials or region need to be
-configured, and `URLLib3Session.send`, which every client goes through, also one made before. Other services pass.
+It replaces two public methods of botocore: `Session.create_client`, so that no credentials or region need to be
+configured, and `URLLib3Session.send`, which every client uses, also one made before. Other services are not affected.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def patch_boto3(
 
 
 class Boto3Patch:
-    """What `patch_boto3` gives; each entry or decorated call opens a database of its own unless it was given one."""
+    """The patch; each entry or decorated call opens its own database unless one was given."""
 
     def __init__(self, *, database: Database | None, clock: Clock | None, region: str | None) -> None:
         self._given = database
@@ -78,15 +78,15 @@ class Boto3Patch:
             database.close()
 
     def start(self) -> Database:
-        """Switch on, for a `setUp`; `stop` switches off."""
+        """Activate the patch, in a `setUp`; `stop` deactivates it."""
         return self.__enter__()
 
     def stop(self) -> None:
-        """Switch off what `start` switched on."""
+        """Deactivate the patch."""
         self.__exit__(None, None, None)
 
     def __call__(self, target: Target) -> Target:
-        """Wrap a function, or each test of a class, so that it runs with the patch on."""
+        """Wrap a function, or each test of a class, so that it runs with the patch active."""
         wrapped: Target = self._wrap_class(target) if isinstance(target, type) else self._wrap_function(target)
         return wrapped
 
@@ -151,7 +151,7 @@ def _region_of_environment() -> str:
 
 
 class _BotocoreHooks:
-    """Botocore's two doors: open them to a database, innermost last, and shut them when the last one leaves."""
+    """Replaces botocore's two methods while there are databases; the innermost patch is last."""
 
     def __init__(self) -> None:
         self.databases: list[Database] = []
@@ -189,7 +189,7 @@ def _create_client(*args: Any, **kwargs: Any) -> Any:
 
 
 def _fill_in(arguments: dict[str, Any]) -> None:
-    """Give the client a region, and credentials that are of no use to it should it outlive the patch."""
+    """Give the client a region, and credentials that are useless after the patch."""
     settled = arguments.get("region_name") or getattr(arguments.get("config"), "region_name", None)
     if not settled and not arguments["self"].get_config_variable("region"):
         arguments["region_name"] = _hooks.databases[-1].region

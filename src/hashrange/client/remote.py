@@ -1,6 +1,6 @@
 """DynamoDB over HTTP: a local endpoint or AWS, from threads and event loops alike.
 
-Who signs, retries, parses and connects is beside it; here they meet. What the operations mean is the session's.
+Combines signer, retry policy, connection pools and response parser.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class ClientLimits:
     """How long to wait and how many connections to hold. Times are in seconds."""
 
     connect_timeout: float = CONNECT_TIMEOUT
-    timeout: float = TIMEOUT  # from sending a request to the last byte of its answer
+    timeout: float = TIMEOUT  # from sending a request to the last byte of its response
     max_connections: int = MAX_CONNECTIONS  # for all threads together, and for each event loop
 
 
-def connect(  # noqa: PLR0913 each is a choice of its own
+def connect(  # noqa: PLR0913 all are optional settings
     endpoint: str | None = None,
     *,
     region: str | None = None,
@@ -58,7 +58,7 @@ def connect(  # noqa: PLR0913 each is a choice of its own
     attempts: int = ATTEMPTS,
     max_connections: int = MAX_CONNECTIONS,
 ) -> Remote:
-    """Return DynamoDB at that endpoint, else at the one that the environment names, else at AWS."""
+    """Return a client of DynamoDB: at the endpoint given, else that of the environment, else at AWS."""
     if bool(access_key) != bool(secret_key):
         raise EndpointUnknown("access_key and secret_key belong together: give both, or none.")
     keys = Credentials(access_key, secret_key, session_token) if access_key and secret_key else None
@@ -68,7 +68,7 @@ def connect(  # noqa: PLR0913 each is a choice of its own
 
 
 class ServiceClient:
-    """One service of an account: its address, who signs for it, its connections."""
+    """A client of one service, DynamoDB or its streams: signer and connections."""
 
     def __init__(self, url: str, account: Account, limits: ClientLimits, clock: Clock | None) -> None:
         endpoint = parse_endpoint(url)
@@ -79,7 +79,7 @@ class ServiceClient:
         self._timeout = limits.timeout
 
     async def exchange(self, backend: NetworkBackend, target: str, body: bytes) -> HttpResponse:
-        """Return the answer to a request; one that was refused because of the clock is sent again, corrected."""
+        """Return the response to a request; one refused for clock skew is sent again with the time corrected."""
         response = await self._exchange(backend, target, body)
         if response.status >= 400 and self.signer.correct_clock(response):
             response = await self._exchange(backend, target, body)
@@ -95,7 +95,7 @@ class ServiceClient:
 class Remote:
     """DynamoDB at an endpoint: `call` from any thread, `call_async` on any event loop.
 
-    As a context manager, `with` or `async with`, it hangs up at the end.
+    As a context manager, `with` or `async with`, it closes its connections at the end.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Remote:
 
     @property
     def endpoint(self) -> str:
-        """The address it connects to."""
+        """The URL it connects to."""
         return self._account.url
 
     @property
@@ -128,7 +128,7 @@ class Remote:
         return self._account.region
 
     def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
-        """Run an operation on a request in wire form, where B may be given as bytes; raise what DynamoDB answers."""
+        """Run an operation on a request in wire form, where B may be given as bytes; raise DynamoDB's ServiceError."""
         return run_blocking(self._call(self._blocking, operation, request or {}, read))
 
     async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
@@ -183,7 +183,7 @@ class Remote:
         return backend
 
     def close(self) -> None:
-        """Hang up; calls that are under way get their answer."""
+        """Close the connections; running calls still get their responses."""
         self._items.pool.close()
         if self._streams is not None:
             self._streams.pool.close()

@@ -1,4 +1,4 @@
-"""Requests in wire form as JSON, with what the AWS SDKs accept beyond it: bytes for B, datetimes for times."""
+"""Encodes requests as JSON; like the AWS SDKs it accepts bytes for B and datetimes for times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hashrange.core.wire import Wire
 
 
 def encode_request(request: Wire) -> bytes:
-    """Return the JSON of a request; raise TypeError for what is not in wire form."""
+    """Return the JSON of a request; raise TypeError if it is not in wire form."""
     try:
         return orjson.dumps(request, default=_encode_other, option=orjson.OPT_PASSTHROUGH_DATETIME)
     except orjson.JSONEncodeError as fault:
@@ -21,7 +21,7 @@ def encode_request(request: Wire) -> bytes:
 
 
 def _encode_other(value: Any) -> Any:
-    """Give JSON what it lacks, as the AWS SDKs do: bytes as base64, times as seconds since the epoch."""
+    """Encode bytes as base64 and datetimes as seconds since the epoch, as the AWS SDKs do."""
     if isinstance(value, bytes | bytearray | memoryview):
         return encode_binary(bytes(value))
     if isinstance(value, datetime):

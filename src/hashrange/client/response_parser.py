@@ -1,4 +1,4 @@
-"""What an HTTP answer says: the operation's answer, or the ServiceError that has its name."""
+"""Parses HTTP responses: the operation's response, or the ServiceError of its name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.errors import ServiceError
 from hashrange.core.wire import Wire
 
-ANY_WRAPPER = 32 + zlib.MAX_WBITS  # gzip or zlib, by their own marks
-QUOTED = 200  # characters of a foreign answer that an error shows
+ANY_WRAPPER = 32 + zlib.MAX_WBITS  # gzip or zlib, detected by header
+QUOTED = 200  # characters of an unrecognised response that the error shows
 
 
 class UnlistedError(ServiceError):
-    """An error of the service that has no class here; `name`, `message` and `members` are as it came."""
+    """An error of the service without a class of its own; `name`, `message` and `members` are as received."""
 
 
 def _find_classes(cls: type[ServiceError]) -> Iterator[tuple[str, type[ServiceError]]]:
@@ -31,9 +31,9 @@ CLASSES = dict(_find_classes(ServiceError))
 
 
 def parse_response(response: HttpResponse, read: DecodeResponse = decode_all) -> Wire:
-    """Return the operation's answer, read so; raise the ServiceError it answered, or what is wrong with it."""
+    """Return the decoded response; raise its ServiceError, or the TransportError of an invalid response."""
     status, headers, body = response
-    _check_sum(headers, body)
+    _verify_checksum(headers, body)
     if encoding := headers.get(b"content-encoding"):
         body = _inflate(body, encoding)
     if status == 200:
@@ -41,7 +41,7 @@ def parse_response(response: HttpResponse, read: DecodeResponse = decode_all) ->
     raise _read_error(status, headers, body)
 
 
-def _check_sum(headers: dict[bytes, bytes], body: bytes) -> None:
+def _verify_checksum(headers: dict[bytes, bytes], body: bytes) -> None:
     announced = headers.get(b"x-amz-crc32")
     if announced is not None and str(zlib.crc32(body)).encode() != announced.strip():
         raise ResponseCorrupt("the answer does not have the checksum that it announces")
@@ -90,7 +90,7 @@ def _read_error(status: int, headers: dict[bytes, bytes], body: bytes) -> Servic
 
 
 def make_error(name: str, members: dict[str, Any], status: int) -> ServiceError:
-    """Return the error of that name; what its class would put into `message` and `members` is taken as it came."""
+    """Return the error of that name, with `message` and `members` as received."""
     found = CLASSES.get(name, UnlistedError)
     message = members.pop("message", None) or members.pop("Message", None)
     members.pop("Message", None)
@@ -98,6 +98,6 @@ def make_error(name: str, members: dict[str, Any], status: int) -> ServiceError:
     ServiceError.__init__(error, message)
     error.args = (message or name,)
     error.members = members
-    if found is UnlistedError:  # the class has these for all of its errors, an unlisted one has its own
+    if found is UnlistedError:  # its class attributes do not know the name and status
         vars(error).update(name=name, status=status, retryable=status >= 500)
     return error

@@ -1,7 +1,7 @@
-"""Whether and when a failed request is sent again, and how fast requests go to a table that throttles.
+"""Decides whether and when a failed request is retried, and limits the rate of requests to a table that throttles.
 
-Delays grow exponentially with full jitter. A quota that all requests share keeps an outage from being made worse, as in
-the "standard" mode of the AWS SDKs; a rate for each table follows what it takes, as in their "adaptive" mode.
+Delays grow exponentially with full jitter. A retry quota for all requests together limits the load during an outage,
+as in the "standard" mode of the AWS SDKs; a rate limit per table adapts to its capacity, as in their "adaptive" mode.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashrange.client.errors import ConnectionLost, ResponseUnrecognised, TimedO
 from hashrange.core.errors import ServiceError, TransportError
 from hashrange.engine.service_model import find_service_operation
 
-FIRST_DELAY = 0.05  # seconds, at most: the jitter makes it anything from nothing
+FIRST_DELAY = 0.05  # seconds; the jitter takes a random part of it
 LONGEST_DELAY = 20.0
 
 THROTTLING = {
@@ -34,7 +34,7 @@ TRANSIENT_STATUSES = {500, 502, 503, 504}
 
 
 def is_throttling(failure: Exception, operation: str) -> bool:
-    """Tell whether the endpoint asks for fewer requests."""
+    """Tell whether the error is throttling."""
     if not isinstance(failure, ServiceError):
         return False
     if failure.name == "LimitExceededException":
@@ -44,7 +44,7 @@ def is_throttling(failure: Exception, operation: str) -> bool:
 
 
 def is_transient(failure: Exception) -> bool:
-    """Tell whether the same request may succeed a little later."""
+    """Tell whether a retry may succeed."""
     if isinstance(failure, ServiceError):
         return failure.retryable or failure.name in TRANSIENT or failure.status in TRANSIENT_STATUSES
     if isinstance(failure, ResponseUnrecognised):
@@ -53,7 +53,7 @@ def is_transient(failure: Exception) -> bool:
 
 
 class RetryQuota:
-    """How many retries all requests together may still cost; successes fill it up again."""
+    """The retry quota that all requests share; successes refill it."""
 
     FULL = 500
     RETRY = 5
@@ -64,7 +64,7 @@ class RetryQuota:
         self._lock = Lock()
 
     def spend(self, cost: int) -> bool:
-        """Take the cost of a retry out, or tell that there is not enough."""
+        """Spend the cost of a retry; return False if the quota does not suffice."""
         with self._lock:
             if cost > self._left:
                 return False
@@ -72,14 +72,14 @@ class RetryQuota:
             return True
 
     def refund(self, cost: int) -> None:
-        """Put back what a retry had cost that went well, or one for a request that needed none."""
+        """Return the cost of a successful retry, or 1 for a request without retries."""
         if self._left < self.FULL:
             with self._lock:
                 self._left = min(self.FULL, self._left + (cost or 1))
 
 
 class TableRateLimiter:
-    """How fast requests may go to one table: as fast as they come until it throttles, then along a cubic curve."""
+    """The rate limit of one table: none until it throttles, then a cubic curve (as TCP CUBIC)."""
 
     SLOWER = 0.7
     SCALE = 0.4
@@ -105,7 +105,7 @@ class TableRateLimiter:
             return max(0.0, -self._stock / self._allowed)
 
     def succeed(self) -> None:
-        """Take note of an answer that did not throttle."""
+        """Record a response that did not throttle."""
         with self._lock:
             self._measure()
             if self._allowed:
@@ -114,7 +114,7 @@ class TableRateLimiter:
                 self._allow(min(risen, 2 * self._measured))
 
     def throttle(self) -> None:
-        """Take note of an answer that asks for fewer requests."""
+        """Record a throttled request."""
         with self._lock:
             self._measure()
             self._peak = min(self._measured, self._allowed) if self._allowed else self._measured
@@ -129,7 +129,7 @@ class TableRateLimiter:
         if elapsed >= self.SLICE:
             self._measured = self.SMOOTH * self._count / elapsed + (1 - self.SMOOTH) * self._measured
             self._slice, self._count = self._now(), 0
-        elif not self._measured:  # nothing to go by yet
+        elif not self._measured:  # no complete slice yet
             self._measured = self._count / self.SLICE
 
     def _allow(self, rate: float) -> None:
@@ -144,7 +144,7 @@ class TableRateLimiter:
 
 
 class RetryPolicy:
-    """The choices of one client about retries, and what its requests share."""
+    """The retry settings of one client, its quota and rate limits."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class RetryPolicy:
         self._rates: dict[str, TableRateLimiter] = {}
 
     def begin(self, operation: str, table: str) -> RequestAttempts:
-        """Return the account of a request that is going to be sent."""
+        """Return the attempts of a new request."""
         rate = self._rates.get(table)
         if rate is None:
             rate = self._rates.setdefault(table, TableRateLimiter(self._now))
@@ -170,7 +170,7 @@ class RetryPolicy:
 
 
 class RequestAttempts:
-    """One request: how often it was sent, and whether it is sent again."""
+    """The attempts of one request."""
 
     __slots__ = ("_cost", "_operation", "_policy", "_rate", "_sent")
 
@@ -187,12 +187,12 @@ class RequestAttempts:
         return self._rate.reserve()
 
     def succeed(self) -> None:
-        """Take note of the answer."""
+        """Record a successful response."""
         self._rate.succeed()
         self._policy.quota.refund(self._cost)
 
     def wait_after(self, failure: Exception) -> float | None:
-        """Return how long to wait before the request is sent again, or None when it is not."""
+        """Return how long to wait before the next attempt, or None for no further attempt."""
         throttled = is_throttling(failure, self._operation)
         if throttled:
             self._rate.throttle()

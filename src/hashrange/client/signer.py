@@ -1,6 +1,6 @@
-"""Requests as they go on the wire: the head, signed by AWS Signature Version 4.
+"""Writes HTTP requests signed by AWS Signature Version 4.
 
-Only the requests of DynamoDB are signed here, whose headers are always the same; `server.sigv4` verifies any.
+Only for DynamoDB's requests, whose headers are always the same; `server.sigv4` verifies any request.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ VERSION = version("hashrange")
 ALGORITHM = "AWS4-HMAC-SHA256"
 CONTENT_TYPE = "application/x-amz-json-1.0"
 SKEW_ERRORS = (b"InvalidSignatureException", b"RequestTimeTooSkewed", b"RequestExpired", b"RequestInTheFuture")
-SKEW = 4 * 60  # seconds; AWS puts up with less than five minutes in some services
+SKEW = 4 * 60  # seconds; some services of AWS allow less than five minutes
 
 
 class Credentials(NamedTuple):
-    """Credentials, as they are at one moment."""
+    """Access key, secret key and session token."""
 
     access_key: str
     secret_key: str
@@ -34,7 +34,7 @@ class Credentials(NamedTuple):
 
 
 class SigningTime(NamedTuple):
-    """A second, as signatures need it."""
+    """A second in the formats that signatures use."""
 
     second: int
     stamp: str  # 20260314T150926Z
@@ -42,7 +42,7 @@ class SigningTime(NamedTuple):
 
 
 class Signer:
-    """Writes requests to one endpoint; it keeps the time that the endpoint says it is."""
+    """Signs requests to one endpoint, and corrects its clock by the endpoint's."""
 
     def __init__(self, endpoint: Endpoint, region: str, clock: Clock | None = None) -> None:
         self._host = endpoint.authority
@@ -51,7 +51,7 @@ class Signer:
         self._region = region
         self._clock = clock or SystemClock()
         self._offset = 0  # seconds that this machine's clock is behind
-        self._moment = self._tell(0)
+        self._moment = self._make_signing_time(0)
 
     def write(self, keys: Credentials, target: str, body: bytes) -> bytes:
         """Return the bytes of a signed request."""
@@ -79,15 +79,15 @@ class Signer:
     def _now(self) -> SigningTime:
         second = self._clock.millis() // 1000 + self._offset
         if second != self._moment.second:
-            self._moment = self._tell(second)
+            self._moment = self._make_signing_time(second)
         return self._moment
 
-    def _tell(self, second: int) -> SigningTime:
+    def _make_signing_time(self, second: int) -> SigningTime:
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         return SigningTime(second, stamp, f"{stamp[:8]}/{self._region}/dynamodb/aws4_request")
 
     def correct_clock(self, refusal: HttpResponse) -> bool:
-        """Take over the endpoint's time when it refused a signature because ours is wrong; tell whether it was so."""
+        """Adopt the endpoint's time if it refused a signature for clock skew; tell whether it did."""
         if not any(name in refusal.body for name in SKEW_ERRORS):
             return False
         try:
@@ -102,7 +102,7 @@ class Signer:
 
 @lru_cache(maxsize=32)
 def derive_signing_key(secret: str, scope: str) -> bytes:
-    """Return the key that signs within a scope; it changes once a day."""
+    """Return the signing key of a scope; it changes once a day."""
     key = f"AWS4{secret}".encode()
     for element in scope.split("/"):
         key = hmac.digest(key, element.encode(), "sha256")

@@ -1,4 +1,4 @@
-"""The port that the session layer talks through: one operation in wire form goes in, its answer comes out.
+"""The transport of the session layer: sends one operation in wire form, returns its response.
 
 `client.database.Database` is the one in this process, `client.remote.Remote` the one over HTTP.
 """
@@ -12,15 +12,15 @@ import orjson
 
 from hashrange.core.wire import Wire
 
-DecodeResponse: TypeAlias = Callable[[bytes], Wire]  # how the JSON of an answer is read
+DecodeResponse: TypeAlias = Callable[[bytes], Wire]  # decodes the JSON of a response
 decode_all: DecodeResponse = orjson.loads
 
 
 class Transport(Protocol):
-    """Runs DynamoDB's operations somewhere; it may be used from any thread and any event loop."""
+    """Runs DynamoDB's operations; usable from any thread and any event loop."""
 
     def call(self, operation: str, request: Wire, read: DecodeResponse = decode_all, /) -> Wire:
-        """Return the answer, read so; raise the ServiceError that DynamoDB answers, or TransportError for no answer."""
+        """Return the decoded response; raise DynamoDB's ServiceError, or TransportError without a valid response."""
         ...
 
     async def call_async(self, operation: str, request: Wire, read: DecodeResponse = decode_all, /) -> Wire:
@@ -28,5 +28,5 @@ class Transport(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what it holds; calls after it fail."""
+        """Release its resources; later calls fail."""
         ...

@@ -22,7 +22,7 @@ class FaultStatement:
 
 
 def parse_statements(text: str) -> Iterator[FaultStatement]:
-    """Yield the statements of a text; raise ValueError for what is none."""
+    """Yield the statements of a text; raise ValueError for an invalid one."""
     for line in text.splitlines():
         for statement in line.partition("#")[0].split(";"):
             if statement.strip():

@@ -33,19 +33,19 @@ VERBS = (*EFFECTS, SEED)
 
 
 class When(TypedDict, total=False):
-    """Which calls of an operation a fault strikes; all of them, unless told otherwise."""
+    """Which calls of an operation a fault strikes; by default all."""
 
     table: str  # only those on this table
-    times: int  # so many, and then no more
-    every: int  # each tenth, for 10
-    chance: float  # this part of them, as the seed has it
+    times: int  # at most so many
+    every: int  # 10 is every tenth
+    chance: float  # the probability, drawn from the seed
 
 
 class Faults:
-    """What goes wrong on purpose: `hashrange.open(faults=faults)`. Faults may be added and cleared at any time.
+    """Injected faults: `hashrange.open(faults=faults)`. They may be added and cleared at any time.
 
     A call is struck by the first fault whose turn it is; delays come on top. The same seed and the same calls give the
-    same strikes. A request that is refused anyway is refused as ever, and uses no strike up.
+    same strikes. An invalid request is refused as usual, and uses no strike up.
     """
 
     def __init__(self, *, seed: int = 0) -> None:
@@ -57,30 +57,30 @@ class Faults:
     def throttle(
         self, operation: str = ANY, *, error: str = injected_error.PROVISIONED, **when: Unpack[When]
     ) -> InjectedFault:
-        """Let calls be told to come again later; nothing is done."""
+        """Throttle calls; nothing is done."""
         return self._add(ThrottleEffect(error), operation, when)
 
     def fail(
         self, operation: str = ANY, *, error: str = injected_error.INTERNAL, after: bool = False, **when: Unpack[When]
     ) -> InjectedFault:
-        """Let calls fail: before anything is done or, with `after`, when all is done and only the answer gets lost."""
+        """Let calls fail: before anything is done or, with `after`, when all is done and only the response is lost."""
         return self._add(FailEffect(error, after), operation, when)
 
     def conflict(self, operation: str = ANY, *, at: int = 0, **when: Unpack[When]) -> InjectedFault:
-        """Let transactions meet another one on their item number `at`, and single writes on theirs."""
+        """Let transactions conflict with another one on item number `at`, and single writes on their item."""
         return self._add(ConflictEffect(at), operation, when)
 
     def unprocessed(self, operation: str = ANY, *, last: int = 1, **when: Unpack[When]) -> InjectedFault:
-        """Let batches come back with their last members undone."""
+        """Let batches leave their last entries unprocessed."""
         return self._add(UnprocessedEffect(last), operation, when)
 
     def delay(self, operation: str = ANY, *, seconds: float, **when: Unpack[When]) -> InjectedFault:
-        """Let calls take that much longer."""
+        """Delay calls."""
         return self._add(DelayEffect(seconds), operation, when)
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the faults that a text names, as `throttle PutItem table=orders times=3; seed 7`."""
+        """Return the faults in a text, as `throttle PutItem table=orders times=3; seed 7`."""
         statements = list(parse_statements(text))
         seeds = [_read_seed(statement) for statement in statements if statement.verb == SEED]
         faults = cls(seed=seeds[-1] if seeds else 0)
@@ -105,14 +105,14 @@ class Faults:
             raise ValueError(f"{statement.text!r}: {problem}") from None
 
     def _add(self, effect: Effect | DelayEffect, operation: str, when: When) -> InjectedFault:
-        luck = Random(f"{self._seed}/{self._made}")  # noqa: S311 each its own, so that no fault depends on another
+        luck = Random(f"{self._seed}/{self._made}")  # noqa: S311 one per fault, so that they are independent
         fault = InjectedFault(effect=effect, operation=operation, luck=luck, **when)
         self._made += 1
         self._faults.append(fault)
         return fault
 
     def clear(self) -> None:
-        """Let nothing go wrong any more."""
+        """Remove all faults."""
         self._faults.clear()
 
     def __iter__(self) -> Iterator[InjectedFault]:

@@ -1,6 +1,6 @@
 """The operations: one file each, found by walking this folder; nothing else lists them.
 
-A file is imported when its operation is first used, so that a program or server starts without reading all of them.
+A file is imported when its operation is first used, so that programs and servers start without importing all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BatchExecuteStatement: up to 25 PartiQL statements on single items, each with an answer or an error of its own."""
+"""BatchExecuteStatement: up to 25 PartiQL statements on single items, each with its own response or error."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ CODES: dict[type[ServiceError], str] = {
 
 @operation(writes="items", entries="Statements")
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
-    """Run every statement that can be run; the answers and errors stand in the order of the statements."""
-    members = [_aim(engine, entry) for entry in request["Statements"]]
+    """Run every statement that can be run; responses and errors are in the order of the statements."""
+    members = [_prepare(engine, entry) for entry in request["Statements"]]
     kinds = {member.prepared.statement.is_read for member in members if member.prepared}
     if len(kinds) > 1:
         raise ValidationException(MIXED)
     targets = [member.target for member in members if not isinstance(member, Failure)]
     if len(set(targets)) != len(targets):
         raise ValidationException(TWICE)
-    bill = Bill()
-    responses = b",".join(member.run(engine, bill) for member in members)
+    cost = BatchCost()
+    responses = b",".join(member.run(engine, cost) for member in members)
     mode = request.get("ReturnConsumedCapacity", "NONE")
-    costs = bill.report(mode) if mode != "NONE" else []
+    costs = cost.report(mode) if mode != "NONE" else []
     tail = b',"ConsumedCapacity":' + orjson.dumps(costs) if costs else b""
     return b'{"Responses":[' + responses + b"]" + tail + b"}"
 
 
-class Bill:
+class BatchCost:
     """What the statements cost, by table; failed writes count only in a table's total, and only beside a success."""
 
     def __init__(self) -> None:
@@ -86,14 +86,14 @@ class Failure:
     prepared: PreparedStatement | None
     refusal: ServiceError
 
-    def run(self, _engine: Engine, _bill: Bill) -> bytes:
+    def run(self, _engine: Engine, _cost: BatchCost) -> bytes:
         """Return the error."""
         named = isinstance(self.refusal, ResourceNotFoundException) and self.prepared is not None
         return _explain(self.refusal, self.prepared if named else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class StatementRead:
     """A SELECT of one item."""
 
     prepared: PreparedStatement
@@ -101,20 +101,20 @@ class Read:
 
     @property
     def target(self) -> tuple[int, bytes]:
-        """Return which item it is about."""
+        """Return the item it reads or writes: table and key."""
         return self.prepared.existing_table.n, self.key
 
-    def run(self, engine: Engine, bill: Bill) -> bytes:
+    def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
         """Return the item."""
         row = load(engine, self.prepared.existing_table, self.key)
         consistent = bool(self.prepared.request.get("ConsistentRead"))
-        cost = bill.of(self.prepared.statement.table)
+        cost = batch_cost.of(self.prepared.statement.table)
         cost.add_table(read_units(row.size if row else 0, consistent=consistent))
         return _show(self.prepared, None if row is None else self.prepared.select_columns(row))
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class StatementWrite:
     """An INSERT, UPDATE or DELETE."""
 
     prepared: PreparedStatement
@@ -122,18 +122,18 @@ class Write:
 
     @property
     def target(self) -> tuple[int, bytes]:
-        """Return which item it is about."""
+        """Return the item it reads or writes: table and key."""
         return self.action.table.n, self.action.key
 
-    def run(self, engine: Engine, bill: Bill) -> bytes:
+    def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
         """Write, and return what RETURNING asks for, or the error."""
         name = self.prepared.statement.table
         try:
             change = run(engine, self.action)
         except ServiceError as refusal:
-            bill.add_failure(name, self._attempted(engine, refusal))
+            batch_cost.add_failure(name, self._attempted(engine, refusal))
             return _explain(refusal, self.prepared)
-        bill.of(name).add_write(change)
+        batch_cost.of(name).add_write(change)
         return _show(self.prepared, returned_item(self.prepared.statement.returning, self.action, change))
 
     def _attempted(self, engine: Engine, refusal: ServiceError) -> float:
@@ -144,17 +144,17 @@ class Write:
         return write_units(max(row.size if row else 0, image.size if image else 0))
 
 
-def _aim(engine: Engine, request: Wire) -> Failure | Read | Write:
-    """Return what a statement wants of which item, or what is wrong with it."""
+def _prepare(engine: Engine, request: Wire) -> Failure | StatementRead | StatementWrite:
+    """Return the read or write of a statement, or its error."""
     prepared: PreparedStatement | None = None
     try:
         prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))
         if not prepared.statement.is_read:
-            return Write(prepared, prepared.make_action())
+            return StatementWrite(prepared, prepared.make_action())
         key = prepared.make_reader().single_key()
         if key is None:
             raise ValidationException(NEEDS_KEY)
-        return Read(prepared, prepared.existing_table.key_of(key))
+        return StatementRead(prepared, prepared.existing_table.key_of(key))
     except ServiceError as refusal:
         return Failure(prepared, refusal)
 
@@ -165,7 +165,7 @@ def _show(prepared: PreparedStatement, item: bytes | None) -> bytes:
 
 
 def _explain(refusal: ServiceError, prepared: PreparedStatement | None) -> bytes:
-    """Return an error; the table is named when the statement got as far as the table."""
+    """Return an error; it names the table if the statement got as far as that."""
     code = CODES.get(type(refusal), "ValidationError")
     answer: Wire = {"Error": {"Code": code, "Message": refusal.message, **refusal.members}}
     if prepared is not None:

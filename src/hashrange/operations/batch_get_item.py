@@ -31,8 +31,8 @@ KEY_LIMIT = 100
 RESPONSE_LIMIT = 16 * 1024 * 1024
 
 
-class Part:
-    """What is asked of one table."""
+class TableKeys:
+    """The keys to read from one table, and what was found."""
 
     def __init__(self, name: str, content: Wire) -> None:
         self.name = name
@@ -49,13 +49,13 @@ class Part:
         self.unprocessed: list[Wire] = []
         self.cost = ConsumedCapacity(name)
 
-    def place(self, engine: Engine) -> None:
-        """Find the keys in the table."""
+    def resolve(self, engine: Engine) -> None:
+        """Find the table, and the stored form of the keys."""
         self.table = engine.catalog.find(self.name)
         self.keys = {self.table.key_of(key): key for key in self.asked}
 
-    def show(self, row: Row) -> bytes:
-        """Return an item as it goes into the answer."""
+    def render(self, row: Row) -> bytes:
+        """Return an item as the response shows it."""
         return row.body if self.projection is None else orjson.dumps(self.projection(row.item))
 
 
@@ -73,21 +73,21 @@ VIOLATIONS = ViolationReport(messages=lambda violations: [_message(violation) fo
 
 @operation(entries="RequestItems", unprocessed="UnprocessedKeys", violations=VIOLATIONS)
 def batch_get_item(engine: Engine, request: Wire) -> bytes:
-    """Return the items that exist, in the order asked; what does not fit is left unprocessed."""
+    """Return the items that exist, in the order asked; what exceeds the size limit is left unprocessed."""
     asked = request["RequestItems"]
     if sum(len(content["Keys"]) for content in asked.values()) > KEY_LIMIT:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_mixing_across(asked.values(), BATCH_GET)
-    parts = [Part(name, content) for name, content in asked.items()]
+    parts = [TableKeys(name, content) for name, content in asked.items()]
     for name in asked:
         engine.catalog.find(name)
     for part in parts:
-        part.place(engine)
+        part.resolve(engine)
     _read(engine, parts)
     return _answer(request, parts)
 
 
-def _read(engine: Engine, parts: list[Part]) -> None:
+def _read(engine: Engine, parts: list[TableKeys]) -> None:
     room = RESPONSE_LIMIT
     for part in parts:
         for encoded, key in part.keys.items():
@@ -99,10 +99,10 @@ def _read(engine: Engine, parts: list[Part]) -> None:
             room -= size
             part.cost.add_table(read_units(size, consistent=part.consistent))
             if row is not None:
-                part.bodies.append(part.show(row))
+                part.bodies.append(part.render(row))
 
 
-def _answer(request: Wire, parts: list[Part]) -> bytes:
+def _answer(request: Wire, parts: list[TableKeys]) -> bytes:
     tables = b",".join(orjson.dumps(part.name) + b":[" + b",".join(part.bodies) + b"]" for part in parts)
     left = {part.name: {**part.content, "Keys": part.unprocessed} for part in parts if part.unprocessed}
     body = b'{"Responses":{' + tables + b'},"UnprocessedKeys":' + orjson.dumps(left)

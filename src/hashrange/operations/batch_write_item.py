@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMIT = 25
 
 
-class Member:
+class BatchEntry:
     """One put or delete of the batch."""
 
     __slots__ = ("image", "item", "key", "name", "puts", "size", "table")
@@ -40,7 +40,7 @@ class Member:
         self.key: bytes
         self.image: Image | None = None
 
-    def place(self, engine: Engine) -> None:
+    def resolve(self, engine: Engine) -> None:
         """Find the table, the key and, for a put, the image."""
         self.table = engine.catalog.find(self.name)
         try:
@@ -64,8 +64,8 @@ VIOLATIONS = ViolationReport(
 
 @operation(writes="items", borrows=True, entries="RequestItems", unprocessed="UnprocessedItems", violations=VIOLATIONS)
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
-    """Write every member, or refuse the whole batch."""
-    members = [Member(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
+    """Write every entry, or refuse the whole batch."""
+    members = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
     if len(members) > LIMIT:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
     for member in members:
@@ -74,19 +74,19 @@ def batch_write_item(engine: Engine, request: Wire) -> bytes:
     for name in request["RequestItems"]:
         engine.catalog.find(name)
     for member in members:
-        member.place(engine)
+        member.resolve(engine)
     if len({(member.table.n, member.key) for member in members}) != len(members):
         raise ValidationException("Provided list of item keys contains duplicates")
     changes = [_write(engine, member) for member in members]
     return _answer(request, members, changes)
 
 
-def _write(engine: Engine, member: Member) -> WriteResult:
+def _write(engine: Engine, member: BatchEntry) -> WriteResult:
     row = write.load(engine, member.table, member.key)
     return write.apply(engine, member.table, member.key, row, member.image)
 
 
-def _answer(request: Wire, members: list[Member], changes: list[WriteResult]) -> bytes:
+def _answer(request: Wire, members: list[BatchEntry], changes: list[WriteResult]) -> bytes:
     answer: Wire = {"UnprocessedItems": {}}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":

@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def create_backup(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Back a table up and answer that the backup is CREATING."""
+    """Back up a table; the response says CREATING."""
     backup = backup_store.create_backup(engine, find_table(engine, request["TableName"]), request["BackupName"])
     return orjson.dumps({"BackupDetails": describe_details(backup, CREATING)})

@@ -1,4 +1,4 @@
-"""CreateGlobalTable: refused, as the service refuses the old kind of global tables everywhere."""
+"""CreateGlobalTable: refused: the service no longer supports this version (2017) of global tables."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @operation(violations=length_in_own_sentence("GlobalTableName", "TableName"))
 def create_global_table(_engine: Engine, _request: dict[str, Any]) -> bytes:
-    """Say that the old kind of global tables is no more."""
+    """Raise the service's error: this version of global tables is no longer supported."""
     raise ValidationException(UNSUPPORTED)

@@ -1,4 +1,4 @@
-"""CreateTable: make a table, with its indexes, stream, tags and policy."""
+"""CreateTable: create a table, with its indexes, stream, tags and policy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=_messages)
 
 @operation(writes="tables", violations=VIOLATIONS)
 def create_table(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Make a table that is there at once, and answer that it is CREATING."""
+    """Create a table, usable at once; the response says CREATING."""
     name, now, settings = engine.catalog.name_in(request["TableName"]), engine.now(), engine.settings
     definition = make_definition({**request, "TableName": name}, now, settings.region, settings.account)
     check_name_is_free(engine, name, now)

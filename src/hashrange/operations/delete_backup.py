@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def delete_backup(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Remove a backup and answer with what it was."""
+    """Remove a backup and describe it."""
     arn = request["BackupArn"]
     backup = backup_store.find_backup(engine, arn)
     backup_store.delete_backup(engine, backup)

@@ -1,4 +1,4 @@
-"""DeleteItem: remove an item; removing one that is not there is no error."""
+"""DeleteItem: remove an item; a missing item is no error."""
 
 from __future__ import annotations
 

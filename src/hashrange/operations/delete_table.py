@@ -1,4 +1,4 @@
-"""DeleteTable: take a table away, with all that is in it."""
+"""DeleteTable: delete a table and its items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNTOLD = {"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSeconda
 
 @operation(writes="tables")
 def delete_table(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Delete a table and answer that it is DELETING."""
+    """Delete a table; the response says DELETING."""
     table, now = locate_changeable(engine, request["TableName"]), engine.now()
     check_deletable(table, now)
     description = describe_table(table, now) | {"TableStatus": "DELETING"}

@@ -1,4 +1,4 @@
-"""DescribeBackup: what a backup is, and of which table."""
+"""DescribeBackup: describe a backup and its table."""
 
 from __future__ import annotations
 

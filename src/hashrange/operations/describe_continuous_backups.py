@@ -1,4 +1,4 @@
-"""DescribeContinuousBackups: whether a table can be taken back in time, and how far."""
+"""DescribeContinuousBackups: whether a table has point-in-time recovery, and for which times."""
 
 from __future__ import annotations
 

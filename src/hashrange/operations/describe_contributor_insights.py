@@ -1,4 +1,4 @@
-"""DescribeContributorInsights: whether insights are on, and under which rules."""
+"""DescribeContributorInsights: whether insights are enabled, and their rules."""
 
 from __future__ import annotations
 

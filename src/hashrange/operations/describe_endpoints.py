@@ -1,4 +1,4 @@
-"""DescribeEndpoints: where the service is reached."""
+"""DescribeEndpoints: the address of the service."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @operation()
 def describe_endpoints(engine: Engine, _request: dict[str, Any]) -> bytes:
-    """Return the one endpoint: where we are served, so that no client is sent away to AWS."""
+    """Return this server's address, so that no client switches to AWS."""
     address = engine.endpoint or f"dynamodb.{engine.settings.region}.amazonaws.com"
     return orjson.dumps({"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1440}]})

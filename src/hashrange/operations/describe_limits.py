@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @operation()
 def describe_limits(_engine: Engine, _request: dict[str, Any]) -> bytes:
-    """Return the quotas of an account that never asked for more."""
+    """Return the default quotas of an account."""
     quotas = {
         f"{whose}Max{side}CapacityUnits": quota
         for whose, quota in (("Account", 2 * QUOTA), ("Table", QUOTA))

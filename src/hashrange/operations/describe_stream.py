@@ -1,4 +1,4 @@
-"""DescribeStream: what a stream is, and its shard."""
+"""DescribeStream: describe a stream and its shard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @operation()
 def describe_stream(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Describe a stream; its one shard has no children and comes after every start that is below it."""
+    """Describe a stream; it has one shard, without a parent."""
     stream = streams.find_stream(engine, request["StreamArn"])
     is_child = "Type" in request.get("ShardFilter", {})
     is_passed = stream.shard <= request.get("ExclusiveStartShardId", "")

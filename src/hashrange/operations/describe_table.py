@@ -1,4 +1,4 @@
-"""DescribeTable: what a table is, and how large."""
+"""DescribeTable: describe a table and its size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation()
 def describe_table(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Describe a table as it stands now."""
+    """Describe the table's current state."""
     now = engine.now()
     departing = find_deleting(engine, engine.catalog.name_in(request["TableName"]), now)
     description = departing or table_description.describe_table(engine.catalog.locate(request["TableName"]), now)

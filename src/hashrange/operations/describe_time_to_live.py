@@ -1,4 +1,4 @@
-"""DescribeTimeToLive: by which attribute items expire."""
+"""DescribeTimeToLive: the attribute by which items expire."""
 
 from __future__ import annotations
 

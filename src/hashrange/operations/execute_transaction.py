@@ -1,4 +1,4 @@
-"""ExecuteTransaction: up to a hundred PartiQL statements, all reads as of one moment or all writes or none."""
+"""ExecuteTransaction: up to a hundred PartiQL statements: reads of one point in time, or writes, all or none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_FOUND = {"Code": "ResourceNotFound", "Message": "Requested resource not foun
 
 @operation(writes="items", entries="TransactStatements", transactional=True)
 def execute_transaction(engine: Engine, request: Wire) -> bytes:
-    """Do every statement, or cancel with a reason for each that could not be done."""
+    """Run every statement, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     entries = request["TransactStatements"]
     given = [check_parameters(entry.get("Parameters") or ()) for entry in entries]
@@ -57,7 +57,7 @@ def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int
 
 
 def _check_member(member: PreparedStatement) -> None:
-    """Raise what no transaction takes, from a statement whose table exists."""
+    """Raise for what a transaction does not support, once the table is known."""
     if member.statement.returning is not None:
         raise ValidationException(NO_RETURNING)
     if member.statement.index is not None:
@@ -95,7 +95,7 @@ def _draft(action: Action) -> Draft:
 
 
 def _make_actions(members: list[PreparedStatement]) -> list[Action]:
-    """Return all writes; keys that do not fit their table cancel the transaction, every one with its reason."""
+    """Return all writes; keys that do not match their table's schema cancel the transaction, each with a reason."""
     actions: list[Action] = []
     mismatches: dict[int, Wire] = {}
     for position, member in enumerate(members):

@@ -1,4 +1,4 @@
-"""GetRecords: the changes in a stream from a position on."""
+"""GetRecords: the changes in a stream from a position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation()
 def get_records(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Return up to a thousand records or a megabyte, and the iterator to go on with while there can be more."""
+    """Return up to a thousand records or a megabyte, and the next iterator while the stream can continue."""
     position = read_iterator(engine, request["ShardIterator"])
     records, following = read_records(engine, position, request.get("Limit", MOST_RECORDS))
     further = {"NextShardIterator": following.issue(engine.now())} if following else {}

@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @operation()
 def get_shard_iterator(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Return an iterator that is good for a quarter of an hour."""
+    """Return an iterator, valid for 15 minutes."""
     return orjson.dumps({"ShardIterator": find_position(engine, request).issue(engine.now())})

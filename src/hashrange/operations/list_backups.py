@@ -22,7 +22,7 @@ LONGEST_PAGE = 100
 
 @operation()
 def list_backups(engine: Engine, request: Wire) -> bytes:
-    """List backups in the order they were made, from after a given one, which need not exist any more."""
+    """List backups in order of creation, after a given one, which may have been deleted."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise ValidationException(
@@ -37,7 +37,7 @@ def list_backups(engine: Engine, request: Wire) -> bytes:
 
 
 def _is_asked_for(backup: Backup, name: str | None, request: Wire) -> bool:
-    """Tell whether a backup passes the filters; times are from, and up to but without."""
+    """Tell whether a backup passes the filters; the lower bound is inclusive, the upper exclusive."""
     kind, seconds = request.get("BackupType", "USER"), backup.created / 1000
     return (
         (name is None or backup.definition.name == name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation()
 def list_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Return a page of settings; those that are off are left out."""
+    """Return a page of settings; disabled ones are left out."""
     names = [engine.catalog.locate(request["TableName"]).name] if "TableName" in request else engine.catalog.names()
     summaries = [each for name in names for each in list_settings(engine.catalog.locate(name), engine.now())]
     token, most = request.get("NextToken"), max(request.get("MaxResults", 100), 1)
@@ -31,5 +31,5 @@ def list_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
 
 
 def _make_token(summary: dict[str, Any]) -> str:
-    """Return the token that continues after a setting: a table's name has no slash."""
+    """Return the token that continues after a setting; table names contain no slash."""
     return f"{summary['TableName']}/{summary.get('IndexName', '')}".encode().hex()

@@ -17,7 +17,7 @@ LONGEST_PAGE = 100
 
 @operation()
 def list_streams(engine: Engine, request: dict[str, Any]) -> bytes:
-    """List streams in the order of their ARNs, from after a given one, which need not exist any more."""
+    """List streams in the order of their ARNs, after a given one, which may be gone."""
     start, limit = request.get("ExclusiveStartStreamArn", ""), request.get("Limit", LONGEST_PAGE)
     rest = [stream for stream in streams.list_streams(engine, request.get("TableName")) if stream.arn > start]
     page = rest[:limit]

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @operation()
 def list_tags_of_resource(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Return all tags: there are never more than one page holds."""
+    """Return all tags: they always fit on one page."""
     table = find_tagged(engine, request["ResourceArn"])
     return orjson.dumps({"Tags": list_tags(table.definition.tags)})

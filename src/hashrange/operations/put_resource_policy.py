@@ -1,4 +1,4 @@
-"""PutResourcePolicy: attach a policy to a table or a stream. It is kept, not enforced."""
+"""PutResourcePolicy: attach a policy to a table or a stream. It is stored, not enforced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def put_resource_policy(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Keep the policy and return its revision; an equivalent one keeps the revision it has."""
+    """Store the policy and return its revision; an equivalent policy keeps the current one."""
     document = check_document(request["Policy"])
     target = find_policy_target(engine, request["ResourceArn"])
     check_revision(target, request.get("ExpectedRevisionId"))

@@ -60,7 +60,7 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
 
 
 def check_filter(codec: KeyEncoder, expressions: Expressions, request: dict[str, Any]) -> None:
-    """Raise when a filter names a key attribute of what is queried."""
+    """Raise when a filter names a key attribute of the queried table or index."""
     if expressions.filter is None:
         return
     named = "QueryFilter" if request.get("QueryFilter") else "Filter Expression"

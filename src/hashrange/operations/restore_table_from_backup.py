@@ -1,4 +1,4 @@
-"""RestoreTableFromBackup: make a table from a backup."""
+"""RestoreTableFromBackup: create a table from a backup."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables", violations=length_in_own_sentence("TargetTableName", "TableName"))
 def restore_table_from_backup(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Make the table, to be used once all items are in it, and answer that it is CREATING."""
+    """Create the table, which is usable once all items are copied; the response says CREATING."""
     arn, now = request["BackupArn"], engine.now()
     backup = backup_store.find_backup(engine, arn)
     if arn != backup.arn and "SSESpecificationOverride" not in request:

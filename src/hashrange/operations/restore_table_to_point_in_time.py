@@ -1,4 +1,4 @@
-"""RestoreTableToPointInTime: make a table that is what another was at a time."""
+"""RestoreTableToPointInTime: create a table with the contents that another had at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Make the table, to be used once all items are in it, and answer that it is CREATING."""
+    """Create the table, which is usable once all items are copied; the response says CREATING."""
     check_time_members(request)
     source, now = find_source(engine, request), engine.now()
     moment = choose_restore_time(source, request.get("RestoreDateTime"), now)

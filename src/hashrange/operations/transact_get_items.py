@@ -1,4 +1,4 @@
-"""TransactGetItems: up to a hundred items read as of one moment."""
+"""TransactGetItems: read up to a hundred items at one point in time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VIOLATIONS = ViolationReport(messages=messages_for_transaction)
 
 @operation(borrows=True, entries="TransactItems", transactional=True, violations=VIOLATIONS)
 def transact_get_items(engine: Engine, request: Wire) -> bytes:
-    """Return every asked item in its place; `{}` where there is none."""
+    """Return the items in the order of the request; `{}` for a missing one."""
     gets = [entry["Get"] for entry in request["TransactItems"]]
     asked = [_read(get) for get in gets]
     tables = [engine.catalog.find(get["TableName"]) for get in gets]

@@ -42,7 +42,7 @@ VIOLATIONS = ViolationReport(
 
 @operation(writes="items", entries="TransactItems", transactional=True, violations=VIOLATIONS)
 def transact_write_items(engine: Engine, request: Wire) -> bytes:
-    """Do every action, or cancel with a reason for each that could not be done."""
+    """Carry out every action, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     members = [_read_member(entry) for entry in request["TransactItems"]]
     if len(orjson.dumps(request["TransactItems"])) > transaction.SIZE_LIMIT:

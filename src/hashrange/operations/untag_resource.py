@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def untag_resource(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Remove the tags of the given keys; keys without a tag are no fault."""
+    """Remove the tags of the given keys; keys without a tag are ignored."""
     check_keys(request["TagKeys"])
     table = find_tagged(engine, request["ResourceArn"])
     removed = set(request["TagKeys"])

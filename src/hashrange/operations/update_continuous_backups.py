@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def update_continuous_backups(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Switch recovery and describe it as it is then."""
+    """Enable or disable recovery, and describe it."""
     specification = request["PointInTimeRecoverySpecification"]
     check_specification(specification)
     table = find_table(engine, request["TableName"])

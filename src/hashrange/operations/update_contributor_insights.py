@@ -1,4 +1,4 @@
-"""UpdateContributorInsights: switch insights on a table or an index on or off."""
+"""UpdateContributorInsights: enable or disable insights on a table or an index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables", violations=length_in_own_sentence("IndexName", "IndexName"))
 def update_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Keep the setting, and answer with it in the midst of its change."""
+    """Store the setting; the response says ENABLING or DISABLING."""
     table, now = engine.catalog.locate(request["TableName"]), engine.now()
     name = check_index(table, request.get("IndexName"))
     settings = table.definition.insights

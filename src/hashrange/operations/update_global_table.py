@@ -1,4 +1,4 @@
-"""UpdateGlobalTable: refused, since there are no global tables of the old kind."""
+"""UpdateGlobalTable: refused: the service no longer supports this version (2017) of global tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = "One or more parameter values were invalid"
 
 @operation(violations=length_in_own_sentence("GlobalTableName", "TableName"))
 def update_global_table(_engine: Engine, request: dict[str, Any]) -> bytes:
-    """Say that there is no such global table, or that none of its kind can be added to."""
+    """Raise the service's error for it."""
     updates = request["ReplicaUpdates"]
     if not updates or not all(updates):
         raise ValidationException(NOTHING)

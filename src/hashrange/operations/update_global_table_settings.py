@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @operation(violations=length_in_own_sentence("GlobalTableName", "TableName"))
 def update_global_table_settings(_engine: Engine, request: dict[str, Any]) -> bytes:
-    """Say that there is no such global table."""
+    """Raise GlobalTableNotFoundException or its like: there are no global tables."""
     raise GlobalTableNotFoundException(message_for_missing(request["GlobalTableName"]))

@@ -1,4 +1,4 @@
-"""UpdateItem: change some attributes of an item, creating it when it is not there."""
+"""UpdateItem: change some attributes of an item, creating the item if it does not exist."""
 
 from __future__ import annotations
 

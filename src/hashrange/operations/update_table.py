@@ -1,4 +1,4 @@
-"""UpdateTable: change one thing about a table."""
+"""UpdateTable: change one setting of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def update_table(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Make the change, and answer with the table in the midst of it."""
+    """Make the change; the response says UPDATING."""
     check_request(request)
     table, now = locate_changeable(engine, request["TableName"]), engine.now()
     draft = UpdateTableDraft(table, request, now, engine.settings)

@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @operation()
 def update_table_replica_auto_scaling(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Say that there is no such global table."""
+    """Raise GlobalTableNotFoundException or its like: there are no global tables."""
     raise ResourceNotFoundException(message_for_missing(engine.catalog.name_in(request["TableName"])))

@@ -1,4 +1,4 @@
-"""UpdateTimeToLive: say by which attribute items expire, or that they no longer do."""
+"""UpdateTimeToLive: set or remove the attribute by which items expire."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @operation(writes="tables")
 def update_time_to_live(engine: Engine, request: dict[str, Any]) -> bytes:
-    """Set or remove the attribute, and echo the request."""
+    """Set or remove the attribute, and return the request."""
     table, specification = engine.catalog.locate(request["TableName"]), request["TimeToLiveSpecification"]
     current, attribute = table.ttl_attribute, specification["AttributeName"]
     if current is not None and current != attribute:

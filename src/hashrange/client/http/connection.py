@@ -1,4 +1,4 @@
-"""One HTTP connection: a request goes out, its answer comes back whole. What it says is `client.response_parser`'s."""
+"""One HTTP connection: sends a request, returns the complete response. `client.response_parser` parses its body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_RESPONSE = 64 * 1024 * 1024  # BatchGetItem returns up to 16 MB of items
 
 
 class HttpResponse(NamedTuple):
-    """An answer; the names of its headers in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -23,7 +23,7 @@ class HttpResponse(NamedTuple):
 
 
 class HttpConnection:
-    """Carries one exchange at a time; who takes it has it alone."""
+    """Carries one exchange at a time, for one user at a time."""
 
     def __init__(self, stream: NetworkStream, largest: int = LARGEST_RESPONSE) -> None:
         self._stream = stream
@@ -31,16 +31,16 @@ class HttpConnection:
         self._parser = HttpResponseParser(self)
         self._headers: dict[bytes, bytes] = {}
         self._pieces: list[bytes] = []
-        self._answers: list[HttpResponse] = []  # one at most
+        self._responses: list[HttpResponse] = []  # one at most
         self._received = 0
         self._used = False
         self.reusable = True
         self.idle_since = 0.0
 
     async def exchange(self, backend: NetworkBackend, request: bytes, within: float) -> HttpResponse:
-        """Return the answer to a request; a connection that failed once is not to be used again."""
+        """Return the response to a request; after a failure the connection must not be used again."""
         try:
-            response = await self._converse(backend, request, time.monotonic() + within)
+            response = await self._send_and_receive(backend, request, time.monotonic() + within)
         except TimeoutError as fault:
             raise TimedOut(f"there was no complete answer within {within:g} s") from fault
         except OSError as fault:
@@ -51,26 +51,26 @@ class HttpConnection:
         self.idle_since = time.monotonic()
         return response
 
-    async def _converse(self, backend: NetworkBackend, request: bytes, deadline: float) -> HttpResponse:
+    async def _send_and_receive(self, backend: NetworkBackend, request: bytes, deadline: float) -> HttpResponse:
         self._received = 0
-        self._answers.clear()
+        self._responses.clear()
         await self._stream.send(backend, request, deadline)
-        while not self._answers:
+        while not self._responses:
             data = await self._stream.receive(backend, deadline)
             if not data:
-                raise self._lose("the server hung up")
+                raise self._lose("the server closed it")
             self._received += len(data)
             if self._received > self._largest:
                 raise ResponseTooLarge(f"the answer has more than {self._largest} bytes")
             self._parser.feed_data(data)
-        return self._answers[0]
+        return self._responses[0]
 
     def _lose(self, reason: str) -> ConnectionLost:
         text = f"the connection ended after {self._received} bytes of the answer: {reason}"
         return ConnectionLost(text, stale=self._used and not self._received)
 
     def is_stale(self) -> bool:
-        """Tell whether the server has hung up, or says something without being asked, which it only does to hang up."""
+        """Tell whether the server has closed the connection, or sent something unasked, as it does before closing."""
         sock = self._stream.sock
         sock.setblocking(False)
         try:
@@ -82,29 +82,29 @@ class HttpConnection:
         return True
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._stream.sock.close()
 
     # What httptools calls
 
     def on_message_begin(self) -> None:
-        """Note an answer that nobody asked for."""
-        if self._answers:
+        """Do not reuse a connection with an unasked response."""
+        if self._responses:
             self.reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header in."""
+        """Collect a header."""
         self._headers[name.lower()] = value
 
     def on_body(self, data: bytes) -> None:
-        """Take a part of the body in."""
+        """Collect a piece of the body."""
         self._pieces.append(data)
 
     def on_message_complete(self) -> None:
-        """End the answer, unless it was only the announcement of one."""
+        """Complete the response, unless it is an interim one (1xx)."""
         status = self._parser.get_status_code()
-        if status >= 200 and not self._answers:
-            self._answers.append(HttpResponse(status, self._headers, b"".join(self._pieces)))
+        if status >= 200 and not self._responses:
+            self._responses.append(HttpResponse(status, self._headers, b"".join(self._pieces)))
             self.reusable = self._parser.should_keep_alive()
         self._headers = {}
         self._pieces.clear()

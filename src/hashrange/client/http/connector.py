@@ -1,4 +1,4 @@
-"""Opens connections to one endpoint: its addresses, the proxy that the environment names, TLS."""
+"""Opens connections to one endpoint: address resolution, proxy from the environment, TLS."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LONGEST_HEAD = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address taken apart."""
+    """The parts of a URL."""
 
     scheme: str
     host: str
     port: int
     path: str = "/"
-    authority: str = ""  # what the Host header says
+    authority: str = ""  # the Host header
     user: str = ""  # name:password; proxies have one
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """Take a URL apart; raise EndpointUnknown for what is none."""
+    """Parse a URL; raise EndpointUnknown if it is not an endpoint."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -47,10 +47,10 @@ def parse_endpoint(url: str) -> Endpoint:
 
 
 def find_proxy(endpoint: Endpoint) -> Endpoint | None:
-    """Return the proxy that the environment names for an https endpoint; http ones are local and have none."""
+    """Return the environment's proxy for an https endpoint; http endpoints are local and use none."""
     if endpoint.scheme != "https":
         return None
-    from urllib.request import getproxies, proxy_bypass  # 30 ms that a local endpoint spares
+    from urllib.request import getproxies, proxy_bypass  # 30 ms, not needed for local endpoints
 
     url = getproxies().get("https")
     if not url or proxy_bypass(f"{endpoint.host}:{endpoint.port}"):
@@ -59,12 +59,12 @@ def find_proxy(endpoint: Endpoint) -> Endpoint | None:
 
 
 class Connector:
-    """Makes connections to one endpoint."""
+    """Opens connections to one endpoint."""
 
     def __init__(self, endpoint: Endpoint, context: ssl.SSLContext | None, timeout: float) -> None:
         self._endpoint = endpoint
         self._proxy = find_proxy(endpoint)
-        self._context = context  # None without TLS anywhere
+        self._context = context  # None without TLS
         self._timeout = timeout
 
     async def open(self, backend: NetworkBackend) -> HttpConnection:
@@ -105,11 +105,11 @@ class Connector:
 
 
 async def connect(backend: NetworkBackend, endpoint: Endpoint, deadline: float) -> socket.socket:
-    """Return a socket connected to the first address of the endpoint that takes it."""
+    """Return a socket connected to the first address that accepts."""
     addresses = await backend.resolve(endpoint.host, endpoint.port, deadline)
     for at, address in enumerate(addresses, 1):
         left = deadline - time.monotonic()
-        share = left / (len(addresses) - at + 1)  # one address that swallows packets must not use up all of the time
+        share = left / (len(addresses) - at + 1)  # an address that drops packets must not use up all of the time
         try:
             return await _connect(backend, address, time.monotonic() + share)
         except OSError:
@@ -134,7 +134,7 @@ async def _connect(backend: NetworkBackend, address: Address, deadline: float) -
 async def open_tunnel(
     backend: NetworkBackend, stream: NetworkStream, proxy: Endpoint, endpoint: Endpoint, deadline: float
 ) -> None:
-    """Ask a proxy for a way through to the endpoint."""
+    """Open a tunnel to the endpoint through a proxy."""
     target = f"{endpoint.authority.removesuffix(f':{endpoint.port}')}:{endpoint.port}"
     login = f"Proxy-Authorization: Basic {base64.b64encode(proxy.user.encode()).decode()}\r\n" if proxy.user else ""
     await stream.send(backend, f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{login}\r\n".encode(), deadline)

@@ -1,7 +1,7 @@
-"""Two ways to wait for the network: on the thread that calls, or on its event loop.
+"""Two ways to wait for the network: on the calling thread, or on its event loop.
 
-Everything above is written once, as coroutines over a Driver. Those of Blocking never suspend, so that `run_blocking`
-finishes in one step whatever stands on it. The sockets belong to neither: both drivers can use the same one in turn.
+The layers above are written once, as coroutines over a NetworkBackend. Those of BlockingBackend never suspend, so that
+`run_blocking` finishes in one step. Both backends can use the same socket in turn.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 
 CHUNK = 64 * 1024
-Address = tuple[Any, ...]  # as getaddrinfo gives it: family, kind, protocol, name, address
+Address = tuple[Any, ...]  # from getaddrinfo: family, kind, protocol, name, address
 
 
 class NetworkBackend(Protocol):
-    """How to wait; a deadline is a moment of `time.monotonic`, and TimeoutError says that it is over."""
+    """How to wait; a deadline is a time of `time.monotonic`, after which TimeoutError is raised."""
 
     async def resolve(self, host: str, port: int, deadline: float) -> Sequence[Address]:
         """Return the addresses of a name."""
@@ -35,28 +35,28 @@ class NetworkBackend(Protocol):
         ...
 
     async def receive(self, sock: socket.socket, deadline: float) -> bytes:
-        """Return what has come, at least one byte; nothing at the end."""
+        """Return the received bytes, at least one; empty at the end of the stream."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         ...
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Return what a function returns that may take long."""
+        """Run a function that may block, and return its result."""
         ...
 
     async def acquire(self) -> None:
-        """Wait until one more connection may be used."""
+        """Wait for a permit to use one more connection."""
         ...
 
     def release(self) -> None:
-        """Take note that one connection less is used."""
+        """Give the permit back."""
         ...
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Finish a coroutine that waits by means of Blocking only."""
+    """Run a coroutine that waits only through BlockingBackend."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -74,7 +74,7 @@ def _remaining(deadline: float) -> float:
 
 
 def _limit(sock: socket.socket, deadline: float) -> None:
-    """Let the socket's operations end at about the deadline; each change is a system call, so it may be a tenth off."""
+    """Set the socket's timeout to the deadline; each change is a system call, so a tenth too long is accepted."""
     left, limit = _remaining(deadline), sock.gettimeout()
     if not limit or not left <= limit <= 1.1 * left:
         sock.settimeout(left)
@@ -84,13 +84,13 @@ class BlockingBackend:
     """Waits on the calling thread."""
 
     def __init__(self, most: int, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._permits: SimpleQueue[None] = SimpleQueue()  # as a semaphore; threading has one in Python, much slower
+        self._permits: SimpleQueue[None] = SimpleQueue()  # a semaphore, much faster than that of threading
         for _ in range(most):
             self._permits.put(None)
         self._sleep = sleep
 
     async def resolve(self, host: str, port: int, deadline: float) -> Sequence[Address]:
-        """Return the addresses of a name; how long that may take is the system's choice."""
+        """Return the addresses of a name; the system sets the timeout."""
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
     async def connect(self, sock: socket.socket, address: Any, deadline: float) -> None:
@@ -104,24 +104,24 @@ class BlockingBackend:
         sock.sendall(data)
 
     async def receive(self, sock: socket.socket, deadline: float) -> bytes:
-        """Return what has come."""
+        """Return the received bytes."""
         _limit(sock, deadline)
         return sock.recv(CHUNK)
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         self._sleep(seconds)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Return what the function returns."""
+        """Run the function, and return its result."""
         return work()
 
     async def acquire(self) -> None:
-        """Wait until one more connection may be used."""
+        """Wait for a permit to use one more connection."""
         self._permits.get()
 
     def release(self) -> None:
-        """Take note that one connection less is used."""
+        """Give the permit back."""
         self._permits.put(None)
 
 
@@ -149,7 +149,7 @@ class AsyncioBackend:
         if sock.gettimeout() != 0:
             sock.setblocking(False)
         try:
-            sent = sock.send(data)  # nearly always all of it, and a timeout costs more than that
+            sent = sock.send(data)  # nearly always all of it; a timeout would cost more
         except (BlockingIOError, InterruptedError):
             sent = 0
         if sent < len(data):
@@ -157,22 +157,22 @@ class AsyncioBackend:
                 await self._loop.sock_sendall(sock, memoryview(data)[sent:])
 
     async def receive(self, sock: socket.socket, deadline: float) -> bytes:
-        """Return what has come."""
+        """Return the received bytes."""
         async with asyncio.timeout(_remaining(deadline)):
             return await self._loop.sock_recv(sock, CHUNK)
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         await self._sleep(seconds)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Return what the function returns, on another thread."""
+        """Run the function on another thread, and return its result."""
         return await self._loop.run_in_executor(None, work)
 
     async def acquire(self) -> None:
-        """Wait until one more connection may be used."""
+        """Wait for a permit to use one more connection."""
         await self._permits.acquire()
 
     def release(self) -> None:
-        """Take note that one connection less is used."""
+        """Give the permit back."""
         self._permits.release()

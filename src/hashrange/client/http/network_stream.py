@@ -1,6 +1,6 @@
-"""Bytes to and from a server: plain, or through TLS, which needs nothing but another stream.
+"""Byte streams to a server: plain TCP, or TLS over another stream.
 
-TLS works on memory (`ssl.MemoryBIO`), so that it is the same for both drivers, and can go through the TLS of a proxy.
+TLS uses memory buffers (`ssl.MemoryBIO`), so that it works with both backends, and inside the TLS of a proxy.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class NetworkStream(Protocol):
         ...
 
     async def receive(self, backend: NetworkBackend, deadline: float) -> bytes:
-        """Return what has come, at least one byte; nothing at the end."""
+        """Return the received bytes, at least one; empty at the end of the stream."""
         ...
 
 
 class PlainStream:
-    """A socket as it is."""
+    """A plain TCP socket."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -44,12 +44,12 @@ class PlainStream:
         await backend.send(self.sock, data, deadline)
 
     async def receive(self, backend: NetworkBackend, deadline: float) -> bytes:
-        """Return what has come."""
+        """Return the received bytes."""
         return await backend.receive(self.sock, deadline)
 
 
 class TlsStream:
-    """A stream inside another one, encrypted."""
+    """TLS over another stream."""
 
     def __init__(self, inner: NetworkStream, context: ssl.SSLContext, host: str) -> None:
         self._inner = inner
@@ -62,7 +62,7 @@ class TlsStream:
         return self._inner.sock
 
     async def handshake(self, backend: NetworkBackend, deadline: float) -> None:
-        """Shake hands, and check the certificate."""
+        """Do the TLS handshake and verify the certificate."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -77,7 +77,7 @@ class TlsStream:
         await self._flush(backend, deadline)
 
     async def receive(self, backend: NetworkBackend, deadline: float) -> bytes:
-        """Return what has come."""
+        """Return the received bytes."""
         while True:
             try:
                 return self._tls.read(CHUNK)

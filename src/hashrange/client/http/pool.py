@@ -1,4 +1,4 @@
-"""The connections to one endpoint that wait for their next request; taken by threads and event loops alike."""
+"""The pool of idle connections to one endpoint, shared by threads and event loops."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hashrange.client.http.connection import HttpConnection, HttpResponse
 from hashrange.client.http.connector import Connector
 from hashrange.client.http.network_backend import NetworkBackend
 
-SURELY_ALIVE = 1.0  # seconds; no server hangs up so soon, and asking the system takes longer than signing
-LONGEST_IDLE = 60.0  # seconds; a firewall that forgets a connection says nothing, and a request on it would hang
+SURELY_ALIVE = 1.0  # seconds; no server closes so soon, and checking takes longer than signing
+LONGEST_IDLE = 60.0  # seconds; firewalls drop idle connections silently, and a request would hang
 
 
 class Pool:
-    """Lends connections for one exchange each; the one used last is lent first."""
+    """Lends a connection for each exchange, the most recently used first."""
 
     def __init__(self, connector: Connector, most: int) -> None:
         self._connector = connector
@@ -25,29 +25,29 @@ class Pool:
         self._closed = False
 
     async def exchange(self, backend: NetworkBackend, request: bytes, within: float) -> HttpResponse:
-        """Return the answer to a request, over a connection that waits or a new one."""
+        """Return the response to a request, over an idle connection or a new one."""
         if self._closed:
             raise TransportClosed("The connection was closed.")
         await backend.acquire()
         try:
-            connection = self._take() or await self._connector.open(backend)
+            connection = self._take_idle() or await self._connector.open(backend)
             try:
                 response = await connection.exchange(backend, request, within)
             except BaseException:
                 connection.close()
                 raise
-            self._give(connection)
+            self._put_back(connection)
             return response
         finally:
             backend.release()
 
     def close(self) -> None:
-        """Hang up; exchanges that are under way hang up when they are done."""
+        """Close idle connections; those in use are closed after their exchange."""
         self._closed = True
         self._drop_idle()
 
-    def _take(self) -> HttpConnection | None:
-        if self._process != os.getpid():  # after a fork the connections are the parent's
+    def _take_idle(self) -> HttpConnection | None:
+        if self._process != os.getpid():  # after a fork the connections belong to the parent
             self._process = os.getpid()
             self._drop_idle()
         now = time.monotonic()
@@ -58,7 +58,7 @@ class Pool:
             connection.close()
         return None
 
-    def _give(self, connection: HttpConnection) -> None:
+    def _put_back(self, connection: HttpConnection) -> None:
         if connection.reusable and len(self._idle) < self._most:
             self._idle.append(connection)
         else:

@@ -1,8 +1,8 @@
-"""The shape of requests: a quick check that accepts, and a slow conversion that converts or explains.
+"""Request shapes: a fast check that accepts a valid request, and a slow conversion that converts or raises.
 
-`accept` is on the way of every request and says yes or no; when it says no, `convert` returns the request as the
-service reads it, or raises exactly what the service answers. Both are made from `model.json`, an extract of the
-service's public model, and from what is known of the service beyond it (`model_overrides`, `constraint_message`).
+Every request goes through `accept`. If it returns False, `convert` returns the request as the service reads it, or
+raises the service's exact error. Both are built from AWS's service model and from known differences of the live service
+(`model_overrides`, `constraint_message`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from hashrange.engine.shape.type_conversion import convert_request, refuse_nulls
 
 __all__ = ["OPERATION_NAMES", "accept", "convert"]
 
-STRICT = "SearchVectors"  # served by a reader of its own, to which null is not the same as absent
+STRICT = "SearchVectors"  # its parser distinguishes null from absent
 
 
 class _Checks(dict[str, Check]):
-    """The predicate of each operation, made at its first request."""
+    """The predicate of each operation, compiled at its first request."""
 
     def __missing__(self, name: str) -> Check:
         self[name] = check = compile_request(name)
@@ -30,7 +30,7 @@ _CHECKS = _Checks()
 
 
 def accept(name: str, request: Wire) -> bool:
-    """Return whether a request needs no conversion and breaks no rule, attribute values left aside."""
+    """Tell whether a request needs no conversion and breaks no constraint; attribute values are not checked."""
     return _CHECKS[name](request)
 
 

@@ -1,6 +1,6 @@
-"""Member constraints: which members of a converted request break a rule of the model, in the order of report.
+"""Member constraints: finds the members of a converted request that break the model, in the order of reporting.
 
-Attribute values are not looked into; what may stand in them is the business of `core.values`.
+Attribute values are not checked here but in `core.values`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ARN = StringShape(most=1024)
 
 
 class ConstraintKind(Enum):
-    """What sort of rule was broken."""
+    """The kind of a constraint."""
 
     NULL = "null"
     RANGE = "range"
@@ -37,14 +37,14 @@ class ConstraintKind(Enum):
 
 
 class Constraint(NamedTuple):
-    """A rule, by its sort and in the service's words."""
+    """A constraint: its kind, and the service's text."""
 
     kind: ConstraintKind
     text: str
 
 
 class MemberPath(NamedTuple):
-    """Where a member stands, as the older layer spells it and as the model does."""
+    """The path of a member, in the older layer's spelling and in the model's."""
 
     lower: str = ""
     upper: str = ""
@@ -64,7 +64,7 @@ ROOT = MemberPath()
 
 @dataclass(frozen=True, slots=True)
 class ConstraintViolation:
-    """A rule broken by what was found at a path."""
+    """A constraint that the value at a path breaks."""
 
     path: MemberPath
     rule: Constraint
@@ -75,7 +75,7 @@ class ConstraintViolation:
 def find_violations(
     shape: StructureShape, request: Wire, members: Iterable[str], path: MemberPath = ROOT
 ) -> Iterator[ConstraintViolation]:
-    """Yield what is wrong with some members of a structure, a member's own faults before those inside it."""
+    """Yield the violations of some members of a structure, a member's own before those inside it."""
     for name in members:
         member, found = shape.members[name], request.get(name)
         if found is not None:
@@ -85,7 +85,7 @@ def find_violations(
 
 
 def _find_inside(shape: Shape, found: Any, path: MemberPath) -> Iterator[ConstraintViolation]:
-    for rule in broken_rules(shape, found):
+    for rule in broken_constraints(shape, found):
         yield ConstraintViolation(path, rule, shape, found)
     if isinstance(shape, StructureShape):
         yield from find_violations(shape, found, shape.members, path)
@@ -98,7 +98,7 @@ def _find_inside(shape: Shape, found: Any, path: MemberPath) -> Iterator[Constra
 def _find_in_elements(
     of: Shape, elements: Iterable[tuple[str | int, Any]], path: MemberPath
 ) -> Iterator[ConstraintViolation]:
-    """Yield the faults inside the elements of a list or map; their own limits were told of the whole."""
+    """Yield the violations inside the elements of a list or map; their own limits were reported for the whole."""
     for key, element in elements:
         place = path.entry(key)
         if element is None:
@@ -109,61 +109,61 @@ def _find_in_elements(
             yield from _find_in_elements(of.of, enumerate(element, start=1), place)
 
 
-def broken_rules(shape: Shape, found: Any) -> Iterator[Constraint]:
-    """Yield the rules that a value breaks by itself, elements of a list or map included."""
+def broken_constraints(shape: Shape, found: Any) -> Iterator[Constraint]:
+    """Yield the constraints that a value breaks, elements of a list or map included."""
     if isinstance(shape, StringShape):
-        yield from _broken_by_text(shape, found)
+        yield from _broken_by_string(shape, found)
     elif isinstance(shape, NumberShape):
         yield from _broken_range(shape, found)
     elif isinstance(shape, ListShape):
         yield from _broken_range(shape, len(found))
         if any(element is not None and _is_broken(shape.of, element) for element in found):
-            yield Constraint(ConstraintKind.ENTRIES, f"Member must satisfy constraint: {_list_rules(shape.of)}")
+            yield Constraint(ConstraintKind.ENTRIES, f"Member must satisfy constraint: {_text_of_all(shape.of)}")
     elif isinstance(shape, MapShape):
         yield from _broken_range(shape, len(found))
         if shape.key and any(_is_broken(shape.key, key) for key in found):
-            yield Constraint(ConstraintKind.ENTRIES, f"Map keys must satisfy constraint: {_list_rules(shape.key)}")
+            yield Constraint(ConstraintKind.ENTRIES, f"Map keys must satisfy constraint: {_text_of_all(shape.key)}")
         if any(_is_broken(shape.of, element) for element in found.values()):
-            yield Constraint(ConstraintKind.ENTRIES, f"Map value must satisfy constraint: {_list_rules(shape.of)}")
+            yield Constraint(ConstraintKind.ENTRIES, f"Map value must satisfy constraint: {_text_of_all(shape.of)}")
 
 
 def _is_broken(shape: Shape, found: Any) -> bool:
-    return next(broken_rules(shape, found), None) is not None
+    return next(broken_constraints(shape, found), None) is not None
 
 
-def _broken_by_text(shape: StringShape, found: str) -> Iterator[Constraint]:
+def _broken_by_string(shape: StringShape, found: str) -> Iterator[Constraint]:
     if shape.or_arn and found.startswith("arn:"):
         shape = ARN
     yield from _broken_range(shape, len(found))
-    nameless = shape.or_arn and shape.least == 1 and not found  # is told of its length alone
-    if shape.pattern and not nameless and not compile_pattern(shape.pattern).fullmatch(found):
-        yield Constraint(ConstraintKind.PATTERN, _word_pattern(shape.pattern))
+    is_empty_name = shape.or_arn and shape.least == 1 and not found  # only its length is reported
+    if shape.pattern and not is_empty_name and not compile_pattern(shape.pattern).fullmatch(found):
+        yield Constraint(ConstraintKind.PATTERN, _pattern_text(shape.pattern))
     if shape.enum and found not in shape.enum:
-        yield Constraint(ConstraintKind.ENUM, _word_enum(shape.enum))
+        yield Constraint(ConstraintKind.ENUM, _enum_text(shape.enum))
 
 
 def _broken_range(shape: StringShape | NumberShape | ListShape | MapShape, size: float) -> Iterator[Constraint]:
     if shape.least is not None and size < shape.least:
-        yield Constraint(ConstraintKind.RANGE, _word_least(shape))
+        yield Constraint(ConstraintKind.RANGE, _minimum_text(shape))
     if shape.most is not None and size > shape.most:
-        yield Constraint(ConstraintKind.RANGE, _word_most(shape))
+        yield Constraint(ConstraintKind.RANGE, _maximum_text(shape))
 
 
-def _list_rules(shape: Shape) -> str:
-    """Return all the rules for an element, of which one is broken."""
+def _text_of_all(shape: Shape) -> str:
+    """Return the text of all constraints of an element, of which one is broken."""
     assert isinstance(shape, StringShape | NumberShape | ListShape | MapShape)
-    most = [] if shape.most is None else [_word_most(shape)]
-    least = [] if shape.least is None else [_word_least(shape)]
-    pattern = [_word_pattern(shape.pattern)] if isinstance(shape, StringShape) and shape.pattern else []
-    enum = [_word_enum(shape.enum)] if isinstance(shape, StringShape) and shape.enum else []
+    most = [] if shape.most is None else [_maximum_text(shape)]
+    least = [] if shape.least is None else [_minimum_text(shape)]
+    pattern = [_pattern_text(shape.pattern)] if isinstance(shape, StringShape) and shape.pattern else []
+    enum = [_enum_text(shape.enum)] if isinstance(shape, StringShape) and shape.enum else []
     return f"[{', '.join(most + least + pattern + enum)}]"
 
 
-def _word_least(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
+def _minimum_text(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
     return f"Member must have {_measure(shape)} greater than or equal to {shape.least}"
 
 
-def _word_most(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
+def _maximum_text(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
     return f"Member must have {_measure(shape)} less than or equal to {shape.most}"
 
 
@@ -171,9 +171,9 @@ def _measure(shape: Shape) -> str:
     return "value" if isinstance(shape, NumberShape) else "length"
 
 
-def _word_pattern(pattern: str) -> str:
+def _pattern_text(pattern: str) -> str:
     return f"Member must satisfy regular expression pattern: {pattern}"
 
 
-def _word_enum(enum: tuple[str, ...]) -> str:
+def _enum_text(enum: tuple[str, ...]) -> str:
     return f"Member must satisfy enum value set: [{', '.join(enum)}]"

@@ -1,7 +1,7 @@
-"""The quick check: whether a request needs neither conversion nor refusal, outside attribute values.
+"""The fast check: tells whether a request needs neither conversion nor an error, attribute values aside.
 
-One predicate per shape, put together when an operation is first seen. It says no more than yes or no; when it says
-no, `type_conversion` and `constraint` say why.
+One predicate per shape, compiled at the operation's first request. When it returns False, `type_conversion` and
+`constraint` find the reason.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _compile_structure(shape: StructureShape) -> Check:
 
 def _compile_list(shape: ListShape) -> Check:
     check = _compile(shape.of)
-    least, most = shape.least or 0, _or_endless(shape.most)
+    least, most = shape.least or 0, _or_infinity(shape.most)
 
     def accept(found: Any) -> bool:
         return type(found) is list and least <= len(found) <= most and all(map(check, found))
@@ -83,7 +83,7 @@ def _compile_map(shape: MapShape) -> Check:
         return _accept_values
     check = _compile(shape.of)
     check_key = _compile(shape.key or StringShape())
-    least, most = shape.least or 0, _or_endless(shape.most)
+    least, most = shape.least or 0, _or_infinity(shape.most)
 
     def accept(found: Any) -> bool:
         return (
@@ -97,21 +97,21 @@ def _compile_map(shape: MapShape) -> Check:
 
 
 def _accept_values(found: Any) -> bool:
-    return type(found) is dict  # what the values are the walk sees, which takes them all anyway
+    return type(found) is dict  # the values are checked when the operation walks them
 
 
 def _compile_text(shape: StringShape) -> Check:
-    least, most = shape.least or 0, _or_endless(shape.most)
+    least, most = shape.least or 0, _or_infinity(shape.most)
     if shape.enum:
         members = frozenset(shape.enum)
         return lambda found: type(found) is str and found in members
     if shape.pattern is None:
         return lambda found: type(found) is str and least <= len(found) <= most
     matches = compile_pattern(shape.pattern).fullmatch
-    longest_arn = _or_endless(ARN.most) if shape.or_arn else -1
+    longest_arn = _or_infinity(ARN.most) if shape.or_arn else -1
     longest = max(most, longest_arn)
 
-    @lru_cache(maxsize=256)  # the names of tables and indexes come again and again
+    @lru_cache(maxsize=256)  # names of tables and indexes repeat
     def fits(found: str) -> bool:
         if matches(found) is not None:
             return least <= len(found) <= most
@@ -122,9 +122,9 @@ def _compile_text(shape: StringShape) -> Check:
 
 def _compile_number(shape: NumberShape) -> Check:
     kinds = frozenset({int, float} if shape.java in FRACTIONAL else {int})
-    least, most = -math.inf if shape.least is None else shape.least, _or_endless(shape.most)
+    least, most = -math.inf if shape.least is None else shape.least, _or_infinity(shape.most)
     return lambda found: type(found) in kinds and least <= found <= most
 
 
-def _or_endless(most: int | None) -> float:
+def _or_infinity(most: int | None) -> float:
     return math.inf if most is None else most

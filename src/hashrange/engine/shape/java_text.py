@@ -1,4 +1,4 @@
-"""How a refused member is shown in its refusal: a quoted text, null, or what Java's toString prints of a structure."""
+"""How an error message shows a value: quoted, as null, or as Java's toString prints a structure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEPEST = 64
 
 
 def quote_value(shape: Shape, found: Any) -> str:
-    """Return a refused value as the refusal shows it."""
+    """Return a value as the error message shows it."""
     return "null" if found is None else f"'{print_java(shape, found)}'"
 
 
@@ -29,7 +29,7 @@ def lower_first(name: str) -> str:
 
 
 def print_java(shape: Shape, found: Any, depth: int = 0) -> str:
-    """Return what Java's toString prints of a value; beyond a depth that is never stored, dots."""
+    """Return what Java's toString prints of a value; dots beyond a depth that is never stored."""
     if found is None:
         return "null"
     if depth > DEEPEST:

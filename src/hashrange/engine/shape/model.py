@@ -1,6 +1,6 @@
-"""The request shapes of every operation, built from AWS's service model when an operation is first asked for.
+"""The request shapes of every operation, built from AWS's service model when an operation is first used.
 
-Holds what a request may look like; `fast_check`, `type_conversion` and `constraint` hold it against requests.
+`fast_check`, `type_conversion` and `constraint` apply the shapes to requests.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashrange.engine.shape import model_overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructureShape:
-    """An object of known members, in the order in which their faults are reported."""
+    """An object of known members, in the order in which violations are reported."""
 
     name: str
     members: dict[str, Shape]
@@ -34,7 +34,7 @@ class ListShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapShape:
-    """An object of any members, whose values are of one kind."""
+    """An object with any keys and values of one kind."""
 
     of: Shape
     key: StringShape | None = None
@@ -44,7 +44,7 @@ class MapShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StringShape:
-    """A text; `or_arn` lets an ARN stand where a name is asked for."""
+    """A string; with `or_arn`, an ARN is valid in place of a name."""
 
     least: int | None = None
     most: int | None = None
@@ -55,7 +55,7 @@ class StringShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberShape:
-    """A JSON number, by the Java type that takes it."""
+    """A JSON number, by its Java type."""
 
     java: str
     least: int | None = None
@@ -71,7 +71,7 @@ class BinaryShape:
 
 
 class AttributeValueShape:
-    """An attribute value: `{"S": "x"}`; `ATTRIBUTE_VALUE` is what is inside."""
+    """An attribute value: `{"S": "x"}`; `ATTRIBUTE_VALUE` is its structure."""
 
 
 Shape = (
@@ -96,7 +96,7 @@ ATTRIBUTE_VALUE = StructureShape(
 )
 
 JAVA_NUMBERS = {"integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
-FRACTIONAL = frozenset({"Double", "Date"})  # the numbers that keep their fraction
+FRACTIONAL = frozenset({"Double", "Date"})  # Java types that keep fractions
 
 OPERATION_NAMES = tuple(SERVICE_OPERATIONS)
 
@@ -108,7 +108,7 @@ def find_input(operation: str) -> StructureShape:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of the model as Python's."""
+    """Compile a pattern of the model."""
     return re.compile(model_overrides.PATTERNS.get(pattern, pattern))
 
 
@@ -149,7 +149,7 @@ def _build(name: str, **departing: int | None) -> Shape:
 
 
 def _build_key(name: str) -> StringShape | None:
-    """Return what the keys of a map must be; they are only checked where they name tables."""
+    """Return the shape of a map's keys; they are only checked where they are table names."""
     return _build_table_name(least=1) if name == model_overrides.TABLE_SHAPE else None
 
 

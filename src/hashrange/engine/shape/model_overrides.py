@@ -1,6 +1,6 @@
-"""Where the live service departs from its published model: limits, orders and required members as seen on AWS.
+"""Differences of the live service from its published model: limits, orders and required members as seen on AWS.
 
-Data alone; `model` applies it when it builds a shape. How a refusal is worded is the business of `constraint_message`.
+Data only; `model` applies it when it builds a shape. `constraint_message` has the texts.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MEMBER_ORDERS: dict[str, tuple[str, ...]] = {
     "WriteRequest": ("DeleteRequest", "PutRequest"),
 }  # fmt: skip
 
-# Base tables and local indexes keep two key elements; streams cap their pages; the rest the engine words itself.
+# Base tables and local indexes keep two key elements; streams limit pages; for the rest the engine has texts.
 LIMITS: dict[tuple[str, str], dict[str, int | None]] = {
     ("CreateTableInput", "KeySchema"): {"max": 2},
     ("LocalSecondaryIndex", "KeySchema"): {"max": 2},
@@ -86,7 +86,7 @@ LIMITS: dict[tuple[str, str], dict[str, int | None]] = {
     ("Tag", "Value"): {"min": None, "max": None},
 }
 
-# Shapes whose limits the engine words itself, wherever they stand.
+# Shapes for whose limits the engine has its own texts.
 UNLIMITED = frozenset({"TagKeyString"})
 
 REQUIRED: dict[str, frozenset[str]] = {
@@ -94,7 +94,7 @@ REQUIRED: dict[str, frozenset[str]] = {
     "Tag": frozenset(),
 }
 
-# Java's regular expressions that Python spells otherwise.
+# Java's regular expressions that Python writes differently.
 PATTERNS = {
     r"\p{Print}+": "[ -~]+",
     r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*": (

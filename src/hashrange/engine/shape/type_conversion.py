@@ -1,8 +1,8 @@
-"""Type conversion: what the service's JSON reader makes of a request, or its exact SerializationException.
+"""Type conversion: converts a request as the service's JSON parser does, or raises its exact SerializationException.
 
-Nulls and unknown members are dropped, texts become booleans, numbers are floored. The request is read depth first in
-its own order, so that the first misfit is the one reported. Limits and enums are left to `constraint`, and what an
-attribute value may hold to `core.values`.
+Drops nulls and unknown members, converts strings to booleans, rounds numbers down. It walks the request depth first in
+its own order, so that the first mismatch is reported. `constraint` checks limits and enums, `core.values` attribute
+values.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from hashrange.engine.shape.model import (
     StructureShape,
 )
 
-# Deeper values stay as they are: the engine refuses them unseen, and the walk must not exhaust the stack.
+# Deeper values are not converted: the engine refuses them anyway, and the walk must not exhaust the stack.
 DEEPEST = 64
 
 FIELD = "Unexpected field type"
 ELEMENT = "Unexpected value type in payload"
 STRUCTURE = "Start of structure or map found where not expected"
 NOT_BASE64 = "Invalid last non-pad Base64 character dectected"
-# What Java says of a scalar found for a list or map that is itself an element.
+# Java's text for a scalar in place of a list or map that is itself an element.
 GENERIC = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
@@ -54,7 +54,7 @@ def convert_request(shape: StructureShape, request: Any) -> Wire:
 
 
 def refuse_nulls(shape: StructureShape, request: Wire) -> None:
-    """Raise what the strict reader of SearchVectors says of a null; columns count as in compact JSON."""
+    """Raise SearchVectors' error for a null; columns are those of compact JSON."""
     read: Wire = {}
     for member, found in request.items():
         read[member] = found
@@ -65,7 +65,7 @@ def refuse_nulls(shape: StructureShape, request: Wire) -> None:
 
 def _convert(shape: Shape, found: Any, *, element: bool, depth: int) -> Any:
     """Convert one value: a member of a structure, or an element of a list or map inside `depth` attribute values."""
-    if found is None:  # an element; as a member it was dropped
+    if found is None:  # an element; null members were dropped
         return _convert_null(shape)
     if scalar := _SCALARS.get(type(shape)):
         return scalar(found)
@@ -116,7 +116,7 @@ def _convert_list(shape: ListShape, found: Any, *, element: bool, depth: int) ->
 
 
 def _convert_null(shape: Shape) -> Wire:
-    """Return an attribute value of no type, which the engine refuses; null is no scalar."""
+    """Return an attribute value without a type, which the engine refuses; raise for a null scalar."""
     if isinstance(shape, AttributeValueShape):
         return {}
     raise SerializationException(ELEMENT)
@@ -161,19 +161,19 @@ def _convert_binary(found: Any) -> str:
 
 
 def _refuse_scalar(found: Any, java: str, otherwise: str) -> NoReturn:
-    """Raise for what stands where a scalar should: an object, a list, or another scalar."""
+    """Raise the error for an object, a list or another scalar in place of a scalar."""
     if isinstance(found, dict):
         raise SerializationException(STRUCTURE)
     _refuse_collection(found, f"class {java}", otherwise)
 
 
 def _refuse_collection(found: Any, java: str, otherwise: str) -> NoReturn:
-    """Raise for what stands where an object should: a list, or a scalar."""
+    """Raise the error for a list or a scalar in place of an object."""
     raise SerializationException(f"Unrecognized collection type {java}" if isinstance(found, list) else otherwise)
 
 
 def _name_token(found: Any) -> str:
-    """Return the JSON reader's name for a scalar."""
+    """Return the JSON parser's name of a scalar."""
     if isinstance(found, bool):
         return "TRUE_VALUE" if found else "FALSE_VALUE"
     if isinstance(found, str):
@@ -182,7 +182,7 @@ def _name_token(found: Any) -> str:
 
 
 def _name_java(shape: Shape) -> str:
-    """Return the Java type that the service reads an element into."""
+    """Return the service's Java type of an element."""
     if isinstance(shape, ListShape):
         return f"java.util.List<{_name_java(shape.of)}>"
     if isinstance(shape, MapShape):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hashrange.core.errors import SerializationException, ValidationException
 from hashrange.engine import shape
-from hashrange.engine.shape.constraint import broken_rules
+from hashrange.engine.shape.constraint import broken_constraints
 from hashrange.engine.shape.model import (
     AttributeValueShape,
     BooleanShape,
@@ -38,7 +38,7 @@ def find_texts(kind):
     candidates = [*kind.enum, *(letter * length for letter in "a0," for length in lengths)]
     if kind.or_arn:
         candidates.append("arn:aws:dynamodb:eu-west-2:000000000000:table/orders")
-    return [text for text in candidates if not list(broken_rules(kind, text))]
+    return [text for text in candidates if not list(broken_constraints(kind, text))]
 
 
 def lists(kind):
