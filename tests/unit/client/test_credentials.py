@@ -120,9 +120,9 @@ def test_a_process_may_give_the_keys(home, tmp_path):
     assert find(profile="tool")[2] == Credentials("p", "s")
 
 
-def test_keys_that_cannot_be_had_are_said(home):
+def test_credentials_that_cannot_be_loaded_are_reported(home):
     home(config=f"[profile tool]\ncredential_process = {sys.executable} -c exit(3)\n")
-    with pytest.raises(CredentialsMissing, match="cannot be had"):
+    with pytest.raises(CredentialsMissing, match="cannot be loaded"):
         find(profile="tool")
 
 
