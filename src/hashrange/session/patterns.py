@@ -1,9 +1,9 @@
 """Patterns: a class whose methods are access patterns, and the object that runs them on a database.
 
-    class Aura(Patterns, Protocol):
+    class Shops(Patterns, Protocol):
         def shop(self, domain: str) -> Get[Shop]: ...
 
-    db = Aura.open(hashrange.open("data/"))
+    db = Shops.open(hashrange.open("data/"))
     shop = db.shop("antik.de").run()
 
 The class is compiled and checked when it is declared. `open` binds it to a database and turns each plan into a method;

@@ -9,7 +9,7 @@ from hashrange.session.session import Event, Hook
 
 
 def trace_calls(tracer: Any = None) -> Hook:
-    """Return a hook that creates a span for each call: `Aura.open(database, hooks=[trace_calls()])`."""
+    """Return a hook that creates a span for each call: `Shops.open(database, hooks=[trace_calls()])`."""
     spans = tracer or _find_tracer()
 
     def report(event: Event) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime
 from hashrange_systems.checks.schema import Ended, Ongoing
 from hashrange_systems.checks.service.history import ReportRow
-from hashrange_systems.checks.web.monthly_report import COLUMNS, Report, write_csv
+from hashrange_systems.checks.web.monthly_report import COLUMNS, Report, write_report_csv
 from hashrange_systems.checks.web.pdf_report import write_pdf
 from hashrange_systems.shared.charts.axis import Percentiles
 from hashrange_systems.shared.reports.fonts import Fonts, find_fonts
@@ -53,7 +53,7 @@ def make_report(*rows, owner="ann@example.com"):
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def read_csv(report):
-    text = write_csv(report).decode("utf-8-sig")
+    text = write_report_csv(report).decode("utf-8-sig")
     return list(csv.DictReader(io.StringIO(text)))
 
 

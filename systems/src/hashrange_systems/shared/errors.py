@@ -11,6 +11,7 @@ ApplicationError
 ├── TokenInvalid       400  a signed token that is damaged, foreign or expired
 ├── TooSoon            429  the same was requested a moment ago
 ├── TooManyRequests    429  more requests than the rate limit allows
+├── FeatureMissing     501  an optional library is not installed
 ├── SignInRequired     401  the page is for signed-in users
 └── FormRejected       403  the form does not come from a page of this session
 
@@ -140,6 +141,15 @@ class TooManyRequests(ApplicationError):
     def headers(self) -> Mapping[str, str]:
         """When to try again."""
         return {"Retry-After": str(self.wait_s)}
+
+
+class FeatureMissing(ApplicationError):
+    """The feature needs an optional library that is not installed; `extra` has it."""
+
+    status = 501
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs a library that is not installed: pip install 'hashrange-systems[{extra}]'")
 
 
 class SignInRequired(ApplicationError):

@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hashrange_systems.checks.cli.target import (
-    NOT_UP,
-    AsJson,
-    CheckId,
-    Data,
-    DatabaseTarget,
-    Endpoint,
-    Owner,
-    find_check,
-    find_user,
-    serve,
-)
+from hashrange_systems.checks.cli.target import NOT_UP, CheckId, Owner, find_check, find_user, run_with_services
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import AnyCheck, Check
@@ -89,7 +79,7 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
     async def act(services: Services) -> AnyCheck:
         return await services.checks.create((await find_user(services, user)).userid, draft)
 
-    _print(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
 
 
 def list_checks(
@@ -99,14 +89,15 @@ def list_checks(
     as_json: AsJson = False,
 ) -> None:
     """List the checks of a user, or of all users."""
-    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.checks.cli.tables import print_checks
+    from hashrange_systems.shared.cli.output import print_json
 
     async def find(services: Services) -> list[AnyCheck]:
         users = [await find_user(services, user)] if user else [each async for each in services.db.all_users()]
         return [check for each in users for check in await services.checks.list_by_user(each.userid)]
 
-    checks = serve(DatabaseTarget(data, endpoint), find)
+    checks = run_with_services(DatabaseTarget(data, endpoint), find)
     if as_json:
         print_json([check_json(check) for check in checks])
     else:
@@ -115,15 +106,16 @@ def list_checks(
 
 def show(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
     """Show one check: its settings, its last result and its last days."""
-    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.checks.cli.tables import print_check
     from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime, merge_rollups
+    from hashrange_systems.shared.cli.output import print_json
 
     async def find(services: Services) -> tuple[AnyCheck, list[Day]]:
         check = await find_check(services, checkid)
         return check, await services.history.days(check, DAYS_SHOWN)
 
-    check, days = serve(DatabaseTarget(data, endpoint), find)
+    check, days = run_with_services(DatabaseTarget(data, endpoint), find)
     total = Rollup()
     for day in days:
         total = merge_rollups(total, day.rollup)
@@ -141,14 +133,15 @@ def run(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json:
     """
     from rich.console import Console
 
-    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.json_output import check_json
+    from hashrange_systems.shared.cli.output import print_json
 
     async def act(services: Services) -> RunReport:
         check = await find_check(services, checkid)
         return await services.checks.run_now(check.userid, checkid)
 
     with Console(stderr=True).status(f"running {checkid} ..."):
-        finished = serve(DatabaseTarget(data, endpoint), act)
+        finished = run_with_services(DatabaseTarget(data, endpoint), act)
     if as_json:
         print_json({**check_json(_whole(finished.check)), "events": [event.kind.value for event in finished.events]})
     else:
@@ -198,7 +191,7 @@ def delete(
         check = await find_check(services, checkid)
         await services.checks.delete(check.userid, checkid)
 
-    serve(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, endpoint), act)
     typer.echo(f"deleted  {checkid}")
 
 
@@ -213,12 +206,13 @@ def _change(
         check = await find_check(services, checkid)
         return await choose(services)(check.userid, checkid)
 
-    _print(serve(target, act), as_json=as_json)
+    _print(run_with_services(target, act), as_json=as_json)
 
 
 def _print(check: AnyCheck, *, as_json: bool) -> None:
-    from hashrange_systems.checks.cli.json_output import check_json, print_json
+    from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.checks.cli.tables import print_checks
+    from hashrange_systems.shared.cli.output import print_json
 
     if as_json:
         print_json(check_json(check))

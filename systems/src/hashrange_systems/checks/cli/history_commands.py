@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.checks.cli.target import (
-    REFUSED,
-    AsJson,
-    CheckId,
-    Data,
-    DatabaseTarget,
-    Endpoint,
-    Owner,
-    find_check,
-    find_user,
-    refuse,
-    serve,
-)
+from hashrange_systems.checks.cli.target import CheckId, Owner, find_check, find_user, run_with_services
+from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, DatabaseTarget, Endpoint, fail
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.model.uptime import Rollup
@@ -55,9 +44,10 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """Show the runs and incidents of a check."""
-    from hashrange_systems.checks.cli.json_output import incident_json, print_json, run_json
+    from hashrange_systems.checks.cli.json_output import incident_json, run_json
     from hashrange_systems.checks.cli.tables import print_incidents, print_runs
     from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
+    from hashrange_systems.shared.cli.output import print_json
 
     async def find(services: Services) -> tuple[list[Run], list[Ongoing | Ended], Rollup]:
         check = await find_check(services, checkid)
@@ -67,7 +57,7 @@ def history(
         incidents = await services.history.incidents(checkid, start, end)
         return runs, incidents, await services.history.summary(check, start, end)
 
-    runs, incidents, rollup = serve(DatabaseTarget(data, endpoint), find)
+    runs, incidents, rollup = run_with_services(DatabaseTarget(data, endpoint), find)
     uptime = find_uptime(rollup)
     if as_json:
         percent = None if uptime is None else float(uptime * 100)
@@ -99,10 +89,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Show the monthly report of a user."""
-    from hashrange_systems.checks.cli.json_output import print_json, report_json
+    from hashrange_systems.checks.cli.json_output import report_json
     from hashrange_systems.checks.cli.tables import print_report
-    from hashrange_systems.checks.web.monthly_report import Report, write_csv
-    from hashrange_systems.checks.web.pdf_report import write_pdf
+    from hashrange_systems.checks.web.monthly_report import Report, write_report_csv
+    from hashrange_systems.checks.web.reports import write_report_pdf
+    from hashrange_systems.shared.cli.output import print_json
 
     chosen = read_month(month)
 
@@ -111,11 +102,13 @@ def report(
         rows = await services.history.report(owner, chosen)
         return Report(owner=owner.email, month=chosen, rows=rows, made_at=services.clock.millis())
 
-    found = serve(DatabaseTarget(data, endpoint), find)
+    target = DatabaseTarget(data, endpoint)
+    found = run_with_services(target, find)
     if csv is not None:
-        write_file(csv, write_csv(found))
+        write_file(csv, write_report_csv(found))
     if pdf is not None:
-        write_file(pdf, write_pdf(found))
+        with target.exit_on_error():
+            write_file(pdf, write_report_pdf(found))
     if as_json:
         print_json([report_json(row) for row in found.rows])
     elif csv is None and pdf is None:
@@ -127,5 +120,5 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise refuse(f"{path} cannot be written: {error.strerror}.", REFUSED) from error
+        raise fail(f"{path} cannot be written: {error.strerror}.", REFUSED) from error
     typer.echo(f"written  {path}", err=True)

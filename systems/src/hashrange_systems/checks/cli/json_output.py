@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
+from hashrange_systems.shared.cli.output import to_json_types
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from hashrange_systems.checks.schema import AnyCheck, ApiKey, Ended, Ongoing, Run, User
     from hashrange_systems.checks.service.history import ReportRow
-
-
-def print_json(found: object) -> None:
-    """Print a value as indented JSON."""
-    import orjson
-
-    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
 
 
 def user_json(user: User) -> dict[str, Any]:
@@ -53,11 +46,11 @@ def check_json(check: AnyCheck) -> dict[str, Any]:
         "checkType": check.check_type,
         "status": check.status,
         "delayMs": check.delay_ms,
-        "attributes": plain(check.attributes),
+        "attributes": to_json_types(check.attributes),
         "createdAt": format_time(check.created_at),
         "updatedAt": format_time(check.updated_at),
         "lastExecutedAt": format_time(check.last_executed_at),
-        "lastResult": plain(check.last_result),
+        "lastResult": to_json_types(check.last_result),
         "nextRunAt": format_time(getattr(check, "next_run_at", None)),
         "failedReason": getattr(check, "failed_reason", None),
     }
@@ -65,7 +58,7 @@ def check_json(check: AnyCheck) -> dict[str, Any]:
 
 def run_json(run: Run) -> dict[str, Any]:
     """Return a run."""
-    return {"at": format_time(run.at), "verdict": run.verdict, "result": plain(dict(run.result))}
+    return {"at": format_time(run.at), "verdict": run.verdict, "result": to_json_types(dict(run.result))}
 
 
 def incident_json(incident: Ongoing | Ended) -> dict[str, Any]:
@@ -101,14 +94,3 @@ def report_json(row: ReportRow) -> dict[str, Any]:
 def format_time(moment: datetime | None) -> str | None:
     """Return a time in ISO 8601, UTC, with milliseconds."""
     return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def plain(value: Any) -> Any:
-    """Return stored values with JSON types: stored numbers are Decimals."""
-    from decimal import Decimal
-
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list) else value

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.checks.cli.target import AsJson, Data, DatabaseTarget, Endpoint, find_user, serve
+from hashrange_systems.checks.cli.target import find_user, run_with_services
 from hashrange_systems.checks.cli.user_commands import Name
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import ApiKey
@@ -27,12 +28,13 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Create an API key for a user and print it. It is shown only once."""
-    from hashrange_systems.checks.cli.json_output import key_json, print_json
+    from hashrange_systems.checks.cli.json_output import key_json
+    from hashrange_systems.shared.cli.output import print_json
 
     async def make(services: Services) -> NewKey:
         return await services.keys.add((await find_user(services, user)).userid, name)
 
-    new = serve(DatabaseTarget(data, endpoint), make)
+    new = run_with_services(DatabaseTarget(data, endpoint), make)
     if as_json:
         print_json({**key_json(new.key), "key": new.text})
     else:
@@ -42,13 +44,14 @@ def add(
 @app.command("list")
 def list_keys(user: Name, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
     """List the API keys of a user, without the keys themselves."""
-    from hashrange_systems.checks.cli.json_output import key_json, print_json
+    from hashrange_systems.checks.cli.json_output import key_json
     from hashrange_systems.checks.cli.tables import print_keys
+    from hashrange_systems.shared.cli.output import print_json
 
     async def find(services: Services) -> Sequence[ApiKey]:
         return await services.keys.list_by_user((await find_user(services, user)).userid)
 
-    keys = serve(DatabaseTarget(data, endpoint), find)
+    keys = run_with_services(DatabaseTarget(data, endpoint), find)
     if as_json:
         print_json([key_json(key) for key in keys])
     else:
@@ -67,5 +70,5 @@ def revoke(
     async def act(services: Services) -> None:
         await services.keys.revoke((await find_user(services, user)).userid, key)
 
-    serve(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, endpoint), act)
     typer.echo(f"revoked  {key}")

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hashrange_systems.shared.cli.output import print_table
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -27,21 +29,6 @@ COLOURS = {
     "SUSPENDED": "red",
     "CLOSING": "red",
 }
-
-
-def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], nothing: str) -> None:
-    """Print a table, or a text if it is empty."""
-    found = list(rows)
-    console = Console()
-    if not found:
-        console.print(nothing, style="dim")
-        return
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in RIGHT else "left", overflow="fold")
-    for row in found:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    console.print(table)
 
 
 RIGHT = frozenset({"ms", "checks", "uptime", "down", "incidents", "p50", "p95", "HTTP"})
@@ -72,13 +59,15 @@ def print_users(users: Iterable[User]) -> None:
         )
         for user in users
     ]
-    print_rows("Users", ("id", "e-mail", "tier", "status", "checks", "since"), rows, "There are no users.")
+    print_table(
+        "Users", ("id", "e-mail", "tier", "status", "checks", "since"), rows, empty="There are no users.", right=RIGHT
+    )
 
 
 def print_keys(keys: Iterable[ApiKey]) -> None:
     """Print API keys as a table."""
     rows = [(key.key_id, key.name, format_time(key.created_at), format_time(key.last_used_at)) for key in keys]
-    print_rows("API keys", ("id", "name", "made", "last used"), rows, "There are no keys.")
+    print_table("API keys", ("id", "name", "made", "last used"), rows, empty="There are no keys.", right=RIGHT)
 
 
 def print_checks(checks: Iterable[AnyCheck]) -> None:
@@ -95,7 +84,13 @@ def print_checks(checks: Iterable[AnyCheck]) -> None:
         )
         for check in checks
     ]
-    print_rows("Checks", ("id", "name", "state", "ms", "every", "last run", "address"), rows, "There are no checks.")
+    print_table(
+        "Checks",
+        ("id", "name", "state", "ms", "every", "last run", "address"),
+        rows,
+        empty="There are no checks.",
+        right=RIGHT,
+    )
 
 
 def print_check(check: AnyCheck, days: Sequence[Day], uptime: str) -> None:
@@ -148,7 +143,7 @@ def print_runs(runs: Iterable[Run]) -> None:
         )
         for run in runs
     ]
-    print_rows("Runs", ("at", "verdict", "ms", "HTTP", "message"), rows, "There were no runs.")
+    print_table("Runs", ("at", "verdict", "ms", "HTTP", "message"), rows, empty="There were no runs.", right=RIGHT)
 
 
 def print_incidents(incidents: Iterable[Ongoing | Ended]) -> None:
@@ -162,7 +157,7 @@ def print_incidents(incidents: Iterable[Ongoing | Ended]) -> None:
         )
         for incident in incidents
     ]
-    print_rows("Incidents", ("from", "to", "cause", "evidence"), rows, "There were no incidents.")
+    print_table("Incidents", ("from", "to", "cause", "evidence"), rows, empty="There were no incidents.", right=RIGHT)
 
 
 def print_report(title: str, report: Iterable[ReportRow]) -> None:
@@ -180,7 +175,9 @@ def print_report(title: str, report: Iterable[ReportRow]) -> None:
         )
         for row in report
     ]
-    print_rows(title, ("check", "uptime", "down", "incidents", "p50", "p95"), rows, "There are no checks.")
+    print_table(
+        title, ("check", "uptime", "down", "incidents", "p50", "p95"), rows, empty="There are no checks.", right=RIGHT
+    )
 
 
 def format_time(moment: datetime | None) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.checks.cli.target import AsJson, Data, DatabaseTarget, Endpoint, find_user, serve
+from hashrange_systems.checks.cli.target import find_user, run_with_services
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import User
@@ -40,7 +41,8 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add a user."""
-    from hashrange_systems.checks.cli.json_output import print_json, user_json
+    from hashrange_systems.checks.cli.json_output import user_json
+    from hashrange_systems.shared.cli.output import print_json
 
     async def take_in(services: Services) -> NewUser:
         new = await services.users.create(email, tier)
@@ -48,7 +50,7 @@ def add(
             await services.channels.verify(new.token)
         return new
 
-    new = serve(DatabaseTarget(data, endpoint), take_in)
+    new = run_with_services(DatabaseTarget(data, endpoint), take_in)
     if as_json:
         print_json({**user_json(new.user), "key": new.key})
         return
@@ -60,10 +62,13 @@ def add(
 @app.command("list")
 def list_users(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
     """List all users."""
-    from hashrange_systems.checks.cli.json_output import print_json, user_json
+    from hashrange_systems.checks.cli.json_output import user_json
     from hashrange_systems.checks.cli.tables import print_users
+    from hashrange_systems.shared.cli.output import print_json
 
-    users = sorted(serve(DatabaseTarget(data, endpoint), list_all), key=lambda user: (user.created_at, user.userid))
+    users = sorted(
+        run_with_services(DatabaseTarget(data, endpoint), list_all), key=lambda user: (user.created_at, user.userid)
+    )
     if as_json:
         print_json([user_json(user) for user in users])
     else:
@@ -82,7 +87,7 @@ def suspend(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: A
     async def act(services: Services) -> User:
         return await services.users.suspend((await find_user(services, name)).userid)
 
-    _print_changed(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print_changed(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
 
 
 @app.command()
@@ -92,7 +97,7 @@ def resume(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: As
     async def act(services: Services) -> User:
         return await services.users.reinstate((await find_user(services, name)).userid)
 
-    _print_changed(serve(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print_changed(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
 
 
 @app.command()
@@ -111,12 +116,13 @@ def delete(
         await services.users.delete(user.userid)
         return user
 
-    typer.echo(f"deleted  {serve(DatabaseTarget(data, endpoint), act).email}")
+    typer.echo(f"deleted  {run_with_services(DatabaseTarget(data, endpoint), act).email}")
 
 
 def _print_changed(user: User, *, as_json: bool) -> None:
-    from hashrange_systems.checks.cli.json_output import print_json, user_json
+    from hashrange_systems.checks.cli.json_output import user_json
     from hashrange_systems.checks.cli.tables import print_users
+    from hashrange_systems.shared.cli.output import print_json
 
     if as_json:
         print_json(user_json(user))

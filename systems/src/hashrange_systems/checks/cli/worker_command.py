@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from hashrange_systems.checks.cli.target import Data, DatabaseTarget, Endpoint, exit_on_error, open_application
+from hashrange_systems.checks.cli.target import open_application
+from hashrange_systems.shared.cli.database_target import Data, DatabaseTarget, Endpoint
 
 HELP = """Run the checks that are due and send the alerts that wait, until Ctrl-C.
 
@@ -34,7 +35,7 @@ def worker(
 
     configure_logging(log_level)
     target = DatabaseTarget(data, endpoint)
-    with exit_on_error(target):
+    with target.exit_on_error():
         asyncio.run(_work(target))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,10 +11,9 @@ from hashrange_systems.checks.model.uptime import Rollup, format_uptime, merge_r
 from hashrange_systems.checks.service.history import ReportRow
 from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.shared.epoch import to_ms
-from hashrange_systems.shared.text import clean, format_iso_time
+from hashrange_systems.shared.reports.csv_export import write_csv
+from hashrange_systems.shared.text import format_iso_time
 
-LONGEST_CELL = 500
-FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the start of a formula in spreadsheets
 DURATIONS = ("up", "degraded", "down", "unknown", "paused", "blind", "maintenance")
 COLUMNS = (
     *("month", "check", "name", "url", "type", "status", "uptime_percent", "incidents", "runs"),
@@ -41,13 +38,9 @@ class Report:
         return reduce(merge_rollups, (row.rollup for row in self.rows), Rollup())
 
 
-def write_csv(report: Report) -> bytes:
-    """Return the report as CSV in UTF-8 with a byte order mark; no cell is a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows(list_cells(report.month, row) for row in report.rows)
-    return text.getvalue().encode("utf-8-sig")
+def write_report_csv(report: Report) -> bytes:
+    """Return the report as CSV."""
+    return write_csv(COLUMNS, [list_cells(report.month, row) for row in report.rows])
 
 
 def list_cells(month: date, row: ReportRow) -> list[str | int]:
@@ -56,7 +49,7 @@ def list_cells(month: date, row: ReportRow) -> list[str | int]:
     last = max((incident.started_at for incident in row.incidents), default=None)
     texts = [f"{month:%Y-%m}", check.checkid, name_check(check), check.url, check.check_type, check.status]
     return [
-        *map(escape_formula, texts),
+        *texts,
         "" if row.uptime is None else format_uptime(row.uptime, 6).rstrip("%"),
         len(row.incidents),
         rollup.runs,
@@ -64,9 +57,3 @@ def list_cells(month: date, row: ReportRow) -> list[str | int]:
         *(getattr(rollup, name) // 1000 for name in DURATIONS),
         "" if last is None else format_iso_time(to_ms(last)),
     ]
-
-
-def escape_formula(text: str) -> str:
-    """Return a cell that spreadsheets do not evaluate as a formula."""
-    cell = clean(text, LONGEST_CELL)
-    return f"'{cell}" if cell.startswith(FORMULA) else cell

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from fpdf import FPDF, FontFace
 from fpdf.enums import XPos, YPos
 
 from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
@@ -14,83 +13,38 @@ from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.checks.web.monthly_report import Report
 from hashrange_systems.shared.charts.axis import format_milliseconds
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.reports.fonts import Fonts, LoadedFont, find_fonts, load_fonts
+from hashrange_systems.shared.reports.fonts import Fonts
+from hashrange_systems.shared.reports.pdf_document import BLUE, SOFT, Cells, PdfDocument
 from hashrange_systems.shared.text import clean, format_duration, format_time
 
 LONGEST_NAME = 80
 LONGEST_REASON = 160
-MARK, SOFT, LINE = (36, 87, 214), (88, 97, 114), (224, 228, 234)
 HEADINGS = ("Check", "Uptime", "Downtime", "Incidents", "Median", "95 %")
 WIDTHS = (74, 24, 28, 22, 21, 21)
 INCIDENT_HEADINGS = ("Check", "Down since (UTC)", "Lasted", "Reason")
 INCIDENT_WIDTHS = (48, 42, 24, 76)
 
-Cells = tuple[str, ...]
-
-
-class PdfReport(FPDF):
-    """A document with numbered pages."""
-
-    def __init__(self, report: Report, fonts: Fonts) -> None:
-        super().__init__(format="A4")
-        self.report = report
-        self.set_margins(10, 14)
-        self.set_auto_page_break(auto=True, margin=18)
-        self.set_title(f"Uptime report {report.month:%Y-%m}")
-        self.set_creator("hashrange checks")
-        self.set_lang("en")
-        self.set_creation_date(from_ms(report.made_at))
-        self.font: LoadedFont = load_fonts(self, fonts, list_texts(report))
-
-    def footer(self) -> None:
-        """Write the page number."""
-        self.set_y(-13)
-        self.set_style(8, colour=SOFT)
-        self.cell(0, 6, f"{self.report.month:%B %Y} · page {self.page_no()} of {{nb}}", align="C")
-
-    def set_style(self, size: float, style: str = "", colour: tuple[int, int, int] = (21, 24, 30)) -> None:
-        """Set font size, style and colour."""
-        self.set_font(self.font.family, style, size)
-        self.set_text_color(*colour)
-
-    def write_line(self, text: str, height: float) -> None:
-        """Write a text with line breaks."""
-        self.multi_cell(0, height, self.font.replace_missing(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
-
-    def write_table(self, headings: Cells, widths: Sequence[int], rows: Sequence[Cells], numbers: int = 0) -> None:
-        """Write a table; the last `numbers` columns are right-aligned, and headings repeat on each page."""
-        self.set_style(9)
-        self.set_draw_color(*LINE)
-        self.set_fill_color(255)  # resets the previous fill colour
-        aligned = ["LEFT"] * (len(headings) - numbers) + ["RIGHT"] * numbers
-        heading = FontFace(emphasis="BOLD", color=SOFT, fill_color=(245, 246, 248))
-        with self.table(
-            col_widths=tuple(widths),
-            text_align=tuple(aligned),
-            headings_style=heading,
-            borders_layout="HORIZONTAL_LINES",
-            line_height=5,
-            padding=(1.2, 1.5),
-        ) as table:
-            for cells in (headings, *rows):
-                row = table.row()
-                for cell in cells:
-                    row.cell(self.font.replace_missing(cell))
-
 
 def write_pdf(report: Report, fonts: Fonts | None = None) -> bytes:
     """Return the report as PDF."""
-    pdf = PdfReport(report, fonts if fonts is not None else find_fonts())
+    pdf = PdfDocument(
+        title=f"Uptime report {report.month:%Y-%m}",
+        creator="hashrange checks",
+        page_label=f"{report.month:%B %Y}",
+        created_at=from_ms(report.made_at),
+        texts=list_texts(report),
+        fonts=fonts,
+    )
     write_cover(pdf, report)
     write_checks(pdf, report)
     write_incidents(pdf, report)
     return bytes(pdf.output())
 
 
-def write_cover(pdf: PdfReport, report: Report) -> None:
+def write_cover(pdf: PdfDocument, report: Report) -> None:
     """Write the first page: owner, month and figures."""
     pdf.add_page()
-    pdf.set_fill_color(*MARK)
+    pdf.set_fill_color(*BLUE)
     pdf.rect(0, 0, pdf.w, 6, style="F")
     pdf.set_y(60)
     pdf.set_style(13, colour=SOFT)
@@ -126,7 +80,7 @@ def list_figures(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def write_checks(pdf: PdfReport, report: Report) -> None:
+def write_checks(pdf: PdfDocument, report: Report) -> None:
     """Write the table of checks."""
     pdf.add_page()
     pdf.set_style(15, "B")
@@ -151,7 +105,7 @@ def check_row(row: ReportRow) -> Cells:
     )
 
 
-def write_incidents(pdf: PdfReport, report: Report) -> None:
+def write_incidents(pdf: PdfDocument, report: Report) -> None:
     """Write the table of incidents, if there were any."""
     incidents = sorted(list_incidents(report), key=lambda each: each[1].started_at)
     if not incidents:

@@ -13,10 +13,9 @@ from starlette.responses import Response
 from hashrange_systems.checks.schema import User
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.dependencies import Deps, SignedIn
-from hashrange_systems.checks.web.monthly_report import Report, write_csv
-from hashrange_systems.checks.web.pdf_report import write_pdf
+from hashrange_systems.checks.web.monthly_report import Report, write_report_csv
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.errors import ResourceMissing
+from hashrange_systems.shared.errors import FeatureMissing, ResourceMissing
 
 MOST_MONTHS = 13
 MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])", re.ASCII)
@@ -50,14 +49,25 @@ async def download_pdf(deps: Deps, visitor: SignedIn, month: str) -> Response:
 async def csv_response(services: Services, user: User, month: str) -> Response:
     """Return the report of a month as a CSV response."""
     report = await make_report(services, user, month)
-    return Response(write_csv(report), media_type="text/csv; charset=utf-8", headers=attachment_header(month, "csv"))
+    return Response(
+        write_report_csv(report), media_type="text/csv; charset=utf-8", headers=attachment_header(month, "csv")
+    )
 
 
 async def pdf_response(services: Services, user: User, month: str) -> Response:
     """Return the report of a month as a PDF response; it is rendered in a thread, because it takes long."""
     report = await make_report(services, user, month)
-    pdf = await asyncio.to_thread(write_pdf, report)
+    pdf = await asyncio.to_thread(write_report_pdf, report)
     return Response(pdf, media_type="application/pdf", headers=attachment_header(month, "pdf"))
+
+
+def write_report_pdf(report: Report) -> bytes:
+    """Return the report as PDF; raise FeatureMissing without the extra `pdf`."""
+    try:
+        from hashrange_systems.checks.web.pdf_report import write_pdf
+    except ModuleNotFoundError as missing:
+        raise FeatureMissing("A report as PDF", "pdf") from missing
+    return write_pdf(report)
 
 
 async def make_report(services: Services, user: User, month: str) -> Report:

@@ -67,7 +67,10 @@ class Apprise:
     def open(self, url: str) -> NotifyBase:
         """Return the service of a URL; raise DeliveryRejected if it cannot be used."""
         scheme = check_url(url)
-        asset = load_services(self._description)
+        try:
+            asset = load_services(self._description)
+        except ModuleNotFoundError as missing:
+            raise DeliveryRejected("Apprise is not installed: pip install 'hashrange-systems[apprise]'") from missing
         from apprise import Apprise as Services
 
         service = Services.instantiate(url, asset=asset)
