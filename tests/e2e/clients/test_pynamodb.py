@@ -45,7 +45,7 @@ class Book(Model):
 
 @pytest.fixture
 def books(server_url):
-    Book.Meta.host = server_url
+    Book.Meta.host = server_url  # type: ignore[attr-defined]
     Book.create_table(wait=True)
     yield Book
     Book.delete_table()

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from hashrange.cli.app import app
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 OPTIONS = [
     pytest.param(command, option, id=f"{name} {option.name}")
     for name, command in COMMANDS.items()

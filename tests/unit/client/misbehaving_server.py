@@ -136,7 +136,7 @@ class Rude:
 
     def _answer(self, sock, request, number):
         with self._lock:
-            self.asked.append(Asked(*request, number))
+            self.asked.append(Asked(*request, number))  # type: ignore[call-arg]
             step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(step, bytes):
             sock.sendall(step)

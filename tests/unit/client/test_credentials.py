@@ -3,13 +3,14 @@
 import asyncio
 import http.server
 import json
+import os
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hashrange.client import credentials, optional_import
+from hashrange.client import optional_import
 from hashrange.client.credentials import LOCAL_KEYS, find_account, find_endpoint_url
 from hashrange.client.errors import CredentialsMissing, EndpointUnknown
 from hashrange.client.remote import connect
@@ -23,7 +24,7 @@ MINE = Credentials("mine", "secret", "token")
 @pytest.fixture(autouse=True)
 def home(monkeypatch, tmp_path):
     """A machine without any configuration: `home(config="...")` gives it some."""
-    for name in list(credentials.os.environ):
+    for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))

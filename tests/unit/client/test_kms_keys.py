@@ -184,7 +184,7 @@ def test_a_client_is_made_from_the_users_configuration_when_it_is_needed(kms, mo
         keys = KmsKeys(MASTER, region="eu-west-2")
         assert keys._client is None
         assert keys.unseal(keys.seal(b"x", b""), b"") == b"x"
-        keys._client.close()
+        keys._client.close()  # type: ignore[attr-defined]
 
 
 def test_without_botocore_the_error_says_how_to_install_it(monkeypatch):

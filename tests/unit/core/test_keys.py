@@ -1,5 +1,6 @@
 """Encoded keys sort as DynamoDB sorts, and no two keys have the same bytes."""
 
+from binascii import a2b_base64
 from decimal import Decimal
 from zlib import crc32
 
@@ -16,7 +17,7 @@ decimals = st.builds(
     lambda digits, power: normalize(f"{digits}e{power}"), st.integers(-(10**12), 10**12), st.integers(-100, 100)
 )
 contents = {"S": texts, "N": decimals, "B": st.binary(min_size=1, max_size=20).map(encode_binary)}
-ORDER = {"S": str.encode, "N": Decimal, "B": keys.a2b_base64}
+ORDER = {"S": str.encode, "N": Decimal, "B": a2b_base64}
 
 
 @given(decimals, decimals)

@@ -1,5 +1,7 @@
 """A database with a clock that stands still: calls by name, and short ways to write, read and follow changes."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -13,6 +15,8 @@ from tests.conformance.wire import item
 
 class Local:
     """An engine and its clock; the table is `tab` unless told otherwise."""
+
+    naive: Any  # a Naive, set by tests that compare with it
 
     def __init__(self, directory=None, faults=None):
         self.directory = directory

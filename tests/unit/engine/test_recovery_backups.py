@@ -123,7 +123,7 @@ def test_a_backup_that_is_not_complete_can_neither_be_restored_nor_deleted(on_di
         try:
             answers[name] = on_disk.engine.perform(on_disk.engine.operations[name], {"BackupArn": arn, **members})
         except Exception as refusal:  # noqa: BLE001 - whatever it is, it is looked at below
-            answers[name] = f"{refusal.name}: {refusal.message}"
+            answers[name] = f"{refusal.name}: {refusal.message}"  # type: ignore[attr-defined]
     on_disk.engine.end()
     assert b'"BackupStatus":"CREATING"' in answers["DescribeBackup"]
     in_use = f"BackupInUseException: Backup is being created: {arn}"

@@ -99,7 +99,7 @@ def test_every_failure_of_sqlite_becomes_one_that_says_what_to_do(tmp_path, caus
 
 def test_no_room_for_the_index_of_the_log_is_a_full_disk(tmp_path):
     failure = apsw.IOError("disk I/O error")
-    failure.extendedresult = apsw.SQLITE_IOERR_SHMSIZE
+    failure.extendedresult = apsw.SQLITE_IOERR_SHMSIZE  # type: ignore[attr-defined]
     assert type(translate(failure, tmp_path)) is DiskFull
 
 

@@ -50,7 +50,7 @@ def run(script, *, demo=False):
     async def live():
         supervisor = Supervisor("duck", script, demo=demo, pause=pause)
         supervisor.start()
-        await supervisor._task
+        await supervisor._task  # type: ignore[misc]
         return supervisor
 
     return asyncio.run(live()), pauses

@@ -127,7 +127,7 @@ def check(raw, kinds):
     ways += [(reader, reader.state, STATE) for reader in readers if reader.state is not None]
     for reader, usual, way in ways:
         try:
-            found = usual(dict(raw))
+            found = usual(dict(raw))  # type: ignore[misc]
         except UNUSUAL:
             continue
         assert state_of(found) == state_of(reader.read_carefully(dict(raw), way))
@@ -192,7 +192,7 @@ def test_the_items_of_every_system_are_usual(kind):
     usual = 0
     for raw in filter(None, found):
         try:
-            usual += isinstance(_readers(kind)[-1].whole(raw), Shape)
+            usual += isinstance(_readers(kind)[-1].whole(raw), Shape)  # type: ignore[misc]
         except UNUSUAL:
             continue
     assert usual or not any(found)
@@ -250,6 +250,6 @@ def test_a_number_that_does_not_fit_its_key_is_refused():
 def test_what_is_read_has_the_state_that_pydantic_gives_its_objects(made):
     raw = dump(made)
     (reader,) = _readers(Thing)
-    read, validated = reader.whole(raw), reader.read_carefully(raw, WHOLE)
+    read, validated = reader.whole(raw), reader.read_carefully(raw, WHOLE)  # type: ignore[misc]
     assert read.__getstate__() == validated.__getstate__()
     assert pickle.loads(pickle.dumps(read)) == read.model_copy() == copy.deepcopy(read) == validated

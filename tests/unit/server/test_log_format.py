@@ -61,5 +61,5 @@ def test_lines_go_to_standard_error_from_the_level_on(capsys):
         logger.getChild("x").warning("shown", extra={"fields": {"n": 1}})
     finally:
         logger.handlers, logger.level, logger.propagate = before
-        logger.manager._clear_cache()
+        logger.manager._clear_cache()  # type: ignore[attr-defined]
     assert capsys.readouterr().err.endswith(" warning shown n=1\n")

@@ -12,7 +12,7 @@ BERLIN_SUNDAYS = Weekly(days=(6,), start="02:30", minutes=60, zone="Europe/Berli
 
 
 def utc(*parts):
-    return int(datetime(*parts, tzinfo=UTC).timestamp()) * 1000
+    return int(datetime(*parts, tzinfo=UTC).timestamp()) * 1000  # type: ignore[misc]
 
 
 def test_a_window_includes_its_start_and_excludes_its_end():

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import itertools
 import socket
+from typing import Any
 
 import pytest
 
@@ -265,7 +266,7 @@ def test_an_error_tells_how_far_the_request_came():
 
     with pytest.raises(Exception, match=r"nowhere\.example does not exist") as failure:
         fetch(script, "http://a.example:{port}/", policy=LOOPBACK, **HERE)
-    error = failure.value
+    error: Any = failure.value
     assert error.url == "http://nowhere.example/"
     assert len(error.redirects) == 2
     assert isinstance(error.phases, Phases)
