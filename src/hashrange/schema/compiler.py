@@ -1,4 +1,4 @@
-"""Compiles a Patterns class: reads its signatures, plans each, and checks the tables they touch."""
+"""Compiles a Patterns class: reads each signature, checks the tables it uses, and makes its plan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
 
 
 def _roots(table: Table) -> list[Kind]:
-    """Return the classes from which the items of a table and their lifecycles descend."""
+    """Return the base classes of the items of a table and of their states."""
     kinds = [kind for item in introspection.items_of(table) for kind in introspection.with_variants(item)]
     states = [state for kind in kinds for states in introspection.lifecycles(kind).values() for state in states]
     return [introspection.root(kind) for kind in (*kinds, *states)]

@@ -1,6 +1,6 @@
-"""What works and should be known about a set of patterns and the tables behind it; each finding has a code and a page.
+"""The lint rules: declarations that work but cost more, or do less, than their author may expect.
 
-Plans bring what concerns them alone. Here is what only shows when all of them are seen beside their tables.
+Each finding has a code. A read plan reports its own findings; the rules here need all plans of a table.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.schema.write.write_plan import WritePlan
 
 Plans = Mapping[str, ReadPlan | WritePlan]
-ORDERINGS = {"<", "<=", ">", ">="}  # an absent attribute equals nothing, as one expects
+ORDERINGS = {"<", "<=", ">", ">="}  # equality with an absent attribute is false, as expected
 PRESENCE = {"attribute_exists", "attribute_not_exists"}
 
 
 def lint_patterns(plans: Plans) -> list[Lint]:
     """Return the findings of a Patterns class, in the order of its patterns, then of its tables.
 
-    A table is judged by every pattern declared on it, whichever class it stands in.
+    A table is judged by every pattern declared on it, in whichever class.
     """
     found = [lint for plan in plans.values() for lint in _lint_plan(plan)]
     for table in dict.fromkeys(plan.table for plan in plans.values()):
@@ -37,25 +37,25 @@ def lint_patterns(plans: Plans) -> list[Lint]:
         writes = [plan for plan in table.plans if isinstance(plan, WritePlan)]
         for index in table.indexes:
             found += _lint_index(index, table, [plan for plan in reads if plan.path.name == index.name])
-        found += _unreachable(table, writes)
-        found += _too_large(table, writes)
+        found += _unreachable_states(table, writes)
+        found += _unbounded_fields(table, writes)
     return found
 
 
 # ── single patterns ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _lint_plan(plan: ReadPlan | WritePlan) -> Iterator[Lint]:
     if isinstance(plan, WritePlan):
-        yield from _absent(plan)
-        yield from _hot(plan)
+        yield from _comparisons_with_absent(plan)
+        yield from _hot_partitions(plan)
     else:
         yield from plan.lints
-        yield from _absent(plan)
+        yield from _comparisons_with_absent(plan)
         yield from _shows_expired(plan)
 
 
-def _absent(plan: ReadPlan | WritePlan) -> Iterator[Lint]:
-    """Find comparisons that are false because there is nothing to compare."""
-    compared = dict.fromkeys(stored for tree in _conditions(plan) for stored in _compared(tree))
+def _comparisons_with_absent(plan: ReadPlan | WritePlan) -> Iterator[Lint]:
+    """Find comparisons with attributes that may be absent, which are then false."""
+    compared = dict.fromkeys(stored for tree in _conditions(plan) for stored in _compared_attributes(tree))
     for stored in compared:
         if all(_may_be_absent(kind, stored) for kind in _starting_shapes(plan)):
             fields = introspection.all_attributes(plan.kinds[0]).values()
@@ -72,8 +72,8 @@ def _conditions(plan: ReadPlan | WritePlan) -> Iterator[Condition]:
     yield from (tree for tree in trees if tree is not None)
 
 
-def _compared(tree: Condition) -> Iterator[str]:
-    """Yield the attributes that are compared, save those whose presence is tested beside."""
+def _compared_attributes(tree: Condition) -> Iterator[str]:
+    """Yield the attributes that are ordered or ranged, without those whose presence is tested too."""
     tested = {
         path.elements[0]
         for node in walk(tree)
@@ -103,8 +103,8 @@ def _may_be_absent(kind: Kind, stored: str) -> bool:
     return not found or found[0].optional
 
 
-def _hot(plan: WritePlan) -> Iterator[Lint]:
-    """Find the index partition that every item enters together with a state."""
+def _hot_partitions(plan: WritePlan) -> Iterator[Lint]:
+    """Find index partitions that every item enters in one state."""
     moved = {change.stored for change in plan.changes}
     item, fixed = introspection.item_of(plan.target), introspection.fixed_values(plan.target)
     for index in plan.table.indexes:
@@ -120,7 +120,7 @@ def _hot(plan: WritePlan) -> Iterator[Lint]:
 
 
 def _shows_expired(plan: ReadPlan) -> Iterator[Lint]:
-    """Find the index from which it cannot be seen that an item has expired."""
+    """Find reads of an index that does not project the TTL, so that expired items are returned."""
     ttl, path = plan.table.ttl, plan.path
     if ttl is None or not path.name or path.projects_all or ttl in {*path.attributes, *path.keys, *plan.table.keys}:
         return
@@ -140,13 +140,13 @@ def _lint_index(index: Gsi, table: Table, reads: list[ReadPlan]) -> Iterator[Lin
             "HR404", place, "is paid for with every write, and no pattern reads it; drop it, or declare a pattern"
         )
         return
-    excess = _excess(index, table, reads)
+    excess = _unread_projection(index, table, reads)
     if excess:
         yield Lint("HR405", place, excess)
 
 
-def _excess(index: Gsi, table: Table, reads: list[ReadPlan]) -> str:
-    """Say what an index holds and nobody reads; nothing where all of it is read."""
+def _unread_projection(index: Gsi, table: Table, reads: list[ReadPlan]) -> str:
+    """Return a text about projected attributes that no pattern reads; empty if there are none."""
     keys = {*index.keys, *table.keys}
     needed = [stored for plan in reads for stored in plan.needs if stored not in keys]
     idle = [name for name in index.attributes if name not in {*needed, *keys, table.ttl}]
@@ -159,22 +159,23 @@ def _excess(index: Gsi, table: Table, reads: list[ReadPlan]) -> str:
 
 
 # ── states ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _unreachable(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
-    """Find states that no pattern enters, in lifecycles that patterns drive."""
+def _unreachable_states(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
+    """Find states that no pattern enters, in lifecycles that patterns write."""
     entered = [plan.target for plan in writes if plan.verb in {"Update", "Upsert"}]
     left = [kind for plan in writes for found in plan.signature.parameters.values() for kind in found.shapes]
     for item in introspection.items_of(table):
         for name, states in introspection.lifecycles(item).items():
             first = item.__special__.get(name)
-            start = [first.kind] if isinstance(first, Initial) else states  # any may be the first
+            start = [first.kind] if isinstance(first, Initial) else states  # any of them may be the initial state
             if any(introspection.root(kind) is introspection.root(states[0]) for kind in entered):
-                yield from _lonely(states, [*entered, *start])
+                yield from _never_entered(states, [*entered, *start])
         variants = [kind for kind in item.__subclasses__() if introspection.fixed_values(kind, own=True)]
         if any(issubclass(kind, variant) for kind in entered for variant in variants):
-            yield from _lonely(variants, [*entered, *left])  # what is left and never entered is created so
+            created = left  # a state that is left and never entered is one in which items are created
+            yield from _never_entered(variants, [*entered, *created])
 
 
-def _lonely(states: Sequence[Kind], reached: list[Kind]) -> Iterator[Lint]:
+def _never_entered(states: Sequence[Kind], reached: list[Kind]) -> Iterator[Lint]:
     for state in states:
         if not any(issubclass(kind, state) for kind in reached):
             yield Lint(
@@ -183,8 +184,8 @@ def _lonely(states: Sequence[Kind], reached: list[Kind]) -> Iterator[Lint]:
 
 
 # ── size ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _too_large(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
-    """Find what can grow past the 400 KB of an item: bytes, lists of records, and lists that a pattern appends to."""
+def _unbounded_fields(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
+    """Find fields that can exceed the 400 KB of an item: bytes, lists of records, lists that a pattern appends to."""
     grown = {
         (introspection.root(introspection.item_of(plan.target)), change.stored)
         for plan in writes

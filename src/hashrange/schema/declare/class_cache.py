@@ -1,4 +1,4 @@
-"""Facts about classes, found once and cached_by_class until the next class is declared."""
+"""A cache of facts about classes and tables, cleared whenever another class is declared."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class _Answers(dict[Any, T]):
-    """What a function said of each class; asking for another calls the function."""
+class _Cache(dict[Any, T]):
+    """The results of one function, by class or table; a missing one is computed."""
 
     def __init__(self, function: Callable[[Any], T]) -> None:
         super().__init__()
@@ -20,17 +20,17 @@ class _Answers(dict[Any, T]):
         return found
 
 
-_REMEMBERED: list[_Answers[Any]] = []
+_CACHES: list[_Cache[Any]] = []
 
 
 def cached_by_class(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Keep the answer for each class or table, as `functools.cache` does, until `clear_class_cache` is called."""
-    answers = _Answers(function)
-    _REMEMBERED.append(answers)
-    return answers.__getitem__
+    """Cache a function of one class or table, as `functools.cache` does, until the next class is declared."""
+    cache = _Cache(function)
+    _CACHES.append(cache)
+    return cache.__getitem__
 
 
 def clear_class_cache() -> None:
-    """Forget every answer: a class is declared."""
-    for answers in _REMEMBERED:
-        answers.clear()
+    """Clear every cache: a class was declared, which may change what is true of others."""
+    for cache in _CACHES:
+        cache.clear()

@@ -44,7 +44,7 @@ def make_codec(hint: Any, markers: tuple[Marker, ...]) -> Codec:
         return _by_type(kind)
     codec = _by_marker(kind, markers) or _by_type(kind)
     if formerly := hints.find(markers, Formerly):
-        codec = _tolerate(codec, formerly)
+        codec = _accept_former(codec, formerly)
     if prefixed := hints.find(markers, Prefixed):
         codec = _prefix(codec, prefixed)
     return codec
@@ -75,7 +75,7 @@ def _by_type(hint: Any) -> Codec:
 
 
 def _set_tag(hint: Any) -> str:
-    """Return the type of a set, which that of its elements tells; numbers if nothing does."""
+    """Return the DynamoDB type of a set, by that of its elements; a set of numbers where that is unknown."""
     kind = kind_of(next(iter(get_args(hint)), str))
     return f"{kind.codec.tag}S" if kind is not None and kind.codec.tag in {"S", "B"} else "NS"
 
@@ -104,7 +104,7 @@ def _epoch(epoch: Epoch) -> Codec:
 
 
 def counts_millis(value: Value | None) -> bool:
-    """Whether a TTL was written in milliseconds, by a system that did not know better."""
+    """Whether a stored TTL is in milliseconds, as other systems wrote it by mistake."""
     text = (value or {}).get("N", "")
     return DIGITS.fullmatch(text) is not None and int(text) > MILLIS_FROM
 
@@ -143,7 +143,7 @@ def _prefix(codec: Codec, prefixed: Prefixed) -> Codec:
     return Codec("S", write, read, codec.step)
 
 
-def _tolerate(codec: Codec, formerly: Formerly) -> Codec:
+def _accept_former(codec: Codec, formerly: Formerly) -> Codec:
     def read(value: Value) -> Any:
         text = value.get("S", "")
         if formerly.nothing and text.startswith(formerly.nothing):

@@ -1,4 +1,4 @@
-"""What must hold for the fields of an item and its views: an attribute each, allowed values, markers that fit."""
+"""Checks the fields of items and views when they are declared: attribute names, allowed values, defaults, markers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_fields(item: type[Item]) -> None:
 
 
 def _check_one_table(item: type[Item]) -> None:
-    """Refuse a second table: a view or a variant lives where its item does."""
+    """Refuse a second table: views and variants are stored in the table of their item."""
     for kind in introspection.with_variants(item):
         own = kind.__own_table__
         if own is not None and (
@@ -53,7 +53,7 @@ def _check_one_table(item: type[Item]) -> None:
 
 @cached_by_class
 def check_view(view: Kind) -> None:
-    """Refuse a view with a field that its item does not have, or stores otherwise."""
+    """Refuse a view with a field that its item lacks or stores in another way."""
     if not issubclass(view, View):
         return
     fields = introspection.all_attributes(view)
@@ -97,7 +97,7 @@ def _check_alias(kind: Kind, name: str, info: FieldInfo) -> None:
 
 
 def _check_values(kind: Kind, name: str, mine: tuple[Any, ...]) -> None:
-    """Refuse a value that no relative's Literal has: in a variant, or as a default."""
+    """Refuse a value of a variant, or a default, that a Literal of the item or a view does not allow."""
     if not mine:
         return
     info = kind.__pydantic_fields__[name]
@@ -116,7 +116,7 @@ def _check_values(kind: Kind, name: str, mine: tuple[Any, ...]) -> None:
 
 
 def _check_mixed(kind: Kind, name: str, hint: Any) -> None:
-    """Refuse a field that is no lifecycle and may hold a shape."""
+    """Refuse a field that holds a shape among other types."""
     states = [member for member in hints.members(hint) if introspection.is_shape(member)]
     if states:
         raise DeclarationError(

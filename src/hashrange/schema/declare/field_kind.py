@@ -27,15 +27,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def as_is(content: Any) -> Any:
-    """Return the content of an attribute: it is the value already."""
+    """Return the content of an attribute unchanged."""
     return content
 
 
 class Codec(Struct, frozen=True):
     """How the values of a field become attribute values and come back.
 
-    `decode` takes whatever is stored and leaves to pydantic what it does not know. `parse`, where there is one, is for
-    compiled readers: it takes the content of an attribute of the type `tag`, and raises where that is unusual.
+    `decode` accepts any attribute value; pydantic validates what it returns. `parse`, if given, is the fast path of
+    compiled readers: it takes the content of an attribute of type `tag`, and raises for anything unusual.
     """
 
     tag: str  # the DynamoDB type; empty where it varies
@@ -58,7 +58,7 @@ class Codec(Struct, frozen=True):
 
 
 class Category(Struct, frozen=True):
-    """What DynamoDB can do with values of a kind, besides testing for equality and setting them."""
+    """The comparisons and changes that DynamoDB has for values of a kind, besides equality and setting."""
 
     name: str  # as errors call it
     comparisons: frozenset[str] = frozenset()
@@ -83,13 +83,13 @@ class FieldKind(Struct, frozen=True):
     type: Any
     category: Category
     codec: Codec
-    is_exact: bool = False  # decoding gives this very type, which pydantic takes as it is
+    is_exact: bool = False  # `decode` returns exactly this type, which pydantic accepts unchanged
     can_be_padded: bool = False  # it may have a width in a key: {number:012d}
 
 
 # ── text and numbers ─────────────────────────────────────────────────────────────────────────────────────────────────
 def read_text(value: Value) -> Any:
-    """Read a text, which pydantic makes a value of the field's type."""
+    """Read a string; pydantic converts it to the field's type."""
     text = value.get("S")
     return plain(value) if text is None else text
 
@@ -122,13 +122,13 @@ def make_iso_codec(digits: int) -> Codec:
 
 
 def format_time(moment: datetime, digits: int = 0) -> str:
-    """Return a UTC time as fixed-width text, so that text order is time order."""
+    """Return a UTC time as text of fixed width, which sorts in the order of time."""
     fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
     return f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}{fraction}Z"
 
 
 def utc(value: Any) -> datetime:
-    """Return a time in UTC; refuse one that does not say its zone."""
+    """Return a time in UTC; refuse one without a time zone."""
     if not isinstance(value, datetime):
         raise ValueInvalid(f"{value!r} is no datetime")
     if value.tzinfo is None:
@@ -150,7 +150,7 @@ def read_time(value: Value) -> Any:
 
 # ── containers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def encode(value: Any) -> Value:
-    """Return any Python value as an attribute value, by what it is."""
+    """Return any Python value as an attribute value, by its type."""
     if value is None:
         return {"NULL": True}
     kind = KINDS.get(type(value))

@@ -1,4 +1,4 @@
-"""Takes type hints apart: markers, members of unions, literals. Knows nothing of items or tables."""
+"""Analyses type hints: markers, members of unions, literals. Independent of items and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hashrange.schema.declare.marker import Marker
 
 M = TypeVar("M", bound=Marker)
 
-# What a hint is, told by its class: its attributes would be asked of the type inside it, which takes long.
+# A hint is recognised by its class: attribute access is forwarded to the type inside it, which is slow.
 ANNOTATED: type[Any] = type(Annotated[int, ""])
 WRAPPED = frozenset({ANNOTATED, NewType})
 UNIONS = frozenset({types.UnionType, type(Union[int, "str"])})  # the two ways to write one
@@ -31,18 +31,18 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Marker, ...]]:
 
 
 def constraints_of(hint: Any) -> tuple[Any, ...]:
-    """Return what stands beside a type in `Annotated` and is no marker: what pydantic is to check."""
+    """Return the metadata of `Annotated` that are no markers: the constraints that pydantic checks."""
     facts = hint.__metadata__ if type(hint) is ANNOTATED else ()
     return tuple(fact for fact in facts if not isinstance(fact, Marker))
 
 
 def constrain(hint: Any, constraints: tuple[Any, ...]) -> Any:
-    """Return a type with constraints beside it, if there are any."""
+    """Return a type annotated with constraints, if there are any."""
     return Annotated[(hint, *constraints)] if constraints else hint
 
 
 def members(hint: Any) -> list[Any]:
-    """Return what a union is made of, aliases and nested unions opened; a list of one for any other type."""
+    """Return the members of a union, with aliases and nested unions resolved; a list of one for any other type."""
     hint, _ = unwrap(hint)
     if isinstance(hint, type):
         return [hint]
@@ -86,7 +86,7 @@ def is_optional(hint: Any) -> bool:
 
 
 def drop_none(hint: Any) -> Any:
-    """Return a hint without its None, markers and all, when one other member is left; else the hint as it is."""
+    """Return an optional hint without None, markers included; a union of several other members stays as it is."""
     if not is_union(hint):
         return hint
     rest = [argument for argument in get_args(hint) if argument is not type(None)]

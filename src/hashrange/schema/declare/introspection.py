@@ -1,6 +1,6 @@
-"""What the classes of a schema declare, worked out from their fields: attributes, lifecycles, variants, key templates.
+"""Facts about the classes of a schema: attributes, lifecycles, variants, key templates.
 
-Everything here is a fact about classes, found once and cached_by_class until the next class is declared.
+They are computed when first needed and cached until the next class is declared.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Attribute(Struct, frozen=True):
     hint: Any
     markers: tuple[Marker, ...]
     codec: Codec
-    fixed: Any = NOTHING  # the one value that the class allows, None for "never there"
+    fixed: Any = NOTHING  # the only value that the class allows; None if the attribute is always absent
     optional: bool = False
     required: bool = True
-    key_only: bool = False  # it lives inside keys only
+    key_only: bool = False  # it is stored inside keys only
     sealed: bool = False  # it is stored encrypted
 
     def marker(self, kind: type[M]) -> M | None:
@@ -78,7 +78,7 @@ def item_of(cls: Kind) -> type[Item]:
 
 
 def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
-    """Find the item that a view names in quotes: declared in the same place, the last one of that name."""
+    """Find the item that a view names in quotes: in the same module and scope, the last one of that name."""
     name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
     place = cls.__qualname__.rpartition(".")[0]
     wanted = f"{place}.{name}" if place else name
@@ -87,12 +87,12 @@ def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
 
 
 def items_of(table: Table) -> list[type[Item]]:
-    """Return the item classes that are declared to live in a table."""
+    """Return the item classes of a table."""
     return table.items
 
 
 def subclasses_of(cls: Kind) -> Iterator[Kind]:
-    """Yield the subclasses of a class, theirs included, in the order declared."""
+    """Yield the subclasses of a class, recursively, in the order of declaration."""
     for child in cls.__subclasses__():
         yield child
         yield from subclasses_of(child)
@@ -106,7 +106,7 @@ def with_variants(cls: Kind) -> list[Kind]:
 
 @cached_by_class
 def root(cls: Kind) -> Kind:
-    """Return where the variants of a class start: the class just below Item or View[...]."""
+    """Return the base of a class and its variants: the class directly below Item or View[...]."""
     line = [base for base in cls.__mro__ if is_shape(base) and base not in {Item, View, Shape}]
     return [base for base in line if not getattr(base, "__pydantic_generic_metadata__", {}).get("origin")][-1]
 
@@ -123,7 +123,7 @@ def table_of(cls: Kind) -> Table:
 
 @cached_by_class
 def fields_of(cls: Kind) -> dict[str, FieldInfo]:
-    """Return the fields of a class as pydantic has them, with what was declared after it looked up."""
+    """Return pydantic's fields of a class, with forward references resolved."""
     if not cls.__pydantic_fields_complete__:
         cls.model_rebuild(raise_errors=False)
     return cls.__pydantic_fields__
@@ -131,7 +131,7 @@ def fields_of(cls: Kind) -> dict[str, FieldInfo]:
 
 @cached_by_class
 def lifecycles(cls: Kind) -> dict[str, list[Kind]]:
-    """Return the fields that hold a lifecycle: a union of views of this very item, by field."""
+    """Return the states of each lifecycle by field: a field whose type is a union of views of this item."""
     found = {name: _states_in(info.annotation) for name, info in fields_of(cls).items()}
     states = {name: kinds for name, kinds in found.items() if kinds}
     for name, kinds in states.items():
@@ -147,7 +147,7 @@ def lifecycles(cls: Kind) -> dict[str, list[Kind]]:
 
 
 def _states_in(hint: Any) -> list[Kind]:
-    """Return the views that a type is a union of; none if it is anything else."""
+    """Return the members of a union of views; none for any other type."""
     if isinstance(hint, type) and not issubclass(hint, View):
         return []
     kinds = hints.members(hint)
@@ -156,7 +156,7 @@ def _states_in(hint: Any) -> list[Kind]:
 
 @cached_by_class
 def attributes(cls: Kind) -> dict[str, Attribute]:
-    """Return the stored fields of one class by name; those of its lifecycles are theirs."""
+    """Return the stored fields of one class by name, without those of its lifecycles."""
     states, line = lifecycles(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
     return {
         name: _inherited(cls, name, info, line) or _attribute(cls, name, info)
@@ -166,7 +166,7 @@ def attributes(cls: Kind) -> dict[str, Attribute]:
 
 
 def _inherited(cls: Kind, name: str, info: FieldInfo, line: list[Kind]) -> Attribute | None:
-    """Return the attribute of the class above, if this one has it unchanged."""
+    """Return the attribute of the base class, if this class does not change it."""
     for above in line:
         held = above.__pydantic_fields__.get(name)
         if held is not None:
@@ -215,14 +215,14 @@ def item_and_states(cls: Kind) -> list[Kind]:
 
 @cached_by_class
 def all_attributes(cls: Kind) -> dict[str, Attribute]:
-    """Return every attribute that an item may have, over its variants and lifecycles, by field name."""
+    """Return every attribute that an item may have, in any variant and state, by field name."""
     top = root(item_of(cls))
     if cls is not top:
         return all_attributes(top)
     found: dict[str, Attribute] = {}
     for shape in item_and_states(cls):
         for name, attribute in attributes(shape).items():
-            if name not in found or found[name].fixed is None:  # "never there" says nothing of how it is stored
+            if name not in found or found[name].fixed is None:  # an absent attribute has no storage type
                 found[name] = attribute
             elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
                 check_same(shape, found[name], attribute)
@@ -233,7 +233,7 @@ def all_attributes(cls: Kind) -> dict[str, Attribute]:
 
 
 def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
-    """Refuse a field that relatives store in different ways."""
+    """Refuse a field that classes of one item store in different ways."""
     if other.fixed is None:
         return
     raise DeclarationError(
@@ -246,7 +246,7 @@ def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
 
 @cached_by_class
 def keys(cls: Kind) -> dict[str, Template]:
-    """Return the templates of the key attributes that a class may carry: its own, its item's, or plain fields."""
+    """Return the key templates of a class by attribute: its own, its item's, and plain fields that are keys."""
     table, found = table_of(cls), dict[str, Template]()
     for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
         for attr, text in base.__dict__.get("__own_keys__", {}).items():
@@ -263,7 +263,7 @@ def keys(cls: Kind) -> dict[str, Template]:
 
 @cached_by_class
 def names_by_attribute(cls: Kind) -> dict[str, str]:
-    """Return the field behind each attribute that an item may have, save those that live inside keys."""
+    """Return the field of each attribute that an item may have, without those that live in keys only."""
     top = root(item_of(cls))
     if cls is not top:
         return names_by_attribute(top)
@@ -314,7 +314,7 @@ def primary_key_fields(cls: Kind) -> frozenset[str]:
 
 @cached_by_class
 def variant_keys(cls: Kind) -> dict[str, Template]:
-    """Return the key templates that set a class apart from its relatives."""
+    """Return the key templates that a variant or state declares itself."""
     top = root(cls)
     if cls is top:
         return {}
@@ -330,12 +330,12 @@ def variant_keys(cls: Kind) -> dict[str, Template]:
 
 @cached_by_class
 def state_keys(cls: Kind) -> dict[str, Template]:
-    """Return the key templates that tell a state, where no fixed field tells it already."""
+    """Return the key templates by which a state is recognised; none where fixed fields identify it."""
     return {} if fixed_values(cls, own=True) else variant_keys(cls)
 
 
 def allowed_values(cls: Kind, name: str) -> tuple[Any, ...]:
-    """Return the values that a field's Literals allow, over an item's relatives; nothing where any will do."""
+    """Return the values that a field's Literals allow in any class of the item; none if any class allows all."""
     found: dict[Any, None] = {}
     for shape in item_and_states(cls):
         if name in shape.model_fields:
@@ -347,7 +347,7 @@ def allowed_values(cls: Kind, name: str) -> tuple[Any, ...]:
 
 
 def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:
-    """Return the fields that have one value in this state; those of its item, unless it has some of its own."""
+    """Return the fields that have one value in this class; for a view without any, those of its item."""
     found = _fixed(cls)
     return found if found or own or issubclass(cls, Item) else _fixed(item_of(cls))
 
@@ -380,7 +380,7 @@ def pattern_of(cls: Kind, name: str) -> str | None:
 
 
 def carried_template(attr: str, kind: Kind) -> Template | None:
-    """Return the template by which an item of this class carries a key attribute, if it does."""
+    """Return the template of a key attribute, if items of this class have all of its fields."""
     return _carried_templates(kind).get(attr)
 
 
@@ -394,7 +394,7 @@ def _carried_templates(kind: Kind) -> dict[str, Template]:
 
 
 def whole_lifecycle(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    """A union of all variants of a class is no condition at all."""
+    """Replace a union of all variants of a class by the class itself, which needs no filter."""
     found: dict[Kind, None] = {}
     for kind in kinds:
         top = root(kind)

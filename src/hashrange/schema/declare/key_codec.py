@@ -1,7 +1,6 @@
-"""Puts values into key templates and takes them out again, through the codecs of the fields.
+"""Renders and parses keys by their templates, with the codecs of the fields.
 
-What is put in is checked, so that a key always comes apart into what it was made of: no empty field, no delimiter
-inside one, no key longer than DynamoDB takes.
+Rendering refuses what could not be parsed back: an empty field, a delimiter inside a field, a key that is too long.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_kind import KINDS, Codec
 from hashrange.schema.declare.introspection import Attribute, Kind
-from hashrange.schema.declare.key_template import Piece, Template, is_readable, put_in
+from hashrange.schema.declare.key_template import Piece, Template, format_field, is_readable
 from hashrange.schema.declare.table import Table
 
 Getter = Callable[[str], Any]
@@ -39,7 +38,7 @@ class Step(Struct, frozen=True):
 
 
 class KeyCodec(Struct, frozen=True):
-    """One key attribute of one class, ready to be made and taken apart."""
+    """Renders and parses one key attribute of one class."""
 
     attr: str
     template: Template
@@ -68,7 +67,7 @@ class KeyCodec(Struct, frozen=True):
         return text + self.tail
 
     def put(self, step: Step, value: Any, taken: int) -> str:
-        """Return one field's text as it stands in the key, after so many bytes."""
+        """Return the text of one field in the key; `taken` is the number of bytes before it."""
         text = step.attribute.codec.text(value)
         if not text:
             raise ValueInvalid(f"{step.field} is empty, and part of the key {self.attr}")
@@ -76,7 +75,7 @@ class KeyCodec(Struct, frozen=True):
             raise ValueInvalid(
                 f"{step.field} {text!r} contains {step.delimiter!r}, which ends it in {self.template.text!r}"
             )
-        return put_in(text, step.format, self.longest - taken - len(self.tail))
+        return format_field(text, step.format, self.longest - taken - len(self.tail))
 
     def _check(self, value: Value) -> Value:
         text = value.get("S")
@@ -110,7 +109,7 @@ class KeyCodec(Struct, frozen=True):
             return None
 
     def _parse_simple(self, text: str) -> dict[str, Any] | None:
-        """Take a key with one field apart: most are such, and need no regular expression."""
+        """Parse a key with one field, which most have, without a regular expression."""
         step, tail = self.steps[0], self.tail
         start, end = len(step.literal), len(text) - len(tail)
         if end <= start or not text.startswith(step.literal) or not text.endswith(tail):
@@ -121,25 +120,25 @@ class KeyCodec(Struct, frozen=True):
             return None
 
 
-def _make_take(codec: Codec, form: str) -> Callable[[str], Any] | None:
-    """Return how a field's text becomes its value again, or a ValueError; None when it cannot."""
+def _make_parser(codec: Codec, form: str) -> Callable[[str], Any] | None:
+    """Return the function that parses a field's text, or raises ValueError; None if the format cannot be parsed."""
     if not is_readable(form):
         return None
     if codec is KINDS[str].codec:
         return str
     if codec is KINDS[int].codec and form:
-        return partial(_take_digits, int(form[1:-1]))
-    return partial(_take_value, codec)
+        return partial(_parse_digits, int(form[1:-1]))
+    return partial(_parse_value, codec)
 
 
-def _take_digits(width: int, text: str) -> int:
+def _parse_digits(width: int, text: str) -> int:
     if len(text) != width or not text.isdigit():
         raise ValueError(text)
     return int(text)
 
 
-def _take_value(codec: Codec, text: str) -> Any:
-    """Return what a text in a key stands for; a number must be one, and a time too."""
+def _parse_value(codec: Codec, text: str) -> Any:
+    """Return the value of a text in a key; raise ValueError for a number or a time of another form."""
     if codec.tag != "N":
         value = codec.decode({"S": text})
     else:
@@ -153,7 +152,7 @@ def _take_value(codec: Codec, text: str) -> Any:
 
 
 def make_key_codec(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyCodec:
-    """Return the key_codec of a key attribute of a table."""
+    """Return the codec of a key attribute of a table."""
     pieces = template.pieces
     steps = tuple(_make_step(piece, pieces[at + 1], fields) for at, piece in enumerate(pieces) if piece.field)
     sorts = {path.sk for path in table.paths}
@@ -175,13 +174,13 @@ def _make_step(piece: Piece, following: Piece, fields: Mapping[str, Attribute]) 
         attribute=attribute,
         format=piece.format,
         delimiter=following.literal,
-        take=_make_take(attribute.codec, piece.format),
+        take=_make_parser(attribute.codec, piece.format),
     )
 
 
 @cached_by_class
 def key_codecs(cls: Kind) -> dict[str, KeyCodec]:
-    """Return the key_codecs of every key attribute that a class may carry."""
+    """Return the codec of each key attribute that items of a class may have."""
     table, fields = introspection.table_of(cls), introspection.all_attributes(cls)
     return {attr: make_key_codec(attr, template, fields, table) for attr, template in introspection.keys(cls).items()}
 

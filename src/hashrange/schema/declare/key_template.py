@@ -1,6 +1,6 @@
 """Key templates such as `SHOP#{domain}`: rendered from values, and parsed back into them.
 
-A format after a colon says how a value is put in: `{url:fit}` shortens what is too long to a readable prefix and a
+A format after a colon: `{url:fit}` shortens what is too long to a readable prefix and a
 hash, `{url:sha}` is a hash, `{id:shard8}` one of eight shards, `{n:012d}` a number of fixed width. Only what has no
 format, or a width, can be parsed back.
 """
@@ -30,7 +30,7 @@ class Piece(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True, eq=False, dict=True):
-    """A key template: as written, cut at its fields, and what follows from that; one object for each text."""
+    """A parsed key template; equal texts give the same object."""
 
     text: str
     pieces: tuple[Piece, ...]
@@ -40,7 +40,7 @@ class Template(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What every key of this template looks like."""
+        """The regular expression of the keys of this template."""
         return re.compile("".join(map(_as_pattern, self.pieces)), re.DOTALL)
 
     @property
@@ -56,7 +56,7 @@ class Template(Struct, frozen=True, eq=False, dict=True):
 
 @cache
 def read_template(text: str) -> Template:
-    """Return a text as a template: the same for the same text."""
+    """Return the template of a text."""
     pieces: list[Piece] = []
     at = 0
     for match in FIELD.finditer(text):
@@ -88,8 +88,8 @@ def _as_pattern(piece: Piece) -> str:
     return f"{literal}(?P<{piece.field}>.+?)" if is_readable(piece.format) else f"{literal}.+"
 
 
-def put_in(text: str, form: str, room: int) -> str:
-    """Return a field's text in its format; `room` is how many bytes the key has left."""
+def format_field(text: str, form: str, room: int) -> str:
+    """Return a field's text in its format; `room` is the number of bytes left in the key."""
     if not form:
         return text
     if form == "fit":

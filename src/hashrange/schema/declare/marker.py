@@ -1,7 +1,7 @@
-"""What may stand beside a type in a declaration: how a field is stored, how a parameter compares or changes.
+"""Markers beside a type in a declaration: how a field is stored, how a parameter compares or changes.
 
-Every marker is a frozen value inside `Annotated`, so that type checkers see the plain type. What they mean is said
-where they are read: `codec` for storage, `signature` for parameters.
+A marker is a frozen value inside `Annotated`, so that type checkers see the plain type. `codec` reads those about
+storage, `signature` those about parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Marker:
-    """The root of all markers."""
+    """The base class of all markers."""
 
     __slots__ = ()
 
@@ -29,11 +29,11 @@ class Stored(Marker, Struct, frozen=True):
 
 
 class KeyOnly(Marker, Struct, frozen=True):
-    """Lives inside a key, and is no attribute of its own."""
+    """Stored inside a key only, not as an attribute of its own."""
 
 
 class Prefixed(Marker, Struct, frozen=True):
-    """Stored with a constant prefix, given and returned bare; `upper` for codes that are written in capitals."""
+    """Stored with a constant prefix, which callers do not see; `upper` stores it in capitals."""
 
     prefix: str
     upper: bool = False
@@ -43,7 +43,7 @@ class Prefixed(Marker, Struct, frozen=True):
 class Formerly(Marker):
     """Read also with one of these prefixes, as an older system stored it; written without.
 
-    What starts with one of `nothing` stands for no value at all.
+    A text that starts with one of `nothing` is read as None.
     """
 
     prefixes: tuple[str, ...]
@@ -93,7 +93,7 @@ class Compare(Marker, Struct, frozen=True):
 
 
 class ChangeMarker(Marker, Struct, frozen=True):
-    """A parameter that changes its field otherwise than by setting it."""
+    """A parameter that changes its field other than by setting it."""
 
     action: str
 

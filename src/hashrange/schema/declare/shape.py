@@ -1,7 +1,6 @@
-"""The classes that users derive from: shapes of items, and of parts of items, recognised by keys and fixed fields.
+"""The base classes of declarations: Item and View, both frozen pydantic models.
 
-A shape is a frozen pydantic class. What a class declares is worked out in `anatomy`; here is only what must be there
-while Python makes the class, or an object of it.
+`introspection` derives facts from declared classes; here is only what must run while a class or an object is created.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic._internal._model_construction import ModelMetaclass  # the public name for it does not exist
+from pydantic._internal._model_construction import ModelMetaclass  # it has no public name
 from pydantic.fields import FieldInfo
 from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 from typing_extensions import TypeVar, dataclass_transform
@@ -26,7 +25,7 @@ from hashrange.schema.declare.marker import Encrypted
 from hashrange.schema.declare.table import Table
 
 T = TypeVar("T")
-LOADED_KEYS = "_loaded_keys"  # where a loaded shape keeps the keys it was stored under
+LOADED_KEYS = "_loaded_keys"  # where a shape keeps the keys with which it was loaded
 
 
 class Initial(Struct, frozen=True):
@@ -36,7 +35,7 @@ class Initial(Struct, frozen=True):
 
 
 class After(Struct, frozen=True):
-    """The default of a time: so long after another field."""
+    """The default of a time: a fixed period after another field."""
 
     other: str
     delta: timedelta
@@ -46,20 +45,20 @@ SPECIAL = frozenset({Initial, After})
 
 
 def initially(kind: type[T]) -> T:
-    """Declare the state in which a lifecycle starts; it takes its identity from the item around it."""
+    """Declare the state in which a lifecycle starts; its fields are taken from the item."""
     return cast("T", Initial(cast("Any", kind)))
 
 
 def after(other: str, *, days: float = 0, hours: float = 0, minutes: float = 0) -> datetime:
-    """Declare a default: so long after another field."""
+    """Declare a default: a fixed period after another field."""
     return cast("datetime", After(other, timedelta(days=days, hours=hours, minutes=minutes)))
 
 
-COMPILED: set[type | Table] = set()  # the classes and tables that patterns know, and may not be added to
+COMPILED: set[type | Table] = set()  # the classes and tables of compiled patterns, to which nothing may be added
 
 
-def _check_not_late(cls: type, table: Table | None) -> None:
-    """Refuse a variant, or an item of a table, that patterns which are compiled already do not know of."""
+def _check_declared_in_time(cls: type, table: Table | None) -> None:
+    """Refuse a variant or an item that is declared after patterns which should know it were compiled."""
     known = [base.__name__ for base in cls.__mro__[1:] if base in COMPILED]
     if table in COMPILED:
         known.append(f"table {table.name}")
@@ -74,11 +73,11 @@ def _check_not_late(cls: type, table: Table | None) -> None:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
 class ShapeType(ModelMetaclass):
-    """Empty: tells the type checkers that shapes are frozen, which pydantic's own transform cannot say."""
+    """Tells type checkers that shapes are frozen, which pydantic's own dataclass_transform cannot express."""
 
 
 class Shape(BaseModel, metaclass=ShapeType):
-    """What items and views have in common: frozen values, with key templates given as class keywords."""
+    """The common base of items and views: frozen values, with key templates given as class keywords."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -100,7 +99,7 @@ class Shape(BaseModel, metaclass=ShapeType):
         cls.__own_keys__ = {**(keys or {}), **more}
         if table is not None and not isinstance(table, Table):
             raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
-        _check_not_late(cls, table)
+        _check_declared_in_time(cls, table)
         if table is not None:
             cls.__own_table__ = table
             table.items.append(cast("type[Item]", cls))
@@ -114,9 +113,9 @@ class Shape(BaseModel, metaclass=ShapeType):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
-        """Have `_fill` called before the fields are validated, if there is something to do for it.
+        """Run `_fill` before the fields are validated, if the class needs it.
 
-        A decorated validator would do the same, and be copied for each class above each class.
+        A decorated validator would do the same, but pydantic copies it for every base of every class.
         """
         schema = handler(source)
         if cls.__special__ or cls.__times__:
@@ -128,7 +127,7 @@ class Shape(BaseModel, metaclass=ShapeType):
 
     @classmethod
     def _fill(cls, data: Any) -> Any:
-        """Work out the defaults that depend on other fields, and give times the precision they are stored with."""
+        """Compute defaults that depend on other fields, and truncate times to the precision they are stored with."""
         if not isinstance(data, dict):
             return data
         for name, default in cls.__special__.items():
@@ -141,12 +140,12 @@ class Shape(BaseModel, metaclass=ShapeType):
         return data
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Yield what a text about the shape shows: secrets stay out of errors and logs."""
+        """Yield the arguments of repr() with secrets masked, so that they stay out of errors and logs."""
         for name, value in super().__repr_args__():
             yield name, "..." if value is not None and _is_secret(self.__pydantic_fields__.get(name or "")) else value
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy; a changed one is no longer the item that was stored."""
+        """Return a copy; a changed copy forgets the keys with which it was loaded."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
             copy.__dict__.pop(LOADED_KEYS, None)
@@ -159,7 +158,7 @@ def _is_secret(info: FieldInfo | None) -> bool:
 
 
 def loaded_keys(shape: Shape) -> dict[str, Value]:
-    """Return the keys under which a shape was stored when it was loaded; none if it was made here."""
+    """Return the keys with which a shape was loaded; none if it was not loaded."""
     found: dict[str, Value] = shape.__dict__.get(LOADED_KEYS, {})
     return found
 
@@ -174,7 +173,7 @@ def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:
 
 
 def truncate(moment: datetime, step: timedelta) -> datetime:
-    """Return a time in UTC, cut to a precision; one without a zone is left for pydantic and the codec to judge."""
+    """Return a time in UTC, truncated to a precision; refuse one without a time zone."""
     if moment.tzinfo is None:
         raise ValueError(f"{moment!r} has no time zone: give one, such as datetime.now(UTC)")
     moment = moment.astimezone(UTC)

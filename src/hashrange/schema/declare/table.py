@@ -1,6 +1,6 @@
-"""Tables and indexes as declared: what CreateTable needs, and the rule that names attributes.
+"""Declared tables and indexes: what CreateTable needs, and the rule that names attributes.
 
-Names here are the physical ones. Which items live in a table is told by the items themselves.
+Names are those in DynamoDB. Items name the table they are stored in.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def camel(name: str) -> str:
 
 
 class Provisioned(Struct, frozen=True):
-    """Read and write capacity units that are paid for by the hour, instead of by the request."""
+    """Provisioned read and write capacity units, billed by the hour instead of by the request."""
 
     read: int
     write: int
@@ -49,7 +49,7 @@ def _check_keys(place: str, pk: str, sk: str | None) -> None:
 
 
 class Gsi(Struct, frozen=True):
-    """A global secondary index: its name, its key attributes, and what it holds besides."""
+    """A global secondary index: its name, key attributes and projection."""
 
     name: str
     pk: str
@@ -104,12 +104,12 @@ class Lsi(Gsi, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """It does."""
+        """Always true: it shares the table's partitions."""
         return True
 
 
 class _Named(Struct, frozen=True, eq=False):
-    """What of a table is given by position."""
+    """The positional arguments of a table."""
 
     name: str
     pk: str
@@ -117,7 +117,7 @@ class _Named(Struct, frozen=True, eq=False):
 
 
 class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
-    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes, and how it is kept."""
+    """A table: its name (`${VAR:-default}` is read from the environment), keys, indexes and options."""
 
     indexes: Sequence[Gsi] = ()
     ttl: str | None = None
@@ -168,7 +168,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def physical_name(self) -> str:
-        """The name with the environment's values put in."""
+        """The name with environment variables substituted."""
         return VARIABLE.sub(self._expand, self.name)
 
     def _expand(self, match: re.Match[str]) -> str:
@@ -184,7 +184,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def items(self) -> list[type]:
-        """The item classes that are declared to live in it; `introspection.items_of` has their type."""
+        """The item classes stored in it; `introspection.items_of` returns them typed."""
         return []
 
     @cached_property
@@ -194,12 +194,12 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def paths(self) -> list[Gsi]:
-        """The ways to read it: the table itself, under no name, and its indexes."""
+        """What can be queried: the table itself, with an empty name, and its indexes."""
         return [self.primary, *self.indexes]
 
     @cached_property
     def primary(self) -> Gsi:
-        """The table's own keys, as a nameless index that holds everything."""
+        """The table itself, as an index with an empty name."""
         return Gsi("", self.pk, self.sk)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What must hold for a whole table: keys in order, shapes told apart, TTL in seconds."""
+"""Checks a whole table when patterns are declared on it: keys, recognisable shapes, TTL, secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", 
 
 @cached_by_class
 def check_table(table: Table) -> None:
-    """Refuse a table whose items cannot be stored, ordered or told apart as they are declared."""
+    """Refuse a table whose items cannot be stored, ordered or distinguished as declared."""
     for item in introspection.items_of(table):
         _check_identity(item, table)
         _check_templates(item)
@@ -32,14 +32,14 @@ def check_table(table: Table) -> None:
             _check_ttl(item, attribute, table)
             _check_secret(item, attribute)
         for name, kinds in introspection.lifecycles(item).items():
-            _check_told(item, name, kinds)
+            _check_states_are_distinct(item, name, kinds)
             _check_states(introspection.root(kinds[0]))
     _check_names(table)
     for attr in sorted(table.key_names):
         key_type(table, attr)
     roots = list(dict.fromkeys(introspection.root(item) for item in introspection.items_of(table)))
     for one, other in combinations(roots, 2):
-        _check_apart(one, other, table)
+        _check_disjoint(one, other, table)
 
 
 def _check_identity(item: type[Item], table: Table) -> None:
@@ -63,7 +63,7 @@ def _check_identity(item: type[Item], table: Table) -> None:
 
 
 def _check_templates(item: type[Item]) -> None:
-    """Check each template where it is first seen: relatives share their fields, and most of their keys."""
+    """Check each template once: the classes of an item share most of them."""
     seen: set[tuple[str, Template]] = set()
     for kind in introspection.item_and_states(item):
         for attr, template in introspection.keys(kind).items():
@@ -175,8 +175,8 @@ def _check_secret(item: type[Item], attribute: Attribute) -> None:
             )
 
 
-def _check_told(item: type[Item], name: str, kinds: list[Kind]) -> None:
-    """Refuse a state that nothing stored tells from the others."""
+def _check_states_are_distinct(item: type[Item], name: str, kinds: list[Kind]) -> None:
+    """Refuse a state that no key and no fixed field distinguishes from the others."""
     for kind in kinds if len(kinds) > 1 else ():
         if not introspection.state_keys(kind) and not introspection.fixed_values(kind, own=True):
             raise DeclarationError(
@@ -214,27 +214,27 @@ def _check_names(table: Table) -> None:
 
 
 def _check_states(top: Kind) -> None:
-    """Refuse states of a lifecycle that their keys do not tell apart."""
+    """Refuse states of a lifecycle whose keys do not distinguish them."""
     states = [kind for kind in top.__subclasses__() if introspection.state_keys(kind)]
     for one, other in combinations(states, 2):
         shared = set(introspection.state_keys(one)) & set(introspection.state_keys(other))
-        told = any(_are_apart(introspection.keys(one)[attr], introspection.keys(other)[attr]) for attr in shared)
-        if shared and not told:
+        distinct = any(_are_disjoint(introspection.keys(one)[attr], introspection.keys(other)[attr]) for attr in shared)
+        if shared and not distinct:
             attr = min(shared)
             raise _clash(one, other, introspection.keys(one)[attr], introspection.keys(other)[attr], "HR140")
 
 
-def _check_apart(one: Kind, other: Kind, table: Table) -> None:
+def _check_disjoint(one: Kind, other: Kind, table: Table) -> None:
     for attr in table.keys:
         first, second = introspection.keys(one)[attr], introspection.keys(other)[attr]
-        if _are_apart(first, second) or _is_excluded(one, attr, second) or _is_excluded(other, attr, first):
+        if _are_disjoint(first, second) or _is_excluded(one, attr, second) or _is_excluded(other, attr, first):
             return
     attr = table.keys[-1]
     raise _clash(one, other, introspection.keys(one)[attr], introspection.keys(other)[attr], "HR141")
 
 
-def _are_apart(one: Template, other: Template) -> bool:
-    """Whether no key can be of both templates."""
+def _are_disjoint(one: Template, other: Template) -> bool:
+    """Whether no key matches both templates."""
     first, second = one.prefix, other.prefix
     if not one.fields and not other.fields:
         return first != second
@@ -248,7 +248,7 @@ def _are_apart(one: Template, other: Template) -> bool:
 
 
 def _is_excluded(kind: Kind, attr: str, other: Template) -> bool:
-    """Whether a plain field's pattern proves that it is never a key of the other template."""
+    """Whether the pattern of a plain field excludes every key of the other template."""
     key_codec = key_codecs(kind)[attr]
     pattern = introspection.pattern_of(kind, key_codec.alone.name) if key_codec.alone is not None else None
     if pattern is None or not other.prefix:
@@ -266,11 +266,11 @@ def _clash(one: Kind, other: Kind, first: Template, second: Template, code: str)
 
 
 def key_type(table: Table, attr: str) -> str:
-    """Return the type of a key attribute, which all items of a table must agree on."""
+    """Return the DynamoDB type of a key attribute; refuse one that items of a table store differently."""
     found = dict(_types(table, attr))
     if len(set(found.values())) > 1:
-        told = ", ".join(f"{tag} in {name}" for name, tag in found.items())
-        raise DeclarationError("HR142", f"{table.name}.{attr}", f"is a key of several types: {told}", "agree on one")
+        types = ", ".join(f"{tag} in {name}" for name, tag in found.items())
+        raise DeclarationError("HR142", f"{table.name}.{attr}", f"is a key of several types: {types}", "agree on one")
     tag = next(iter(found.values()), "S")
     if tag not in {"S", "N", "B"}:
         raise DeclarationError(

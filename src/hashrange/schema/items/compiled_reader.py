@@ -36,20 +36,20 @@ OUR_CONFIG = {"frozen", "extra", "defer_build"}
 
 
 def compile_reader(reader: Reader, identity: tuple[KeyCodec, ...]) -> Reading:
-    """Return the function that reads the usual items of a class, told by these keys."""
-    return Script(reader).write(identity)
+    """Return the function that reads the usual items of a class; `identity` are the keys that must match."""
+    return ReaderBuilder(reader).write(identity)
 
 
-class Script:
-    """A function in the making: its lines, the objects they name, and the fields that have a value by now."""
+class ReaderBuilder:
+    """Builds the source of one function: its lines, the objects they refer to, and the fields assigned so far."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.fields = introspection.attributes(reader.cls)
         self.variables = {name: f"f{at}" for at, name in enumerate(reader.cls.model_fields)}
-        self.told = dict.fromkeys(reader.constants)  # fields with a value, whatever the item
-        self.present: dict[str, None] = {}  # keys that are there, whatever the item
-        self.is_sure = is_built_plainly(reader.cls) and all(map(self._is_sure, self.fields.values()))
+        self.assigned = dict.fromkeys(reader.constants)  # fields that every item has a value for
+        self.present: dict[str, None] = {}  # keys that every item has
+        self.is_sure = has_no_validators(reader.cls) and all(map(self._is_sure, self.fields.values()))
         self.objects: dict[str, Any] = {
             "set": set,
             "UTC": UTC,
@@ -61,7 +61,7 @@ class Script:
     def write(self, identity: tuple[KeyCodec, ...]) -> Reading:
         """Return the function."""
         self._recognise(identity)
-        self._look_into_keys()
+        self._read_key_only_fields()
         for name, value in self.reader.constants.items():
             self._add(f"{self.variables[name]} = {self._name(value)}")
         for name, attribute in self.fields.items():
@@ -70,7 +70,7 @@ class Script:
         for name, load_state in self.reader.lifecycles:
             self._add(f"{self.variables[name]} = {self._name(load_state)}(raw)")
             self._add(f"if {self.variables[name]} is None: raise ValueError")
-            self.told[name] = None
+            self.assigned[name] = None
         self._build()
         text = "def read(raw):\n" + "".join(f"    {line}\n" for line in self.lines)
         exec(compile(text, f"<reader of {self.reader.cls.__name__}>", "exec"), self.objects)  # noqa: S102 - text made here
@@ -81,14 +81,14 @@ class Script:
         self.lines.extend(lines)
 
     def _name(self, thing: object) -> str:
-        """Return what stands for an object in the text."""
+        """Return the name by which the source refers to an object."""
         if type(thing) in {type(None), bool, int, str}:
             return repr(thing)
         found = f"x{len(self.objects)}"
         self.objects[found] = thing
         return found
 
-    # ── is it of this class? ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── recognition ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _recognise(self, identity: tuple[KeyCodec, ...]) -> None:
         for stored, expected in self.reader.fixed:
             if expected is None:
@@ -109,7 +109,7 @@ class Script:
         return "" if self.reader.unset is None else f" and {variable} != {self._name(self.reader.unset)}"
 
     def _read_key(self, key_codec: KeyCodec, value: str, wanted: Iterable[str] | None = None) -> None:
-        """Take a key apart, as `KeyCodec.parse` does; what has another form is not of this class."""
+        """Parse a key as `KeyCodec.parse` does; a key of another form means another class."""
         if key_codec.alone is not None:
             self._assign(key_codec.alone.name, f"{self._name(key_codec.alone.codec.decode)}({value})")
             return
@@ -138,19 +138,21 @@ class Script:
             self._add(code)
 
     def _assign(self, name: str, code: str) -> None:
-        """Give a field the value that a key tells; one that this class does not have is only looked at."""
-        if name not in self.variables or name in self.reader.strangers:
+        """Assign a field that is parsed from a key; parse only, if this class does not have the field."""
+        if name not in self.variables or name in self.reader.foreign_fields:
             self._add(code)
             return
         self._add(f"{self.variables[name]} = {code}")
-        if not code.startswith(("k[", "m[")):  # parts of a text are texts
+        if not code.startswith(("k[", "m[")):  # slices of a string are strings
             self._check_value(name, self.fields[name])
-        self.told[name] = None
+        self.assigned[name] = None
 
-    def _look_into_keys(self) -> None:
-        """Take from other keys the fields that are in keys only."""
+    def _read_key_only_fields(self) -> None:
+        """Parse the fields that are stored in keys only."""
         for key_codec in self.reader.spare:
-            missing = {name for name in key_codec.template.recoverable if name in self.fields and name not in self.told}
+            missing = {
+                name for name in key_codec.template.recoverable if name in self.fields and name not in self.assigned
+            }
             wanted = {name for name in missing if self.fields[name].key_only}
             if wanted:
                 self._read_key(key_codec, f"raw[{key_codec.attr!r}]", wanted)
@@ -158,30 +160,30 @@ class Script:
     # ── the fields ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _read_field(self, name: str, attribute: Attribute) -> None:
         stored, variable, unset = attribute.stored, self.variables[name], self._unless_unset("v")
-        if attribute.required and name not in self.told and name not in self.reader.sets and not unset:
+        if attribute.required and name not in self.assigned and name not in self.reader.sets and not unset:
             self._decode(name, attribute, f"raw[{stored!r}]")
-            self.told[name] = None
+            self.assigned[name] = None
             return
         self._add(f"v = raw.get({stored!r})", f"if v is not None{unset}:")
         self._decode(name, attribute, "v", indent="    ")
-        if name in self.told:
+        if name in self.assigned:
             return
         if name in self.reader.sets:
             self._add("else:", f"    {variable} = set()")
-            self.told[name] = None
+            self.assigned[name] = None
         elif attribute.required:
             self._add("else: raise ValueError")
-            self.told[name] = None
+            self.assigned[name] = None
         else:
             self._add(f"    given.add({name!r})" if self.is_sure else f"    given[{name!r}] = {variable}", "else:")
-            self._leave_out(name)
+            self._use_default(name)
 
-    def _leave_out(self, name: str) -> None:
-        """Give a field that is not stored its default, unless a key may tell it."""
+    def _use_default(self, name: str) -> None:
+        """Use the default of a field that is not stored, unless a key may contain it."""
         for key_codec in self.reader.spare:
             if name in key_codec.template.recoverable:
                 self._add(f"    if {key_codec.attr!r} in raw: raise ValueError")
-        default = default_of(self.reader.cls, name) if self.is_sure else None  # else pydantic sees to it
+        default = default_of(self.reader.cls, name) if self.is_sure else None  # else pydantic applies the default
         self._add(f"    {self.variables[name]} = {EMPTY.get(type(default)) or self._name(default)}")
 
     def _decode(self, name: str, attribute: Attribute, value: str, indent: str = "") -> None:
@@ -196,7 +198,7 @@ class Script:
             self._check_value(name, attribute, indent)
 
     def _check_value(self, name: str, attribute: Attribute, indent: str = "") -> None:
-        """Make sure that a value is what pydantic would make of it."""
+        """Raise unless a value is what pydantic would return."""
         variable, hint, kind = self.variables[name], attribute.hint, KINDS.get(attribute.hint)
         if kind is not None and kind.is_exact:
             self._add(f"{indent}if type({variable}) is not {self._name(hint)}: raise TypeError")
@@ -210,11 +212,11 @@ class Script:
             self._add(f"{indent}    {variable} = truncate({variable}, {self._name(step)})")
 
     def _is_sure(self, attribute: Attribute) -> bool:
-        """Whether the value that is read needs no further check."""
+        """Whether the value that is read needs no validation."""
         cls, name = self.reader.cls, attribute.name
         if attribute.fixed is not NOTHING:
             return attribute.fixed is not None or default_of(cls, name) is None
-        if not is_bare(cls, name) or not (attribute.required or default_of(cls, name) is not NOTHING):
+        if not is_unconstrained(cls, name) or not (attribute.required or default_of(cls, name) is not NOTHING):
             return False
         kind = KINDS.get(attribute.hint)
         return is_parsed_exactly(attribute) or (kind is not None and kind.is_exact) or bool(choices_of(attribute.hint))
@@ -224,11 +226,11 @@ class Script:
         cls = self.reader.cls
         if self.is_sure:
             shown = ", ".join(f"{name!r}: {self._value(name)}" for name in cls.model_fields)
-            self.given.update(self.told)
+            self.given.update(self.assigned)
             self._add(f"built = {self._name(object.__new__)}({self._name(cls)})", f"values = {{{shown}}}")
             self._add(f"built.__setstate__({{{STATE_OF_MODEL}}})")
         else:
-            shown = ", ".join(f"{name!r}: {self.variables[name]}" for name in self.told)
+            shown = ", ".join(f"{name!r}: {self.variables[name]}" for name in self.assigned)
             validate = f"{self._name(cls)}.__pydantic_validator__.validate_python"
             self._add(f"built = {validate}({{{shown}, **given}})", "values = built.__dict__")
         shown = ", ".join(f"{attr!r}: raw[{attr!r}]" for attr in self.present)
@@ -244,13 +246,13 @@ class Script:
 
 
 def is_parsed_exactly(attribute: Attribute) -> bool:
-    """Whether the codec's `parse` gives a value of the field's own type, which pydantic takes as it is."""
+    """Whether the codec's `parse` returns the field's exact type, which pydantic accepts unchanged."""
     kind = KINDS.get(attribute.hint)
     return kind is not None and attribute.codec is kind.codec and attribute.codec.parse is not None
 
 
-def is_built_plainly(cls: Kind) -> bool:
-    """Whether pydantic does nothing for objects of a class but check each of their fields."""
+def has_no_validators(cls: Kind) -> bool:
+    """Whether pydantic only checks the fields of a class: no validators, hooks, aliases or private attributes."""
     found = cls.__pydantic_decorators__
     return (
         not (found.validators or found.field_validators or found.root_validators or found.model_validators)
@@ -262,8 +264,8 @@ def is_built_plainly(cls: Kind) -> bool:
     )
 
 
-def is_bare(cls: Kind, name: str) -> bool:
-    """Whether a field's type is all that pydantic checks."""
+def is_unconstrained(cls: Kind, name: str) -> bool:
+    """Whether a field has no constraints besides its type."""
     info = cls.model_fields[name]
     return all(isinstance(fact, Marker) for fact in info.metadata) and _has_no_constraints(info.annotation)
 
@@ -276,7 +278,7 @@ def _has_no_constraints(hint: Any) -> bool:
 
 
 def choices_of(hint: Any) -> dict[str, Any]:
-    """Return the values of a type that allows a few texts only, by those; nothing for other types."""
+    """Return the values of a Literal or Enum of strings by their text; nothing for other types."""
     values = hints.literals(hint)
     if values:
         return {value: value for value in values} if all(type(value) is str for value in values) else {}

@@ -1,4 +1,4 @@
-"""Items as they are stored: `store` writes one out with every index key it carries. `reader` is the way back."""
+"""Converts an item to the attribute values that are stored, index keys included. `loader` converts back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hashrange.schema.declare.shape import Item
 
 
 def dump(entity: Item) -> Raw:
-    """Return an item as DynamoDB holds it, its keys in every index included."""
+    """Return the stored form of an item, with its keys in every index."""
     plan = _store_plan(
         type(entity), tuple(type(getattr(entity, name)) for name in introspection.lifecycles(type(entity)))
     )
@@ -37,7 +37,7 @@ def dump(entity: Item) -> Raw:
     return out
 
 
-ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an absent one is empty
+ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an empty one is not stored
 
 
 class _StorePlan(Struct, frozen=True):
@@ -67,7 +67,7 @@ def _store_plan(cls: type[Item], states: tuple[Kind, ...]) -> _StorePlan:
 
 
 def _unset(cls: type[Item], present: set[str]) -> tuple[tuple[str, str], ...]:
-    """Say which attributes hold the table's word for "no value" when they have none."""
+    """Return the attributes that store the table's word for "no value" when they are None."""
     table = introspection.table_of(cls)
     if table.unset is None:
         return ()

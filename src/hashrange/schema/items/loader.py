@@ -1,8 +1,7 @@
-"""Stored items as objects: each becomes one of the most specific class that fits.
+"""Converts stored items to objects, each of the most specific class that matches.
 
-A class fits by the form of the item's keys, by the fields that have one value only, and by having what is required.
-Whatever else the item holds is not looked at. Most items look as their class says: for them `fastread` writes out a
-function, and `Reader` has the last word on all others.
+Items of the usual form are read by a compiled function (`compiled_reader`), all others by `Reader`, which is slower and
+gives the reason for items that match no class.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.shape import Item, Shape
 from hashrange.schema.items.compiled_reader import compile_reader
-from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Misfit, Reader
+from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
 
 
 def load(kinds: Sequence[Kind], raw: Raw) -> Any:
@@ -41,7 +40,7 @@ def load_all(kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
 
 
 def _load_usual(whole: Callable[[Raw], Shape | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
-    """Read items of one class without variants, one after the other, as long as nothing about them is unusual."""
+    """Read items of one class without variants; an unusual item is read carefully."""
     found: list[Any] = []
     for raw in raws:
         try:
@@ -52,21 +51,21 @@ def _load_usual(whole: Callable[[Raw], Shape | None], readers: list[Reader], raw
 
 
 def _load_one(readers: list[Reader], raw: Raw) -> Shape | None:
-    misfit = None
+    mismatch = None
     for reader in readers:
         found = reader.read(raw, WHOLE)
         if found is None:
             continue
-        if type(found) is not Misfit:
-            return found  # type: ignore[return-value]  # what is no Misfit is a Shape
-        misfit = found
-    if misfit is not None:
+        if type(found) is not Mismatch:
+            return found  # type: ignore[return-value]  # what is no Mismatch is a Shape
+        mismatch = found
+    if mismatch is not None:
         kind = readers[0].cls
-        raise Unreadable(f"{_show_key(kind, raw)} in {introspection.table_of(kind).physical_name}: {misfit.reason}")
+        raise Unreadable(f"{_format_key(kind, raw)} in {introspection.table_of(kind).physical_name}: {mismatch.reason}")
     return None
 
 
-def _show_key(kind: Kind, raw: Raw) -> str:
+def _format_key(kind: Kind, raw: Raw) -> str:
     return ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in introspection.table_of(kind).keys if attr in raw)
 
 
@@ -76,13 +75,13 @@ def _readers(cls: Kind) -> list[Reader]:
 
 
 def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
-    """Return the state of a lifecycle; where its key is not there at all, the one that most of the fields speak for."""
+    """Return the state of a lifecycle; if its key is absent, the state with the most required fields that matches."""
     readers = [reader for kind in kinds for reader in _readers(kind)]
     for reader in readers:
         found = reader.read(raw, STATE)
         if isinstance(found, Shape):
             return found
-    for reader in sorted(readers, key=lambda reader: len(reader.required))[::-1]:  # of equals, the furthest state
+    for reader in sorted(readers, key=lambda reader: len(reader.required))[::-1]:  # of equals, the last state declared
         if all(key_codec.attr not in raw for key_codec in reader.states):
             found = reader.read(raw, GUESSED)
             if isinstance(found, Shape):
@@ -91,9 +90,9 @@ def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
 
 
 def make_reader(cls: Kind) -> Reader:
-    """Work out how a class is recognised and read."""
+    """Return the reader of a class."""
     table, fields, all_codecs = introspection.table_of(cls), introspection.attributes(cls), key_codecs(cls)
-    told = introspection.variant_keys(cls)
+    own = introspection.variant_keys(cls)
     stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
     inside = frozenset(name for key_codec in all_codecs.values() for name in key_codec.template.recoverable)
     possible = {name for name, found in fields.items() if found.fixed is not None}
@@ -102,9 +101,9 @@ def make_reader(cls: Kind) -> Reader:
         cls=cls,
         unset=None if table.unset is None else {"S": table.unset},
         identity=identity,
-        states=tuple(all_codecs[attr] for attr in told if attr not in table.keys),
+        states=tuple(all_codecs[attr] for attr in own if attr not in table.keys),
         spare=tuple(
-            key_codec for attr, key_codec in all_codecs.items() if attr not in told and key_codec.template.recoverable
+            key_codec for attr, key_codec in all_codecs.items() if attr not in own and key_codec.template.recoverable
         ),
         guards=_guards(cls),
         fixed=tuple((found.stored, _fixed_value(found)) for found in fields.values() if found.fixed is not NOTHING),
@@ -119,7 +118,7 @@ def make_reader(cls: Kind) -> Reader:
         ),
         key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
         in_keys=inside & possible,
-        strangers=inside - possible,
+        foreign_fields=inside - possible,
     )
     return replace(
         careful,
@@ -137,7 +136,7 @@ def _fixed_value(attribute: Attribute) -> Value | None:
 
 
 def _guards(cls: Kind) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the patterns of plain fields that are primary keys: they tell an item from others in the table."""
+    """Return the patterns of plain fields that are primary keys, which distinguish items of a table."""
     found: list[tuple[str, re.Pattern[str]]] = []
     for attr in introspection.table_of(cls).keys:
         key_codec = key_codecs(cls).get(attr)

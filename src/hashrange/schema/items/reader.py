@@ -1,7 +1,7 @@
-"""How items of one class are recognised and read, step by step. `load` makes readers and chooses among them.
+"""Recognises and reads stored items of one class, step by step. `loader` creates readers and chooses among them.
 
-A class fits by the form of the item's keys, by the fields that have one value only, and by having what is required.
-Whatever else the item holds is not looked at.
+An item matches a class by the form of its keys, the fields with a fixed value, and the required fields. Other
+attributes are ignored.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from hashrange.schema.declare.shape import LOADED_KEYS, Shape
 LoadState: TypeAlias = Callable[[Raw], Shape | None]
 UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
 
-# How an item is read: as a whole, told by its primary key too; as a state of one that is told already; as a state
-# whose key is not there.
+# How an item is read: as a whole, recognised by its primary key too; as a state of an item that is recognised already;
+# as a state whose key is absent.
 WHOLE, STATE, GUESSED = "whole", "state", "guessed"
 
 
-class Misfit(Struct, frozen=True):
-    """A stored item that has the keys of a class, and not what else the class needs."""
+class Mismatch(Struct, frozen=True):
+    """A stored item that has the keys of a class, but not the other attributes that the class requires."""
 
     reason: str
 
 
 class Reader(Struct, frozen=True):
-    """One class, ready to be recognised in stored items."""
+    """Recognises and reads items of one class."""
 
     cls: Kind
     unset: Value | None
-    identity: tuple[KeyCodec, ...]  # keys whose form tells the item
-    states: tuple[KeyCodec, ...]  # keys whose form tells the variant
-    spare: tuple[KeyCodec, ...]  # keys that hold fields which may not be stored otherwise
-    guards: tuple[tuple[str, re.Pattern[str]], ...]  # plain fields that are keys, and what they look like
-    fixed: tuple[tuple[str, Value | None], ...]  # attributes that must be so, None for "not there"
-    constants: dict[str, Any]  # the fields that these are
-    fields: tuple[tuple[str, str, Any], ...]  # what is stored: the field, the attribute, how it is decoded
+    identity: tuple[KeyCodec, ...]  # keys that must match the item
+    states: tuple[KeyCodec, ...]  # keys that must match the variant or state
+    spare: tuple[KeyCodec, ...]  # other keys, from which fields can be parsed
+    guards: tuple[tuple[str, re.Pattern[str]], ...]  # plain fields that are keys, and their patterns
+    fixed: tuple[tuple[str, Value | None], ...]  # attributes with a fixed value; None if absent
+    constants: dict[str, Any]  # the fixed values by field
+    fields: tuple[tuple[str, str, Any], ...]  # field, attribute, decode
     required: frozenset[str]
     sets: tuple[str, ...]
     lifecycles: tuple[tuple[str, LoadState], ...]  # the fields that hold a state, and how each is loaded
     key_names: tuple[str, ...]
-    in_keys: frozenset[str]  # the fields that a key can tell
-    strangers: frozenset[str]  # what the keys tell and this class does not have
-    whole: Callable[[Raw], Shape | None] | None = None  # the usual case, written out
-    state: Callable[[Raw], Shape | None] | None = None  # the same for a state
+    in_keys: frozenset[str]  # the fields that can be parsed from keys
+    foreign_fields: frozenset[str]  # fields of keys that this class does not have
+    whole: Callable[[Raw], Shape | None] | None = None  # compiled, for the usual form
+    state: Callable[[Raw], Shape | None] | None = None  # compiled, for a state
 
-    def read(self, raw: Raw, as_what: str) -> Shape | Misfit | None:
-        """Return the object; None for another shape; Misfit for this shape without what it needs."""
+    def read(self, raw: Raw, as_what: str) -> Shape | Mismatch | None:
+        """Return the object; None for another shape; a Mismatch for this shape without what it requires."""
         usual = self.whole if as_what == WHOLE else self.state if as_what == STATE else None
         if usual is not None:
             try:
@@ -65,8 +65,8 @@ class Reader(Struct, frozen=True):
                 pass
         return self.read_carefully(raw, as_what)
 
-    def read_carefully(self, raw: Raw, as_what: str) -> Shape | Misfit | None:
-        """Read an item step by step: what `read` does, for items of every sort, and with a reason for those refused."""
+    def read_carefully(self, raw: Raw, as_what: str) -> Shape | Mismatch | None:
+        """Read an item of any form step by step, and give the reason if it cannot be read."""
         values: dict[str, Any] = {}
         if not self._recognise(raw, values, as_what):
             return None
@@ -78,14 +78,14 @@ class Reader(Struct, frozen=True):
                 decoded = decode(value)
                 if decoded is not None:
                     values[name] = decoded
-        self._fill_up(raw, values)
+        self._complete(raw, values)
         if not self.required <= values.keys():
             missing = self.required - values.keys()
-            return Misfit(f"{self.cls.__name__} needs {', '.join(sorted(missing))}")
+            return Mismatch(f"{self.cls.__name__} needs {', '.join(sorted(missing))}")
         for name, load_state in self.lifecycles:
             state = load_state(raw)
             if state is None:
-                return Misfit(f"{self.cls.__name__}.{name} is in none of its states")
+                return Mismatch(f"{self.cls.__name__}.{name} is in none of its states")
             values[name] = state
         return self._build(raw, values)
 
@@ -118,24 +118,24 @@ class Reader(Struct, frozen=True):
             values.update(found)
         return True
 
-    def _fill_up(self, raw: Raw, values: dict[str, Any]) -> None:
-        """Take from the keys what is not stored on its own, and leave out what this class does not have."""
+    def _complete(self, raw: Raw, values: dict[str, Any]) -> None:
+        """Add the fields that are stored in keys only, and drop those that this class does not have."""
         if not self.in_keys <= values.keys():
             for key_codec in self.spare:
                 found = key_codec.parse(raw[key_codec.attr]) if key_codec.attr in raw else None
                 for name, value in (found or {}).items():
                     values.setdefault(name, value)
-        for name in self.strangers:
+        for name in self.foreign_fields:
             values.pop(name, None)
         for name in self.sets:
             values.setdefault(name, set())
 
-    def _build(self, raw: Raw, values: dict[str, Any]) -> Shape | Misfit:
+    def _build(self, raw: Raw, values: dict[str, Any]) -> Shape | Mismatch:
         try:
             built: Shape = self.cls.__pydantic_validator__.validate_python(values)
         except ValidationError as fault:
             first = fault.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            return Misfit(f"{self.cls.__name__}.{place} is {first.get('input')!r}: {first['msg']}")
+            return Mismatch(f"{self.cls.__name__}.{place} is {first.get('input')!r}: {first['msg']}")
         built.__dict__[LOADED_KEYS] = {attr: raw[attr] for attr in self.key_names if attr in raw}
         return built

@@ -1,6 +1,6 @@
-"""Conditions over stored attributes: from `@where` texts, from fixed fields, from parameters that compare.
+"""Builds conditions over stored attributes: from `@where` texts, fixed fields, and parameters that compare.
 
-All become syntax trees of the expression language, whose placeholders stand for placeholders.
+The result is a syntax tree of the expression language; its placeholders stand for value sources.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from hashrange.schema.pattern.value_source import (
 PARAMETER = re.compile(r"\{(\w+)\}")
 TEXT = re.compile(r"'([^']*)'")
 NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
-FINER = {">=", "<"}  # comparisons that need a time rounded upwards to what is stored
+FINER = {">=", "<"}  # comparisons for which a time is rounded up to the precision that is stored
 
 
 class Criterion(Struct, frozen=True):
@@ -71,7 +71,7 @@ class Criterion(Struct, frozen=True):
 
 
 def parameters_in(expressions: tuple[str, ...]) -> set[str]:
-    """Return the parameters that texts name."""
+    """Return the parameters that `@where` texts name."""
     return {name for expression in expressions for name in PARAMETER.findall(expression)}
 
 
@@ -92,16 +92,16 @@ def compare(attribute: Attribute, parameter: Parameter, placeholders: Placeholde
 
 
 def place(value_source: ValueSource, placeholders: Placeholders) -> Placeholder:
-    """Return a value_source as an operand."""
+    """Return a value source as an operand."""
     return Placeholder(placeholders.add(value_source))
 
 
 def equal(stored: str, value_source: ValueSource, placeholders: Placeholders) -> Criterion:
-    """Return the test of an attribute for being what a value_source gives."""
+    """Return the test that an attribute equals a value."""
     return Criterion(Comparison("=", path_of(stored), place(value_source, placeholders)))
 
 
-def never_there(stored: str) -> Criterion:
+def is_absent(stored: str) -> Criterion:
     """Return the test for an attribute that is absent or null."""
     path = path_of(stored)
     null = FunctionCall("attribute_type", (path, Literal({"S": "NULL"})))
@@ -109,18 +109,18 @@ def never_there(stored: str) -> Criterion:
 
 
 def exists(stored: str) -> Criterion:
-    """Return the test for an attribute that is there."""
+    """Return the test for an attribute that exists."""
     return Criterion(FunctionCall("attribute_exists", (path_of(stored),)))
 
 
 def starts(stored: str, value_source: ValueSource, placeholders: Placeholders) -> Criterion:
-    """Return the test for an attribute that starts with what a value_source gives."""
+    """Return the test that an attribute begins with a value."""
     return Criterion(FunctionCall("begins_with", (path_of(stored), place(value_source, placeholders))))
 
 
 # ── @where ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def read_where(signature: Signature, kind: Kind, expression: str, placeholders: Placeholders) -> Criterion:
-    """Return a `@where` text as a condition over stored attributes; refuse what it names and nobody has."""
+    """Return a `@where` text as a condition over stored attributes; refuse unknown names."""
     constants: dict[str, Value] = {}
 
     def keep(value: object) -> str:
@@ -167,7 +167,7 @@ def _check_functions(signature: Signature, expression: str, tree: Condition) -> 
 def _choose_values(
     signature: Signature, kind: Kind, tree: Condition, constants: dict[str, Value], placeholders: Placeholders
 ) -> dict[str, str]:
-    """Give each placeholder its value_source, in the form of the field that it is compared with."""
+    """Return a placeholder for each value, encoded like the field that it is compared with."""
     chosen: dict[str, str] = {}
     for clause in clauses_of(tree):
         for node in (clause, *children_of(clause)):
@@ -199,7 +199,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
 
 
 def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Value) -> None:
-    """Refuse to compare a field with what it never is: text with a number, or a word that its Literal lacks."""
+    """Refuse a comparison that is never true: of text with a number, or with a value that the Literal lacks."""
     paths = list(paths_of(clause))
     if isinstance(clause, FunctionCall) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
         return
@@ -240,7 +240,7 @@ def require_absence(tree: Condition, present: AbstractSet[str], place: str, unse
             if held:
                 return join_any(held)
         case Comparison(operator="=", left=DocumentPath() as left):
-            absent = never_there(str(left.elements[0])).condition
+            absent = is_absent(str(left.elements[0])).condition
             word = [] if unset is None else [Comparison("=", left, Literal({"S": unset}))]
             return join_any([absent, *word])
     raise ValueInvalid(f"{place}: a value that it is compared with is None")

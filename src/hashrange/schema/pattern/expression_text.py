@@ -17,7 +17,7 @@ Names: TypeAlias = dict[str, str]
 
 
 class Aliases(Struct):
-    """Gives every attribute name an alias, because 573 names are reserved and more may become so."""
+    """Collects an alias for every attribute name, because 573 names are reserved, and constants."""
 
     names: Names = field(default_factory=dict)
     constants: dict[str, Value] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Aliases(Struct):
         return alias
 
     def path(self, path: DocumentPath) -> str:
-        """Return a path in aliases."""
+        """Return a path with aliases."""
         head, *rest = path.elements
         shown = [f"[{part}]" if isinstance(part, int) else f".{self.name(part)}" for part in rest]
         return self.name(str(head)) + "".join(shown)
@@ -54,7 +54,7 @@ class Aliases(Struct):
 
 
 def show(node: Node, placeholders: Mapping[str, ValueSource]) -> str:
-    """Return a tree as people read it: real names, and where each value comes from."""
+    """Return a tree as `explain()` shows it: attribute names, and the source of each value."""
 
     def path(found: DocumentPath) -> str:
         head, *rest = found.elements
@@ -67,7 +67,7 @@ def show(node: Node, placeholders: Mapping[str, ValueSource]) -> str:
 
 
 def used_values(placeholders: Placeholders, trees: Iterable[Node | None]) -> dict[str, ValueSource]:
-    """Return the placeholders that trees refer to."""
+    """Return the value sources that trees refer to, by placeholder."""
     names = {node.name for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Placeholder)}
     return {name: value_source for name, value_source in placeholders.by_name.items() if name in names}
 

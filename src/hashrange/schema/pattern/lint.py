@@ -1,4 +1,4 @@
-"""A finding about patterns and tables that work and have a known cost or risk. The rules are in `schema.lint_rules`."""
+"""A finding about a declaration that works but has a cost or a risk. The rules are in `schema.lint_rules`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Lint(Struct, frozen=True):
-    """Something that works and should be known: a code, where, and what."""
+    """One finding: a code, the place, and a text."""
 
     code: str
     place: str

@@ -1,4 +1,4 @@
-"""What a parameter must be to fit its field: of its type, with a change or a comparison that the type has."""
+"""Checks that parameters match their fields: the type, and a change or comparison that the type has."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hashrange.schema.declare.field_kind import categories_with, kind_of
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
-from hashrange.schema.pattern.signature import READS, Parameter, Signature, show_type
+from hashrange.schema.pattern.signature import READS, Parameter, Signature, format_type
 
 WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
 
 
 def check_parameters(signature: Signature) -> None:
-    """Refuse parameters that do not fit the fields they are named after."""
+    """Refuse parameters that do not match the fields of the same name."""
     in_where = criterion.parameters_in(signature.wheres)
     for name, parameter in signature.values.items():
         attribute = next(
@@ -38,7 +38,7 @@ def check_parameters(signature: Signature) -> None:
 
 
 def _name_of(hint: Any) -> str:
-    """Return what values of a type are, in a word or two; nothing where that cannot be said."""
+    """Return the name of a type's category; empty if it has none."""
     kind = kind_of(hint)
     return kind.category.name if kind is not None else ""
 
@@ -48,14 +48,14 @@ def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter
     if parameter.compare == "BETWEEN":
         hint = get_args(hint)[0]
     if parameter.change == "DELETE" or parameter.compare == "contains" or hint is attribute.hint:
-        return  # members of the field are given, or parts of it
+        return  # the parameter is an element or a part of the field
     wanted, given = _name_of(attribute.hint), _name_of(hint)
     if wanted and given and wanted != given:
         raise DeclarationError(
             "HR211",
             signature.label,
-            f"{name} is {show_type(hints.without_none(hint))}, and the field is {wanted}",
-            f"take it as {show_type(attribute.hint)}",
+            f"{name} is {format_type(hints.without_none(hint))}, and the field is {wanted}",
+            f"take it as {format_type(attribute.hint)}",
         )
     words = hints.literals(hints.without_none(hint))
     allowed = introspection.allowed_values(signature.kinds[0], name) if words else ()
@@ -146,7 +146,7 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
 
 
 def _check_given_once(signature: Signature, parameter: Parameter) -> None:
-    """Refuse a part of the key beside an item that has a key already."""
+    """Refuse a part of the key beside an item, which has its key."""
     name = parameter.name
     if (
         parameter.compare

@@ -1,7 +1,7 @@
-"""A pattern's signature, read: the verb and shapes it returns, its parameters, and what stands above it.
+"""Reads the signature of a pattern: the verb and shapes it returns, its parameters, its decorators.
 
-A parameter is named after a field. Its type says what happens to the field: a comparison, a change, an item in the
-state that is left. Nothing here decides how it is served; `reading` and `writing` do.
+A parameter is named after a field. Its type says how it is used: a comparison, a change, an item in the state that is
+left. `read_compiler` and `write_compiler` make a plan of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Parameter(Struct, frozen=True):
     change: str  # ADD, DELETE, APPEND, ONCE, or nothing
     may_be_left_out: bool
     shapes: list[Kind] = []  # the states that an item passed in may be in; none for a plain value
-    constraints: tuple[Any, ...] = ()  # what pydantic is to check of a value
+    constraints: tuple[Any, ...] = ()  # constraints that pydantic checks
 
     @property
     def operator(self) -> str:
@@ -45,7 +45,7 @@ class Parameter(Struct, frozen=True):
 
     @property
     def is_none(self) -> bool:
-        """Whether it only says that the field goes away."""
+        """Whether its type is None, which removes the field."""
         return hints.members(self.hint) == [type(None)]
 
 
@@ -73,7 +73,7 @@ class Signature(Struct, frozen=True, dict=True):
         return {name: hints.constrain(found.hint, found.constraints) for name, found in given if found.constraints}
 
     def attribute(self, kind: Kind, name: str, place: str) -> Attribute:
-        """Return the field of an item that something names, or refuse what names none."""
+        """Return the field of a name, or refuse a name that is no field."""
         fields = introspection.all_attributes(kind)
         if name not in fields:
             item = introspection.item_of(kind).__name__
@@ -95,7 +95,7 @@ def where(expression: str) -> Callable[[F], F]:
 
 
 def via(index: str) -> Callable[[F], F]:
-    """Choose the index where two serve a pattern alike; the empty name is the table itself."""
+    """Choose the index of a read that two indexes serve equally well; the empty name is the table itself."""
 
     def mark(function: F) -> F:
         function.__via__ = index  # type: ignore[attr-defined]  # same
@@ -126,7 +126,7 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
 
 
 def _read_parameters(label: str, function: Any) -> dict[str, bool]:
-    """Return the parameters of a method after self, each with whether it has a default."""
+    """Return the parameters of a method after self, and whether each has a default."""
     code: types.CodeType | None = getattr(function, "__code__", None)
     if code is None or code.co_varnames[:1] != ("self",) or not code.co_argcount:
         raise DeclarationError("HR197", label, "does not take self", "a pattern is a method: write self first")
@@ -157,7 +157,7 @@ def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
     verb = getattr(get_origin(returned), "verb", "")
     if verb not in {*READS, *WRITES}:
         verbs = ", ".join((*READS, *WRITES))
-        shown = "nothing" if returned is None else show_type(returned)
+        shown = "nothing" if returned is None else format_type(returned)
         raise DeclarationError("HR202", label, f"returns {shown}", f"return one of {verbs}, of a shape: Get[Shop]")
     kinds = hints.members(get_args(returned)[0])
     for kind in kinds:
@@ -165,7 +165,7 @@ def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
             raise DeclarationError(
                 "HR203",
                 label,
-                f"returns {verb} of {show_type(kind)}",
+                f"returns {verb} of {format_type(kind)}",
                 "give an Item, a View or a union of them: a Get may find nothing and a Query finds many as it is",
             )
     tables = {introspection.table_of(kind).name for kind in kinds}
@@ -174,8 +174,8 @@ def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
     return verb, kinds
 
 
-def show_type(hint: Any) -> str:
-    """Return a type as a declaration writes it."""
+def format_type(hint: Any) -> str:
+    """Return a type as it is written in declarations."""
     if isinstance(hint, type) and get_origin(hint) is None:
         return "None" if hint is type(None) else hint.__name__
     return re.sub(r"[\w.]+\.(?=\w)", "", str(hint))

@@ -1,4 +1,4 @@
-"""What the values of a request are made from, known when a pattern is compiled: its arguments, and keys built of them.
+"""The sources of the values of a request, known when a pattern is compiled: arguments, constants, keys made of them.
 
 An ArgumentSource gives a Python value, taken from the arguments of a call. A ValueSource gives the attribute value
 that is sent. Both have a text, which `explain()` shows.
@@ -23,7 +23,7 @@ EMPTY: frozenset[Any] = frozenset()
 
 
 class ArgumentSource(Protocol):
-    """Where a Python value comes from."""
+    """The source of a Python value."""
 
     def get(self, arguments: Arguments) -> Any:
         """Return the value in a call; None when there is none."""
@@ -36,7 +36,7 @@ class ArgumentSource(Protocol):
 
 
 class Argument(Struct, frozen=True):
-    """An argument itself."""
+    """An argument of the call."""
 
     name: str
 
@@ -57,7 +57,7 @@ class ArgumentField(Struct, frozen=True):
     name: str
 
     def get(self, arguments: Arguments) -> Any:
-        """Return the field; a state that lacks it has none."""
+        """Return the field; None in a state that does not have it."""
         return getattr(arguments[self.parameter], self.name, None)
 
     @property
@@ -83,7 +83,7 @@ class ArgumentElement(Struct, frozen=True):
 
 
 class Constant(Struct, frozen=True):
-    """A value that the declaration fixes."""
+    """A constant."""
 
     value: Any
 
@@ -98,7 +98,7 @@ class Constant(Struct, frozen=True):
 
 
 class ValueSource(Protocol):
-    """What a placeholder of a request stands for."""
+    """The source of an attribute value in a request."""
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the attribute value in a call; None when there is none."""
@@ -111,7 +111,7 @@ class ValueSource(Protocol):
 
 
 class FieldValue(Struct, frozen=True):
-    """A value in a field's own form; `up` rounds a time that is finer than what is stored upwards."""
+    """A value encoded like a field; `up` rounds a time up to the precision that is stored."""
 
     source: ArgumentSource
     codec: Codec
@@ -193,30 +193,30 @@ def _show(name: str, form: str, sources: Mapping[str, ArgumentSource]) -> str:
 
 
 class LoadedValue(Struct, frozen=True):
-    """A key as the item that is passed in was stored under it, or as it would be if it was made here."""
+    """An attribute with the value that an item passed in was loaded with, else computed from its fields."""
 
     parameter: str
     attr: str
     otherwise: ValueSource
 
     def value(self, arguments: Arguments) -> Value | None:
-        """Return the key that was seen, else the one that is rendered."""
+        """Return the loaded value, else the computed one."""
         found: Value | None = loaded_keys(arguments[self.parameter]).get(self.attr)
         return self.otherwise.value(arguments) if found is None else found
 
     @property
     def text(self) -> str:
-        """What is rendered."""
+        """The text of the computed value."""
         return self.otherwise.text
 
 
 class Placeholders(Struct):
-    """The placeholders of one request, each under the placeholder it got."""
+    """Collects the value sources of one request, and gives each a placeholder."""
 
     by_name: dict[str, ValueSource] = field(default_factory=dict)
 
     def add(self, value_source: ValueSource) -> str:
-        """Return the placeholder of a value_source, a new one unless it has one."""
+        """Return the placeholder of a value source; equal sources share one."""
         for name, known in self.by_name.items():
             if known == value_source:
                 return name
@@ -237,18 +237,18 @@ class Now(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The word for it."""
+        """How it is shown."""
         return "{now}"
 
 
 class OptionalArgument(Struct, frozen=True):
-    """An argument that may be left out, and what stands in for it then."""
+    """An argument that may be left out, and its replacement."""
 
     name: str
     otherwise: ArgumentSource | None
 
     def get(self, arguments: Arguments) -> Any:
-        """Return the argument, if it was given, else what stands in for it."""
+        """Return the argument if it was given, else its replacement."""
         if self.name in arguments:
             return arguments[self.name]
         return None if self.otherwise is None else self.otherwise.get(arguments)
@@ -260,18 +260,18 @@ class OptionalArgument(Struct, frozen=True):
 
 
 class Incremented(Struct, frozen=True):
-    """A counter's next value."""
+    """A number plus one."""
 
     source: ArgumentSource
 
     def get(self, arguments: Arguments) -> Any:
-        """Return one more."""
+        """Return the number plus one."""
         found = self.source.get(arguments)
         return None if found is None else found + 1
 
     @property
     def text(self) -> str:
-        """The source and one."""
+        """The source plus one."""
         return f"{self.source.text} + 1"
 
 
@@ -283,16 +283,16 @@ class DefaultOf(Struct, frozen=True):
 
     @property
     def is_there(self) -> bool:
-        """Whether there is one that does not depend on other fields, and is not None."""
+        """Whether the field has a default that is not None and does not depend on other fields."""
         info = self.kind.__pydantic_fields__[self.name]
         depends = self.name in self.kind.__special__ or info.default_factory_takes_validated_data
         return not depends and not info.is_required() and (info.default_factory is not None or info.default is not None)
 
     def get(self, _arguments: Arguments) -> Any:
-        """Return it, made anew if the class declares a factory."""
+        """Return the default; a factory is called."""
         return self.kind.__pydantic_fields__[self.name].get_default(call_default_factory=True)
 
     @property
     def text(self) -> str:
-        """The word for it."""
+        """How it is shown."""
         return f"{{default of {self.name}}}"

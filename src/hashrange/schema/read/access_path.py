@@ -1,6 +1,6 @@
-"""One way to read one shape: which keys of a path are given, what a filter must settle, what the index must hold.
+"""Chooses how to read a shape: the table or index whose key is given, the filter, the projection needed.
 
-Of several ways the best is chosen; two that are equally good must be told apart by the user.
+The best access path is chosen; between two equally good ones the user chooses with `@via`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hashrange.schema.read.key_condition import RANGES, Filled, fill, find_range
 
 
 class Access(Struct):
-    """One way to read one shape."""
+    """How to read one shape from a table or index."""
 
     path: Gsi
     kind: Kind
     partition: ValueSource | None = None
     sort: Condition | None = None
-    sort_value: ValueSource | None = None  # where the sort key is given whole
+    sort_value: ValueSource | None = None  # if the whole sort key is given
     excluded: tuple[str, ValueSource] | None = None
     filters: list[Criterion] = field(default_factory=list)
     consumed: set[str] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Access(Struct):
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """How good it is, least first: all there, few filters, most of the key used, the table, a narrow index."""
+        """The order of preference: complete projection, few filters, most of the key used, table, narrow index."""
         width = {"KEYS_ONLY": 0, "ALL": 2}[self.path.project] if isinstance(self.path.project, str) else 1
         return (len(self.missing) > 0, len(self.filters), -len(self.consumed), self.path.name != "", width)
 
@@ -50,7 +50,7 @@ class Access(Struct):
 
 
 def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> Access:
-    """Return the best way to read a shape, or refuse a pattern that none or two alike serve."""
+    """Return the best access path for a shape; refuse a pattern that has none, or two equally good ones."""
     table = introspection.table_of(kind)
     if signature.via and table.find_index(signature.via) is None:
         names = ", ".join(index.name for index in table.indexes) or "none"
@@ -96,13 +96,13 @@ def _whole_key(signature: Signature, kind: Kind, found: list[Access]) -> Access:
 
 
 def _is_raw_key(kind: Kind, name: str) -> bool:
-    """Whether a parameter gives the value of a key attribute that is no field."""
+    """Whether a parameter is the value of a key attribute that is no field."""
     table = introspection.table_of(kind)
     return name not in introspection.all_attributes(kind) and table.naming(name) in table.key_names
 
 
 def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placeholders) -> Access | None:
-    """Try a path; None when its partition key is not given, or items of this kind are not in it."""
+    """Return the access by one table or index; None if its partition key is not given or lacks these items."""
     ours = key_codecs(kind)
     if path.pk not in ours or not _is_inside(kind, path):
         return None
@@ -124,14 +124,14 @@ def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placehol
 
 
 def _is_inside(kind: Kind, path: Gsi) -> bool:
-    """Whether items of this kind, or of a variant, carry the keys of a path."""
+    """Whether items of this class, or of a variant, are in a table or index."""
     return all(
         any(attr in introspection.keys(variant) for variant in introspection.with_variants(kind)) for attr in path.keys
     )
 
 
 def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> None:
-    """Put the condition on the sort key together: whole, a range, or a prefix."""
+    """Set the condition on the sort key: equality, a range, or a prefix."""
     attr = filled.key_codec.attr
     access.consumed |= set(filled.used)
     if filled.whole:
@@ -150,13 +150,13 @@ def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> Non
 
 
 def _finish(signature: Signature, access: Access, placeholders: Placeholders) -> Access:
-    """Add what the key did not settle as filters, and what the shape needs from the projection."""
+    """Add filters for parameters that the key does not cover, and the attributes that the shape needs."""
     kind, fields = access.kind, introspection.all_attributes(access.kind)
     in_where = criterion.parameters_in(signature.wheres)
     for name, parameter in signature.parameters.items():
         if name not in access.consumed and name not in in_where:
             access.filters.append(criterion.compare(fields[name], parameter, placeholders))
-    if signature.verb != "Get":  # what a Get finds is told by its shape
+    if signature.verb != "Get":  # the shape of what a Get returns is checked when it is loaded
         access.filters += _shape_filters(access, placeholders)
     access.filters += [criterion.read_where(signature, kind, text, placeholders) for text in signature.wheres]
     read = [stored for found in access.filters for stored in found.attributes]
@@ -170,11 +170,11 @@ def _finish(signature: Signature, access: Access, placeholders: Placeholders) ->
 
 
 def _shape_filters(access: Access, placeholders: Placeholders) -> list[Criterion]:
-    """Return the tests that tell this shape from others that the key condition lets through."""
+    """Return the filters that exclude other shapes which match the key condition."""
     found: list[Criterion] = []
     for name, attribute in introspection.attributes(access.kind).items():
         if attribute.fixed is None:
-            found.append(criterion.never_there(attribute.stored))
+            found.append(criterion.is_absent(attribute.stored))
         elif attribute.is_fixed and name not in access.consumed:
             found.append(
                 criterion.equal(attribute.stored, FixedValue(attribute.codec.encode(attribute.fixed)), placeholders)
@@ -192,7 +192,7 @@ def _shape_filters(access: Access, placeholders: Placeholders) -> list[Criterion
 
 
 def _held(access: Access) -> set[str]:
-    """Return the attributes that an index holds, those inside its keys included."""
+    """Return the attributes that an index projects, those inside its keys included."""
     table, kind = introspection.table_of(access.kind), access.kind
     held = {*access.path.attributes, *access.path.keys, *table.keys}
     ours, fields = introspection.keys(kind), introspection.all_attributes(kind)
@@ -201,7 +201,7 @@ def _held(access: Access) -> set[str]:
 
 
 def _needed(signature: Signature, kind: Kind) -> list[str]:
-    """Return the stored names that the shape is built from, its lifecycles included."""
+    """Return the attributes that the shape is built from, its lifecycles included."""
     kinds = [found for found in signature.kinds if issubclass(found, kind)] or [kind]
     kinds += [state for found in kinds for states in introspection.lifecycles(found).values() for state in states]
     fields = [attribute.stored for found in kinds for attribute in introspection.attributes(found).values()]

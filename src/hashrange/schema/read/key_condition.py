@@ -1,4 +1,4 @@
-"""Key templates filled from the left, as far as parameters and fixed fields go, and the ranges where they stop."""
+"""Key conditions: templates filled from the left as far as values are given, then a prefix or a range."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ RANGES = {"<", "<=", ">", ">=", "BETWEEN", "begins_with"}
 
 
 class Filled(Struct, frozen=True):
-    """A template filled from the left, as far as the parameters go."""
+    """A template filled from the left as far as values are given."""
 
     key_codec: KeyCodec
     sources: dict[str, ArgumentSource]
     count: int
     used: tuple[str, ...]
-    ranged: Parameter | None  # the parameter that gives a range where it stopped
+    ranged: Parameter | None  # the parameter of the first field that is not filled
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether every field is filled."""
         return self.count == len(self.key_codec.steps)
 
     @property
     def prefix(self) -> str:
-        """The fixed text after what is filled."""
+        """The fixed text after the filled part."""
         return self.key_codec.tail if self.whole else self.key_codec.steps[self.count].literal
 
     def value_source(self) -> KeyValue:
-        """Return the key as far as it is filled, with the fixed text that follows."""
+        """Return the filled part of the key, with the fixed text that follows."""
         return KeyValue(self.key_codec, self.sources, self.count, self.prefix)
 
 
@@ -71,7 +71,7 @@ def fill(key_codec: KeyCodec, signature: Signature, kind: Kind) -> Filled:
 def find_range(
     filled: Filled, ranged: Parameter, placeholders: Placeholders
 ) -> tuple[Condition, tuple[str, ValueSource] | None]:
-    """Return the condition that keys up to a prefix are equal, and their next field lies in a range."""
+    """Return the condition for keys with the filled prefix whose next field lies in a range."""
     attr, operator = filled.key_codec.attr, ranged.operator
     path = path_of(attr)
     bounds = _Bounds(filled, ranged, placeholders)
@@ -92,7 +92,7 @@ def find_range(
 
 
 class _Bounds(Struct, frozen=True):
-    """The texts between which the keys of a range lie."""
+    """The bounds of a range of keys."""
 
     filled: Filled
     ranged: Parameter

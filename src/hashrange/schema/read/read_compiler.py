@@ -1,7 +1,7 @@
-"""Plans reads: which index serves a pattern, with which key condition, and what is left for a filter.
+"""The read compiler: chooses the index, the key condition and the filter of a pattern.
 
-The shape that a pattern returns says as much as its parameters: its key templates give prefixes, its fixed fields give
-values, its fields say what the index must project.
+The returned shape matters as much as the parameters: its key templates give prefixes, its fixed fields give values, and
+its fields must be projected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def plan_read(signature: Signature) -> ReadPlan:
 
 
 class _Reads(Struct, frozen=True):
-    """The ways chosen for a pattern, about to become its plan."""
+    """The chosen access paths of a pattern, from which its plan is made."""
 
     signature: Signature
     path: Gsi
@@ -85,7 +85,7 @@ class _Reads(Struct, frozen=True):
         return self._plan(branches=branches, projected=projected)
 
     def _groups(self) -> list[tuple[Condition | None, list[Access]]]:
-        """Put the accesses that one request serves together."""
+        """Group the access paths that one request serves."""
         if self.signature.verb == "Scan":
             return [(None, self.chosen)]
         if len(self.chosen) == 1:
@@ -101,7 +101,7 @@ class _Reads(Struct, frozen=True):
         return list(groups.values())
 
     def _projected(self) -> tuple[str, ...]:
-        """Ask a wide index for a view's attributes only; the keys come along for cursors and fences."""
+        """Return the attributes to request for views, with the keys that cursors and conditions need."""
         if not self.path.projects_all or not all(issubclass(kind, View) for kind in self.signature.kinds):
             return ()
         table = introspection.table_of(self.chosen[0].kind)
@@ -137,7 +137,7 @@ class _Reads(Struct, frozen=True):
 
 
 def _merge(group: list[Access]) -> Condition | None:
-    """Return the filter of a request that serves several shapes: each has its own, or none is needed."""
+    """Return the filter of a request for several shapes: any of theirs, or none if one needs none."""
     each = [join_all([found.condition for found in access.filters]) for access in group]
     if any(tree is None for tree in each):
         return None if not all(tree == each[0] for tree in each) else each[0]
@@ -146,20 +146,22 @@ def _merge(group: list[Access]) -> Condition | None:
 
 
 def _applicable(signature: Signature, kind: Kind) -> Signature:
-    """In a union, a parameter speaks of the members that have the field."""
+    """Return the signature for one member of a union: parameters apply to the members that have the field."""
     mine = {
         *introspection.attributes(kind),
         *introspection.attributes(introspection.item_of(kind)),
         *criterion.parameters_in(signature.wheres),
     }
     theirs = {name for other in signature.kinds for name in introspection.all_attributes(other)}
-    unknown = signature.parameters.keys() - theirs  # the value of a key attribute that is no field, or a mistake
+    unknown = (
+        signature.parameters.keys() - theirs
+    )  # a key attribute that is no field, or an error that is reported later
     kept = {name: found for name, found in signature.parameters.items() if name in mine | unknown}
     return replace(signature, parameters=kept)
 
 
 def _covers(chosen: list[Access]) -> bool:
-    """Whether the shapes make up everything that can be in the partition."""
+    """Whether the shapes cover everything that can be in the partition."""
     path = chosen[0].path
     table = introspection.table_of(chosen[0].kind)
     partition = introspection.keys(chosen[0].kind).get(path.pk)
@@ -172,7 +174,7 @@ def _covers(chosen: list[Access]) -> bool:
 
 
 def _check_one_key(signature: Signature, chosen: list[Access]) -> None:
-    """Refuse a Get whose shapes lie under different keys."""
+    """Refuse a Get whose shapes have different keys."""
     if len(chosen) == 1:
         return
     keys = [

@@ -1,6 +1,6 @@
-"""Plans: what a pattern does, as a value. They build requests out of arguments, and can be read by people.
+"""Read plans: values that build the requests of a pattern from its arguments, and explain them.
 
-A plan holds no connection and sends nothing. `reading` and `writing` make them, the session runs them.
+A plan has no connection and sends nothing: `read_compiler` makes it, the session runs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Branch(Struct, frozen=True):
-    """One Query or Scan: its fixed part, and the placeholders of its values."""
+    """One Query or Scan: the fixed part of its request, and the sources of its values."""
 
     key: Condition | None
     filter: Condition | None
@@ -56,8 +56,8 @@ class ReadPlan(Struct, frozen=True, dict=True):
     branches: tuple[Branch, ...]
     key: Mapping[str, ValueSource]  # of a Get
     check_values: Mapping[str, ValueSource]
-    check_tree: Condition | None  # of a Get, what its parameters ask besides the key
-    projected: tuple[str, ...]  # the attributes asked for; none for all
+    check_tree: Condition | None  # of a Get: the condition besides the key
+    projected: tuple[str, ...]  # the attributes requested; empty for all
     needs: tuple[str, ...]
     filtered: bool  # more is read than is returned
     signature: Signature
@@ -84,14 +84,14 @@ class ReadPlan(Struct, frozen=True, dict=True):
 
     @cached_property
     def check(self) -> CompiledPredicate | None:
-        """What the parameters of a Get ask besides the key, ready to be asked of items here."""
+        """The compiled condition of a Get besides its key, which is evaluated on the client."""
         from hashrange.expr.condition import compile_condition
 
         return None if self.check_tree is None else compile_condition(self.check_tree)
 
     @property
     def lints(self) -> tuple[Lint, ...]:
-        """What works and should be known, as far as this pattern alone shows it."""
+        """The findings about this pattern alone."""
         return tuple(_lint_read(self))
 
     @property
@@ -105,7 +105,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
         return {attr: value for attr, value in found.items() if value is not None}
 
     def accepts(self, raw: Raw, arguments: Arguments) -> bool:
-        """Whether the item that a Get found is what its parameters ask for."""
+        """Whether the item that a Get found meets the conditions of its parameters."""
         return self.check is None or self.check.bind(values_of(self.check_values, arguments))(raw)
 
     def explain(self) -> str:
@@ -125,7 +125,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
 
 
 def _lint_read(plan: ReadPlan) -> Iterator[Lint]:
-    """Yield what a read alone shows: how much it reads for what it returns, and from how few partitions."""
+    """Yield the findings about one read: scans, filters, partition keys with few values."""
     label = plan.label
     if plan.verb == "Scan":
         yield Lint("HR401", label, "reads the whole table; give a partition key, unless that is meant")
@@ -155,7 +155,7 @@ def _projection(path: Gsi) -> str:
 def make_branch(
     path: Gsi, placeholders: Placeholders, *, key: Condition | None, found: Condition | None, **more: Any
 ) -> Branch:
-    """Return a branch with the fixed part of its request put together."""
+    """Return a branch with the fixed part of its request."""
     aliases = Aliases()
     request: Wire = {"IndexName": path.name} if path.name else {}
     if key is not None:

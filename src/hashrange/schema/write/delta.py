@@ -38,7 +38,7 @@ class FieldChange(Struct, frozen=True):
     action: str  # SET, REMOVE, ADD, DELETE, APPEND or ONCE
     source: ArgumentSource  # the value that is sent; None for one that is removed
     parameter: str = ""  # the parameter that gives it
-    optional: bool = False  # it is left alone in a call without that parameter
+    optional: bool = False  # it does not change in a call without that parameter
     counted_from: ArgumentSource | None = None  # the old value that a version is counted up from
 
     @property
@@ -75,7 +75,7 @@ def compute_delta(intent: WriteIntent) -> Delta:
 
 
 def _parameters(intent: WriteIntent) -> Iterator[FieldChange]:
-    """Yield what the caller gives."""
+    """Yield the fields that parameters set."""
     for name, parameter in intent.sets.items():
         attribute = intent.fields[name]
         if parameter.change == "ONCE" and _unset_word(intent, attribute) is not None:
@@ -183,7 +183,7 @@ def repair_expiry(intent: WriteIntent, delta: Delta) -> AttributeChange | None:
 
 
 def _unset_word(intent: WriteIntent, attribute: Attribute) -> Value | None:
-    """Return the table's word for "no value", where this attribute can hold it."""
+    """Return the table's word for "no value", if this attribute can store it."""
     word = intent.table.unset
     can_hold = word is not None and attribute.codec.tag == "S" and attribute.stored not in intent.table.key_names
     return {"S": word} if can_hold else None

@@ -1,7 +1,7 @@
 """Step 2 of the write compiler: every index key whose template mentions a changed field is written in the same request.
 
 A key is computed from the delta, and from values of the item passed in. Those are pinned: the write happens only if
-they are still stored. A key that cannot be computed makes the pattern refused: there is no stale index key.
+they are still stored. A pattern whose keys cannot be computed is refused, so that no index key goes stale.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _is_changed(intent: WriteIntent, delta: Delta, left: list[Kind], attr: str, 
 
 
 def _pin_plain_key(intent: WriteIntent, delta: Delta, attr: str, name: str) -> Iterator[Pin]:
-    """Yield the pin of a field that is an index key itself: a caller who moves it must have seen where it was."""
+    """Yield the pin of a parameter that is an index key itself: the caller must have read its current value."""
     held = intent.held(name)
     if held is not None and name in intent.sets:
         loaded = LoadedValue(held.parameter, attr, FieldValue(held, intent.fields[name].codec))
@@ -99,14 +99,14 @@ def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Templat
 
 
 def _optional_parameters(changed: list[FieldChange]) -> frozenset[str]:
-    """Return the parameters without which a key stays as it is; none where it changes in any case."""
+    """Return the parameters without which a key does not change; none if it always changes."""
     if not all(change.optional for change in changed):
         return frozenset()
     return frozenset(change.parameter for change in changed)
 
 
 def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template, name: str) -> ArgumentSource:
-    """Return where the value of a field in a new key comes from, or refuse a key that cannot be computed."""
+    """Return the source of a field in a new key, or refuse a key that cannot be computed."""
     change = delta.fields.get(name)
     if change is not None and not change.is_known:
         raise DeclarationError(
@@ -128,7 +128,7 @@ def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template,
 
 
 def _pin_sources(intent: WriteIntent, sources: dict[str, ArgumentSource], depends: frozenset[str]) -> Iterator[Pin]:
-    """Yield the pins of what a key takes from the item passed in, and does not set."""
+    """Yield the pins of fields that a key takes from the item passed in."""
     for name, source in sources.items():
         held = source.otherwise if isinstance(source, OptionalArgument) else source
         attribute = intent.fields[name]

@@ -1,6 +1,6 @@
-"""Index keys of variants and states that a write does not name: the item may be of one, and its key would go stale.
+"""Checks index keys of variants and states that a write does not name, but the item may have.
 
-A write that changes a field of such a key is refused.
+A write that changes a field of such a key is refused: the key would go stale.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ def _unseen_kinds(intent: WriteIntent) -> Iterator[Kind]:
 
 
 def _may_be(intent: WriteIntent, kind: Kind) -> bool:
-    """Whether an item that the write starts from can be of this kind."""
+    """Whether an item that the write starts from can be of this class."""
     related = [start for start in intent.start_kinds if introspection.root(start) is introspection.root(kind)]
     return not related or any(issubclass(kind, start) or issubclass(start, kind) for start in related)

@@ -70,7 +70,7 @@ def _check_changes_something(intent: WriteIntent, changes: dict[str, AttributeCh
 
 
 def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
-    """Return where a part of the primary key comes from: parameters, or the key under which the subject was loaded."""
+    """Return the source of a part of the primary key: parameters, or the key with which the subject was loaded."""
     given = {name for name in key_codec.template.fields if name in intent.signature.values}
     sources: dict[str, ArgumentSource] = {
         name: Argument(name) if name in given or not intent.subject else ArgumentField(intent.subject, name)
@@ -81,17 +81,17 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
 
 
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
-    """Whether the outcome follows from the arguments alone, because the state or the version seen is a condition."""
+    """Whether the outcome follows from the arguments alone, because the state or version is tested."""
     target = intent.target
     if intent.verb != "Update" or not intent.subject or introspection.lifecycles(target):
         return False
     if not all(change.is_known for change in delta.fields.values()):
         return False
-    is_fenced = introspection.version_of(target) is not None or issubclass(target, View)
+    is_guarded = introspection.version_of(target) is not None or issubclass(target, View)
     is_same_item = all(introspection.root(kind) is introspection.root(target) for kind in intent.start_kinds)
     held = set.intersection(*(set(introspection.attributes(kind)) for kind in intent.start_kinds))
     fields = introspection.attributes(target).items()
     needed = {name for name, attribute in fields if attribute.fixed is not None}
     touched = {attribute.name for attribute in introspection.touched_attributes(target)}
     known = {*held, *intent.sets, *introspection.fixed_values(target), *touched}
-    return is_fenced and is_same_item and needed <= known
+    return is_guarded and is_same_item and needed <= known

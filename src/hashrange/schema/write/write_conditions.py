@@ -50,7 +50,7 @@ def compute_conditions(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKe
         *_test_parameters(intent, placeholders),
     ]
     implied = any(_implies_existence(found.condition) for found in tests)
-    if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would make half an item
+    if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would store half an item
         tests.insert(0, criterion.exists(intent.table.pk))
     condition = join_all([found.condition for found in tests])
     pinned = tuple(
@@ -67,7 +67,7 @@ def _is_always_needed(pin: Pin) -> bool:
 
 
 def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
-    """Return each pin once; one that two keys need holds where either is written."""
+    """Return each pin once; a pin of two keys is needed if either key is written."""
     found: dict[tuple[str, str], Pin] = {}
     for pin in pins:
         same = found.get((pin.stored, pin.unless))
@@ -77,7 +77,7 @@ def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
 
 
 def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the test that a version which is counted up is still the one that was seen."""
+    """Yield the test that the version is still the one that is counted up."""
     for change in delta.fields.values():
         if change.counted_from is not None:
             held = FieldValue(change.counted_from, change.attribute.codec)
@@ -85,10 +85,10 @@ def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterio
 
 
 def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the tests that the item is in the states passed in, each by the very key that was loaded."""
+    """Yield the tests that the item is in the states passed in, each by the key that was loaded."""
     for parameter, kinds in {intent.subject or "": intent.start_kinds, **intent.beside}.items():
         trees = [tree for kind in kinds if (tree := _test_state(intent, kind, parameter, placeholders)) is not None]
-        if trees and len(trees) == len(kinds):  # a state that nothing tells could be any
+        if trees and len(trees) == len(kinds):  # a state without a test could be any
             yield Criterion(join_any(without_repeats(trees)))
     if intent.subject is None and intent.verb in {"Delete", "Ensure"}:
         yield from _test_shape(intent, placeholders)
@@ -106,7 +106,7 @@ def _test_state(intent: WriteIntent, kind: Kind, parameter: str, placeholders: P
 
 
 def _test_shape(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the tests of the state of an item that is known by its key alone."""
+    """Yield the tests that an item, given by its key alone, is of the target's shape."""
     yield from _test_fixed_values(intent, intent.target, placeholders)
     for attr, template in introspection.state_keys(intent.target).items():
         test = criterion.starts if template.fields else criterion.equal
@@ -120,7 +120,7 @@ def _test_fixed_values(intent: WriteIntent, kind: Kind, placeholders: Placeholde
         yield criterion.equal(attribute.stored, FixedValue(attribute.codec.encode(value)), placeholders)
     for attribute in introspection.attributes(kind).values():
         if attribute.fixed is None:
-            yield criterion.never_there(attribute.stored)
+            yield criterion.is_absent(attribute.stored)
 
 
 def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:

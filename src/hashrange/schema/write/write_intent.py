@@ -1,6 +1,6 @@
-"""What the signature of a write says: the item it is about, the states it leaves and enters, what it tests and sets.
+"""Reads a signature that writes: the item, the states it leaves and enters, the parameters it compares and sets.
 
-A signature that does not give the item's key, or the state that is left, is refused here.
+A signature that does not give the item's key, or the state that is left, is refused.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class WriteIntent(Struct, frozen=True):
         return None
 
     def left_kinds(self) -> list[Kind]:
-        """Return every variant that the subject may be of, save those that are of the target already."""
+        """Return every variant that the subject may be of, except those that are of the target already."""
         found = [variant for kind in self.start_kinds for variant in introspection.with_variants(kind)]
         return [
             kind
@@ -76,7 +76,7 @@ class WriteIntent(Struct, frozen=True):
 
 
 def read_intent(signature: Signature) -> WriteIntent:
-    """Return what a signature that writes says, or refuse one that does not say where to start."""
+    """Return the intent of a signature, or refuse one that lacks the key, the state or a required field."""
     target = signature.kinds[0]
     beside = {name: found.shapes for name, found in signature.parameters.items() if found.shapes}
     subject = _find_subject(beside, target)

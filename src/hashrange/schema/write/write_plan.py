@@ -1,4 +1,4 @@
-"""Write plans: what a pattern changes and tests, and the request that a call of it becomes."""
+"""Write plans: values that build the request of a pattern from its arguments, and explain it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from hashrange.schema.pattern.value_source import NOW, Arguments, ValueSource
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
 
 
-# What becomes of an attribute in a call.
+# What happens to an attribute in a call.
 LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
 
 
 class _Text(Struct, frozen=True):
-    """The fixed part of a request, for calls in which the same values are there."""
+    """The fixed part of a request, for calls that have the same values."""
 
     request: Wire
     constants: dict[str, Value]
@@ -47,10 +47,10 @@ class AttributeChange(Struct, frozen=True):
     stored: str
     action: str
     value_source: ValueSource
-    depends: frozenset[str] = frozenset()  # it is left alone unless one of these arguments is given
-    unset: Value | None = None  # what stands for "no value"
+    depends: frozenset[str] = frozenset()  # it changes only if one of these arguments is given; always if none
+    unset: Value | None = None  # the table's word for "no value"
     sealed: bool = False
-    repairs: str = ""  # the item whose TTL is written anew where it was in milliseconds
+    repairs: str = ""  # the item whose TTL is rewritten in seconds if it was in milliseconds
 
     def applies(self, arguments: Arguments) -> bool:
         """Whether a call changes it."""
@@ -59,11 +59,11 @@ class AttributeChange(Struct, frozen=True):
         return not self.depends or any(name in arguments for name in self.depends)
 
     def value(self, arguments: Arguments) -> Value | None:
-        """Return its new value in a call, or the word for none."""
+        """Return its new value in a call, or the table's word for no value."""
         return (self.value_source.value(arguments) or self.unset) if self.applies(arguments) else None
 
     def outcome(self, arguments: Arguments, value: Value | None) -> int:
-        """Say what becomes of it in a call: only a plain SET of nothing removes it."""
+        """Return what happens to it in a call; SET without a value removes it."""
         if value is not None:
             return CHANGED
         return REMOVED if self.action == "SET" and self.applies(arguments) else LEFT_ALONE
@@ -82,12 +82,12 @@ class AttributeChange(Struct, frozen=True):
 
     @property
     def section(self) -> str:
-        """The keyword it stands under."""
+        """The clause of the update expression that it belongs to."""
         return self.action if self.action in SECTIONS else "SET"
 
 
 class PinnedCondition(Struct, frozen=True):
-    """A condition of those calls only that compute a key from a value they do not set."""
+    """A condition of only those calls that compute a key from a value which they do not set."""
 
     condition: Condition
     unless: str  # the argument that replaces the value
@@ -121,7 +121,7 @@ class WritePlan(Struct, frozen=True):
     condition: Condition | None  # of every call
     pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
-    moving: tuple[str, ...]  # the key attributes that it writes anew
+    moving: tuple[str, ...]  # the index keys that it may change
     edges: tuple[tuple[str, str], ...]
     exact: bool
     signature: Signature
@@ -162,7 +162,7 @@ class WritePlan(Struct, frozen=True):
 
     @property
     def lints(self) -> tuple[Lint, ...]:
-        """What a write alone shows: nothing; the rules that concern writes need the whole table."""
+        """Always empty: the lint rules about writes need the whole table."""
         return ()
 
     @property
@@ -206,7 +206,7 @@ class WritePlan(Struct, frozen=True):
         return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
 
     def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
-        """Put the expressions of a call together."""
+        """Render the expressions of a call."""
         aliases = Aliases()
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
         applied = [(f":s{at}", change) for at, change in enumerate(self.changes) if outcomes[at] == CHANGED]

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.schema.declare.key_template import put_in
+from hashrange.schema.declare.key_template import format_field
 from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS
 from hashrange_systems.checks.model.schedule import (
     due_shard,
@@ -104,4 +104,4 @@ def test_the_shards_of_the_due_index_share_the_checks():
 
 @given(ids)
 def test_the_shard_is_the_one_that_the_schema_writes(check_id):
-    assert due_shard(check_id) == put_in(check_id, "shard8", 1024)
+    assert due_shard(check_id) == format_field(check_id, "shard8", 1024)
