@@ -10,6 +10,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A loaded machine is slow to draw examples and to run them: that is no failure.
+settings.register_profile("hashrange", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("hashrange")
 
 pytest_plugins = ["pytester"]
 
