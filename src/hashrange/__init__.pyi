@@ -48,6 +48,7 @@ from hashrange.core.errors import ValidationException as ValidationException
 from hashrange.core.errors import ValueInvalid as ValueInvalid
 from hashrange.faults.faults import Faults as Faults
 from hashrange.hosting.system import Host as Host
+from hashrange.hosting.system import RunningSystem as RunningSystem
 from hashrange.hosting.system import System as System
 from hashrange.provision import create_tables as create_tables
 from hashrange.schema.declare.marker import Add as Add

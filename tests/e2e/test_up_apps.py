@@ -21,7 +21,7 @@ SYSTEM = """
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from hashrange.hosting import Host, System
+from hashrange import Host, System
 from bookshop.schema import Books
 
 class RunningBookshop:

@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 import hashrange
-from hashrange import SystemClock
-from hashrange.hosting import Host
+from hashrange import Host, SystemClock
 from hashrange.hosting.discovery import find_systems
 from hashrange_systems.checks.demo.demo_scenario import THRESHOLD, find_price, is_failing
 from hashrange_systems.checks.demo.demo_site import DemoSite, bind

@@ -16,7 +16,7 @@ from hashrange.hosting.discovery import (
 )
 
 SYSTEM = """
-from hashrange.hosting import System
+from hashrange import System
 SYSTEM = System(name={name!r}, title="T", summary="S", patterns=(), start=None)
 """
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hashrange.hosting import System
+from hashrange import System
 from hashrange.hosting.schema_module import AppInvalid, load_app
 
 SCHEMA = """
@@ -18,7 +18,7 @@ class Books(Patterns, Protocol):
     def book(self, isbn: str) -> Get[Book]: ...
 """
 SYSTEM = """
-from hashrange.hosting import System
+from hashrange import System
 SYSTEM = System(name="library", title="T", summary="S", patterns=(), start=None)
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from hashrange.hosting import Host, System
+from hashrange import Host, System
 from hashrange_systems.checks.application import Deployment, build_application, open_tables
 from hashrange_systems.checks.demo.demo_data import Demo
 from hashrange_systems.checks.demo.demo_site import DemoSite

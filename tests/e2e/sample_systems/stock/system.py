@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from hashrange.hosting import Host, System
+from hashrange import Host, System
 from sample_systems.stock.schema import Product, Products
 
 SHOP = "north"
