@@ -10,8 +10,9 @@ import pytest
 import hashrange
 from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
-from hashrange_systems.checks.service import alert_outbox as module
-from hashrange_systems.checks.service.alert_outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay, make_key
+from hashrange_systems.checks.service.alert_outbox import make_key
+from hashrange_systems.shared.notifications import outbox as module
+from hashrange_systems.shared.notifications.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay
 from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (
@@ -148,7 +149,7 @@ def test_a_sender_with_a_bug_puts_off_its_own_alert_and_no_other(db, clock, capl
 
 
 def test_a_sender_that_never_returns_is_not_waited_for(db, clock, monkeypatch):
-    monkeypatch.setattr(module, "SEND_S", 0.01)
+    monkeypatch.setattr(module, "SEND_TIMEOUT_S", 0.01)
     db.batch([make_channel(), make_alert()]).run()
     assert send_now(make_outbox(db, clock, EMAIL=Recording(meanwhile=asyncio.Event().wait))) == {"put off": 1}
     assert only(db).last_error == "not taken within 0.01 s"
@@ -161,7 +162,7 @@ def test_an_alert_that_is_deleted_while_it_waits_is_not_sent(db, clock):
     async def scene():
         (seen,) = waiting(db)
         db.batch(delete=[only(db)]).run()
-        return await outbox._deliver(seen)
+        return await outbox.attempt(seen)
 
     assert asyncio.run(scene()).value == "missed"
     assert sender.keys == []

@@ -31,7 +31,7 @@ AT_ONCE_FROM_A_SHARD = 200
 CHECKS_AT_ONCE = 100  # read at a time by `maintain`
 
 
-class Outbox(Protocol):
+class DueAlerts(Protocol):
     """Sends due alerts."""
 
     async def send_due(self, shard: str) -> object:
@@ -58,7 +58,7 @@ class Worker:
         self,
         runs: Runs,
         history: History,
-        outbox: Outbox,
+        outbox: DueAlerts,
         db: Checks,
         clock: Clock,
         settings: WorkerSettings | None = None,
