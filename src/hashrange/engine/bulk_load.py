@@ -1,52 +1,76 @@
 """Load many items at once.
 
-All items are read, checked and sorted (`engine.sorted_run`, `engine.run_merge`) before the table is touched, so one
-invalid item means that nothing is loaded. An empty table is then filled in rowid order without its indexes, which are
-built at the end: appending and sorted builds beat millions of random inserts. Until then the table is hidden, and a
-kill leaves it empty, not half full. A table that has items, or a change log, takes the write path, with many items
-per commit.
+All items are read, checked and sorted by rowid (by SQLite, in a file) before the table is touched, so one invalid item
+means that nothing is loaded. An empty table is then filled in rowid order without its indexes, which are built at the
+end: appending and sorted builds beat millions of random inserts. Until then the table is hidden, and a kill leaves it
+empty, not half full. A table that has items, or a change log, takes the write path, with many items per commit.
+Files may be read by several processes; nothing that turns lines into rows needs an engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from functools import lru_cache, partial
+from io import BytesIO
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import orjson
 from msgspec.structs import replace
 
-from hashrange.core.errors import ResourceInUseException, ResourceNotFoundException
-from hashrange.core.values import Item
-from hashrange.engine import sql, write
-from hashrange.engine.definition import Definition, RestoreState
-from hashrange.engine.import_files import ImportFiles
+from hashrange.core.errors import (
+    HashrangeError,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    SerializationException,
+)
+from hashrange.core.keys import rowid_of
+from hashrange.core.values import Item, WrongWireType, check_item
+from hashrange.engine import shape, sql, write
+from hashrange.engine.definition import Definition, RestoreState, dump_definition, load_definition
+from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk, read_line
 from hashrange.engine.jobs import Job, job_kind, table_numbered
-from hashrange.engine.run_merge import RunMerger
-from hashrange.engine.sorted_run import Row, SortedRun, make_runs, sort_items
+from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.engine.table import Table
 
 T = TypeVar("T")
 BATCH = 10_000
+FEW_CHUNKS = 2  # not worth starting a process for
 Phase = Literal["reading", "storing", "indexing"]
 READING: Final = "reading"
 STORING: Final = "storing"
 INDEXING: Final = "indexing"
 ReportProgress = Callable[[Phase, int, int], None]
-"""Told of the phase, and how much of how much is done: bytes read, items stored, nothing of the indexes."""
+"""Called with the phase, and how much of how much is done: bytes read, items stored; of the indexes 0 of 0."""
+
+Row = tuple[Any, ...]  # key, size, body, index keys and expiry, rowid: the order in which rows are inserted
+key_in = itemgetter(0)
+rowid_in = itemgetter(-1)
+
+
+class WorkerLost(HashrangeError):
+    """A process that read files has ended before its time."""
 
 
 def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], report: ReportProgress = ignore_progress) -> int:
     """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
-    return _load(engine, table, sort_items(table, items), report)
+    return _load(engine, table, ([make_row(table, item)] for item in items), report)
 
 
 def load_files(
@@ -54,21 +78,52 @@ def load_files(
 ) -> int:
     """Put all items in some files, read by so many processes; like `load_items`, but a bad one is a BadLine."""
     chunks = files.read(lambda position: report(READING, position, files.size))
-    return _load(engine, table, make_runs(table, chunks, workers), report)
+    return _load(engine, table, read_rows(table, chunks, workers), report)
 
 
-def _load(engine: Engine, table: Table, runs: Generator[SortedRun, None, None], report: ReportProgress) -> int:
+def _load(engine: Engine, table: Table, found: Generator[list[Row], None, None], report: ReportProgress) -> int:
     _clear_remains(engine, table)
-    definition = table.definition
-    with closing(RunMerger(engine.store.directory)) as spool:
-        with closing(runs):
-            for run in runs:
-                spool.add(run)
+    definition, columns = table.definition, table.sql.columns
+    with closing(found), closing(SortedRows(engine, columns, chain.from_iterable(found))) as rows:
         if _commit(engine, partial(_hide, engine, table.n, definition)):
-            _fill(engine, table.n, spool, report)
+            _fill(engine, table.n, rows, report)
         else:
-            _store(engine, spool, partial(_put_all, engine, table.n), report)
-        return spool.count
+            _store(engine, rows, partial(_put_all, engine, table.n), report)
+        return rows.count
+
+
+class SortedRows:
+    """Rows in the order of their rowids, each key once."""
+
+    def __init__(self, engine: Engine, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
+        self.count = 0  # of the rows that were read, equal keys included
+        self._sorted = engine.store.sort_rows(columns, self._number(rows))
+        self._first = next(self._sorted, None)  # reads and checks everything
+
+    def _number(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for self.count, row in enumerate(rows, 1):
+            yield (*row, self.count)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows; of equal keys only the last of the input.
+
+        Of different keys with the same rowid the first has it; the others are given numbers below all rowids of keys.
+        """
+        collisions = 0
+        first = () if self._first is None else (self._first,)
+        for _, group in groupby(chain(first, self._sorted), rowid_in):
+            alike = list({key_in(row): row for row in group}.values())
+            yield alike[0]
+            for row in alike[1:]:
+                collisions += 1
+                yield (*row[:-1], collisions)
+
+    def close(self) -> None:
+        """Remove the file that they were sorted in."""
+        self._sorted.close()
+
+
+# -- storing ----------------------------------------------------------------------------------------------------------
 
 
 def _commit(engine: Engine, work: Callable[[], T]) -> T:
@@ -84,7 +139,7 @@ def _find(engine: Engine, n: int) -> Table:
 
 
 def _clear_remains(engine: Engine, table: Table) -> None:
-    """Empty a table that an earlier load, cut off, left hidden; refuse one that is being restored."""
+    """Empty a table that an interrupted load left hidden; reject one that is being restored."""
     state = table.definition.restoring
     if isinstance(state, RestoreState):
         raise ResourceInUseException(f"Table {table.name} is being restored. Serve its directory until that is done.")
@@ -92,9 +147,9 @@ def _clear_remains(engine: Engine, table: Table) -> None:
         _commit(engine, partial(_reveal, engine, table.n, empty=True))
 
 
-def _fill(engine: Engine, n: int, spool: RunMerger, report: ReportProgress) -> None:
+def _fill(engine: Engine, n: int, rows: SortedRows, report: ReportProgress) -> None:
     try:
-        _store(engine, spool, partial(_append, engine, n), report)
+        _store(engine, rows, partial(_append, engine, n), report)
         report(INDEXING, 0, 0)
         _commit(engine, partial(_reveal, engine, n, empty=False))
     except BaseException:
@@ -102,22 +157,20 @@ def _fill(engine: Engine, n: int, spool: RunMerger, report: ReportProgress) -> N
         raise
 
 
-def _store(engine: Engine, spool: RunMerger, put: Callable[[list[Row]], None], report: ReportProgress) -> None:
-    """Give all rows out, so many to a commit."""
-    done = 0
-    for rows in spool.merge():
-        for at in range(0, len(rows), BATCH):
-            batch = rows[at : at + BATCH]
-            _commit(engine, partial(put, batch))
-            done += len(batch)
-            report(STORING, done, spool.count)
+def _store(engine: Engine, rows: SortedRows, put: Callable[[list[Row]], None], report: ReportProgress) -> None:
+    """Store all rows, so many per commit."""
+    left, done = iter(rows), 0
+    while batch := list(islice(left, BATCH)):
+        _commit(engine, partial(put, batch))
+        done += len(batch)
+        report(STORING, done, rows.count)
 
 
 def _put_all(engine: Engine, n: int, rows: list[Row]) -> None:
     engine.begin_transaction()
     table = _find(engine, n)
     for key, size, body, *_ in rows:
-        # Prepared again: an index may have come or gone since the item was read.
+        # Prepared again: an index may have been added or removed since the item was read.
         image = write.prepare(table, orjson.loads(body), size, checked=True)
         write.apply(engine, table, key, write.load(engine, table, key), image)
 
@@ -128,7 +181,7 @@ def _append(engine: Engine, n: int, rows: list[Row]) -> None:
 
 
 def _hide(engine: Engine, n: int, definition: Definition) -> bool:
-    """Take a table out of use and its indexes away, if it can be filled with rows made for that definition."""
+    """Hide a table and drop its indexes, if it can be filled with rows made for that definition."""
     table = _find(engine, n)
     filled = engine.store.execute(f"SELECT 1 FROM t{n} LIMIT 1").fetchone()
     if filled or table.logged or table.definition != definition:
@@ -163,6 +216,94 @@ def _unhide(engine: Engine, n: int) -> None:
 
 @job_kind("unfill")
 def _unfill(engine: Engine, job: Job) -> bool:
-    """Empty a table whose filling was cut off, and put it back into use."""
+    """Empty a table whose load was interrupted, and put it back into use."""
     _unhide(engine, job.n)
     return True
+
+
+# -- from items and lines to rows -------------------------------------------------------------------------------------
+
+
+def make_row(table: Table, item: Item) -> Row:
+    """Return the row of an item, or raise what a put of it answers."""
+    try:
+        item, size = check_item(item)
+    except WrongWireType:
+        item, size = check_item(_convert(table, item))
+    write.check_put_size(size)
+    key = table.key_of_item(item)
+    image = write.prepare(table, item, size)
+    return (key, size, image.body, *image.columns, rowid_of(key))
+
+
+def _convert(table: Table, item: Item) -> Item:
+    """Return an item as a put reads it, which drops nulls, or say what is wrong."""
+    try:
+        converted: Item = shape.convert("PutItem", {"TableName": table.name, "Item": item})["Item"]
+        return converted
+    except SerializationException as refusal:
+        raise SerializationException(f"An attribute value is of the wrong JSON type: {refusal.message}") from None
+
+
+def read_chunk(table: Table, chunk: LineChunk) -> list[Row]:
+    """Return the rows of the lines in a chunk, or raise a BadLine for the first that cannot be stored."""
+    rows: list[Row] = []
+    number = 1
+    try:
+        for number, line in enumerate(BytesIO(chunk.read()), 1):  # noqa: B007 - tells where it stopped
+            item = read_line(line)
+            if item is not None:
+                rows.append(make_row(table, item))
+    except HashrangeError as fault:
+        raise BadLine(f"{chunk.locate(number)}: {fault}") from None
+    return rows
+
+
+def read_rows(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[list[Row], None, None]:
+    """Yield the rows of all chunks in their order, read by so many processes when there is work enough for them."""
+    first = list(islice(chunks, FEW_CHUNKS + 1)) if workers > 1 else []
+    everything = chain(first, chunks)
+    if len(first) > FEW_CHUNKS:
+        return _share_out(table, everything, workers)
+    return (read_chunk(table, chunk) for chunk in everything)
+
+
+def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[list[Row], None, None]:
+    definition = dump_definition(table.definition)
+    running: deque[Future[list[Row]]] = deque()
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker)
+    try:
+        for chunk in chunks:
+            running.append(pool.submit(_read_chunk_of, table.n, definition, chunk))
+            if len(running) > workers + 1:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    except BrokenProcessPool as failure:
+        message = "A worker process has ended before its time, perhaps for want of memory; load with --workers 1."
+        raise WorkerLost(message) from failure
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _read_chunk_of(n: int, definition: bytes, chunk: LineChunk) -> list[Row]:
+    return read_chunk(_table_of(n, definition), chunk)
+
+
+@lru_cache(maxsize=1)
+def _table_of(n: int, definition: bytes) -> Table:
+    return Table(n, load_definition(definition))
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the process that started this one, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # rows and items form no cycles
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

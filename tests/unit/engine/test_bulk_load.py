@@ -3,9 +3,10 @@
 import signal
 import subprocess
 import sys
-import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from hashrange.core.errors import DiskFull, InternalServerError, ResourceInUseException, ServiceError
 from hashrange.core.keys import FIRST_ROWID, rowid_of
-from hashrange.engine import bulk_load, read, run_merge, sorted_run, sql, write
+from hashrange.engine import bulk_load, read, sql, store, write
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
@@ -40,16 +41,8 @@ items = st.lists(st.builds(lambda key, rest: key | rest, keys, attributes), min_
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    """Batches of ten, so that a few items are several commits, from runs, blocks and merges that are as small."""
+    """Batches of ten, so that a few items are several commits."""
     monkeypatch.setattr(bulk_load, "BATCH", 10)
-    monkeypatch.setattr(sorted_run, "RUN_BYTES", 700)
-    monkeypatch.setattr(sorted_run, "BLOCK_BYTES", 200)
-
-
-@pytest.fixture
-def large_runs(monkeypatch):
-    """All items in one run, so that commits are of exactly ten."""
-    monkeypatch.setattr(sorted_run, "RUN_BYTES", 1_000_000)
 
 
 def create(local, **options):
@@ -76,7 +69,7 @@ def numbered(many, pk="p", start=0):
     return [item(pk=pk, sk=number, g="g", n=number, x="x" * number) for number in range(start, start + many)]
 
 
-def places(local):
+def rowids(local):
     """The row ids in the order of the table, and the keys."""
     return local.engine.store.execute("SELECT id, k FROM t1 ORDER BY id").fetchall()
 
@@ -107,17 +100,11 @@ def assert_empty_and_usable(local):
     before=st.just([]) | items,
     found=items,
     logged=st.booleans(),
-    run_bytes=st.sampled_from([1, 300, 10_000]),
-    merge_bytes=st.sampled_from([1, 500, 10_000]),
-    few_places=st.booleans(),
+    few_rowids=st.booleans(),
 )
-def test_a_table_is_the_same_as_if_every_item_had_been_put(
-    monkeypatch, before, found, logged, run_bytes, merge_bytes, few_places
-):
-    monkeypatch.setattr(sorted_run, "RUN_BYTES", run_bytes)
-    monkeypatch.setattr(run_merge, "MERGE_BYTES", merge_bytes)
-    for module in (read, sorted_run, write):
-        monkeypatch.setattr(module, "rowid_of", place_among_few if few_places else rowid_of)
+def test_a_table_is_the_same_as_if_every_item_had_been_put(monkeypatch, before, found, logged, few_rowids):
+    for module in (read, bulk_load, write):
+        monkeypatch.setattr(module, "rowid_of", choose_one_of_three if few_rowids else rowid_of)
     local = create(Local(), view="NEW_IMAGE" if logged else None)
     for each in before:
         local.call("PutItem", TableName="tab", Item=copies(each))
@@ -132,8 +119,8 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(
     local.close()
 
 
-def place_among_few(key):
-    """One of three places, so that most keys meet another."""
+def choose_one_of_three(key):
+    """One of three rowids, so that most keys collide with another."""
     return FIRST_ROWID + key[-1] % 3
 
 
@@ -147,30 +134,30 @@ def test_of_items_with_the_same_key_the_last_one_wins_over_all_batches(local):
     assert {int(each["n"]["N"]) for each in local.items()} == set(range(93, 100))
 
 
-def test_rows_stand_in_the_places_of_their_keys(on_disk):
+def test_rows_have_the_rowids_of_their_keys(on_disk):
     create(on_disk)
     load(on_disk, [*numbered(40), *numbered(40, pk="q"), *numbered(40, pk="r")])
-    found = places(on_disk)
+    found = rowids(on_disk)
     assert len(found) == 120
-    assert all(place == rowid_of(key) for place, key in found)
+    assert all(rowid == rowid_of(key) for rowid, key in found)
     assert not on_disk.engine.catalog.locate("tab").has_collisions
 
 
-def test_rows_are_appended_in_the_order_of_their_places(local, monkeypatch):
+def test_rows_are_appended_in_the_order_of_their_rowids(local, monkeypatch):
     create(local)
     seen = []
     append = bulk_load._append
     monkeypatch.setattr(bulk_load, "_append", lambda engine, n, rows: (seen.extend(rows), append(engine, n, rows)))
     load(local, [*numbered(40), *numbered(40, pk="q")])
-    assert [row[-1] for row in seen] == [place for place, _ in places(local)]
+    assert [row[-1] for row in seen] == [rowid for rowid, _ in rowids(local)]
 
 
-def test_of_keys_with_the_same_place_the_first_has_it_and_the_others_are_numbered(local, monkeypatch):
+def test_of_keys_with_the_same_rowid_the_first_has_it_and_the_others_are_numbered(local, monkeypatch):
     create(local)
-    for module in (read, sorted_run, write):
+    for module in (read, bulk_load, write):
         monkeypatch.setattr(module, "rowid_of", lambda _key: FIRST_ROWID + 7)
     load(local, numbered(25))
-    assert [place for place, _ in places(local)] == [*range(1, 25), FIRST_ROWID + 7]
+    assert [rowid for rowid, _ in rowids(local)] == [*range(1, 25), FIRST_ROWID + 7]
     assert local.engine.catalog.locate("tab").has_collisions
     for each in numbered(25):
         local.naive.put(each)
@@ -220,7 +207,6 @@ def test_expiry_times_are_known_at_once(local):
     assert [int(each["sk"]["N"]) for each in local.items()] == sorted(range(10, 20), key=str)
 
 
-@pytest.mark.usefixtures("large_runs")
 def test_an_empty_table_that_is_loaded_into_is_not_there_for_others_until_it_is_full(local):
     create(local)
     refusals = []
@@ -229,7 +215,6 @@ def test_an_empty_table_that_is_loaded_into_is_not_there_for_others_until_it_is_
     assert len(local.items()) == 25
 
 
-@pytest.mark.usefixtures("large_runs")
 def test_a_table_with_items_can_be_used_while_it_is_loaded_into(local):
     create(local)
     load(local, numbered(1))
@@ -292,7 +277,6 @@ def test_an_interrupt_while_reading_leaves_the_table_as_it_was(local, present):
     assert_agrees(local)
 
 
-@pytest.mark.usefixtures("large_runs")
 @pytest.mark.parametrize("present", [0, 5])
 def test_an_interrupt_while_storing_leaves_an_empty_table_empty_and_a_full_one_with_the_commits_before(local, present):
     create(local)
@@ -335,8 +319,7 @@ def test_a_full_disk_leaves_the_table_as_it_was_and_usable(on_disk, present):
 def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monkeypatch, present):
     create(on_disk)
     load(on_disk, numbered(present))
-    monkeypatch.setattr(run_merge, "MEMORY_BYTES", 1_000)
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: PTH123, SIM115
+    monkeypatch.setattr(store, "sorting_in", sort_on_a_full_disk)
     with pytest.raises(DiskFull, match="is full"):
         load(on_disk, numbered(50, start=5))
     for each in numbered(present):
@@ -344,13 +327,26 @@ def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monk
     assert_agrees(on_disk)
 
 
+@contextmanager
+def sort_on_a_full_disk(_connection, _directory):
+    raise apsw.FullError
+    yield
+
+
 def test_what_is_sorted_on_disk_leaves_no_file_behind(on_disk, monkeypatch):
     create(on_disk)
-    monkeypatch.setattr(run_merge, "MEMORY_BYTES", 1_000)
+    monkeypatch.setattr(store, "SORT_KIB", 10)
     files = set(on_disk.directory.iterdir())
-    load(on_disk, numbered(50))
-    assert len(on_disk.items()) == 50
+    load(on_disk, [item(pk="p", sk=number, x="x" * 10_000) for number in range(500)])
+    assert len(on_disk.items()) == 500
     assert set(on_disk.directory.iterdir()) == files
+
+
+def test_rows_are_sorted_by_rowid_and_those_with_the_same_one_in_their_order(on_disk, monkeypatch):
+    monkeypatch.setattr(store, "SORT_KIB", 10)
+    given = [(b"key", 1, b"x" * 1_000, number * 7_919 % 500, number) for number in range(1_000)]
+    found = list(on_disk.engine.store.sort_rows((), iter(given)))
+    assert found == [row[:-1] for row in sorted(given, key=lambda row: row[-2:])]
 
 
 def test_the_indexes_are_sorted_in_files_and_all_else_in_memory(on_disk, monkeypatch):

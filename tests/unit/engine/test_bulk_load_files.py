@@ -1,4 +1,4 @@
-"""Runs of rows, made in this process or in several: the same rows, the same complaints, and nobody is left behind."""
+"""Files read in this process or in several: the same rows, the same errors, and no process is left behind."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ import orjson
 import pytest
 
 from hashrange.core.keys import rowid_of
-from hashrange.engine import bulk_load, import_files, sorted_run
+from hashrange.engine import bulk_load, import_files
 from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 500
+TIMEOUT = 500
 GLOBAL = {"by-n": "n:N"}
 
 
@@ -43,46 +43,26 @@ def write(path, found, end=b"\n"):
 
 
 def make(table, path, workers):
-    return list(sorted_run.make_runs(table, ImportFiles([path]).read(lambda _: None), workers))
+    return list(bulk_load.read_rows(table, ImportFiles([path]).read(lambda _: None), workers))
 
 
-def rows_in(made):
-    return [[row for _, block in each.blocks for row in sorted_run.read_block(block)] for each in made]
+def test_a_row_has_the_rowid_of_its_key(table):
+    key, _size, body, _index_key, rowid = bulk_load.make_row(table, numbered(1)[0])
+    assert rowid == rowid_of(key)
+    assert orjson.loads(body) == numbered(1)[0]
 
 
-def test_a_run_has_its_rows_in_the_order_of_their_places_and_of_equal_keys_the_last(table, monkeypatch):
-    monkeypatch.setattr(sorted_run, "BLOCK_BYTES", 300)
-    (made,) = sorted_run.sort_items(table, [*numbered(50), *numbered(50, shift=1000)])
-    (rows,) = rows_in([made])
-    assert made.count == 100
-    assert len(made.blocks) > 5
-    assert [row[-1] for row in rows] == sorted(rowid_of(sorted_run.make_row(table, each)[0]) for each in numbered(50))
-    assert sorted(rows) == sorted(sorted_run.make_row(table, each) for each in numbered(50, shift=1000))
-    assert [first for first, _ in made.blocks] == [sorted_run.read_block(block)[0][-1] for _, block in made.blocks]
-
-
-def test_runs_of_items_are_bounded_in_size(table, monkeypatch):
-    monkeypatch.setattr(sorted_run, "RUN_BYTES", 1_000)
-    made = list(sorted_run.sort_items(table, iter(numbered(100))))
-    assert sum(each.count for each in made) == 100
-    assert all(sum(len(row[2]) for row in rows) < 1_100 for rows in rows_in(made))
-
-
-def test_no_items_make_no_run(table):
-    assert list(sorted_run.sort_items(table, [])) == []
-
-
-def test_several_processes_make_the_same_runs(table, tmp_path, workers):
+def test_several_processes_make_the_same_rows(table, tmp_path, workers):
     path = write(tmp_path / "items.jsonl", numbered(100))
     made = make(table, path, workers)
-    alone = [sorted_run.sort_chunk(table, chunk) for chunk in ImportFiles([path]).read(lambda _: None)]
+    alone = [bulk_load.read_chunk(table, chunk) for chunk in ImportFiles([path]).read(lambda _: None)]
     assert len(made) > 5
     assert made == alone
 
 
 def test_few_chunks_are_not_worth_a_process(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(sorted_run, "_share_out", None)
-    assert sum(each.count for each in make(table, write(tmp_path / "items.jsonl", numbered(100)), 4)) == 100
+    monkeypatch.setattr(bulk_load, "_share_out", None)
+    assert sum(len(each) for each in make(table, write(tmp_path / "items.jsonl", numbered(100)), 4)) == 100
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\r\n  \n"])
@@ -91,7 +71,7 @@ def test_lines_may_end_as_they_like(table, tmp_path, end):
     (made,) = make(table, path, 1)
     path.write_bytes(path.read_bytes().rstrip())
     assert [made] == make(table, path, 1)
-    assert made.count == 10
+    assert len(made) == 10
 
 
 @pytest.mark.parametrize("bad", [b"not json", b'{"n": {"N": "1"}}', b'{"pk": {"S": "a"}, "n": {"S": "1"}}'])
@@ -109,13 +89,13 @@ def test_of_several_bad_lines_the_first_is_named(table, tmp_path, workers, bad):
 def test_a_bad_line_is_named_before_damage_that_comes_later(table, tmp_path, workers):
     path = write(tmp_path / "items.jsonl", [*numbered(50), {"no": {"S": "key"}}, *numbered(50)])
     with pytest.raises(BadLine, match=rf"{path}, line 51: .*Missing the key pk"):
-        list(sorted_run.make_runs(table, damaged(path), workers))
+        list(bulk_load.read_rows(table, damaged(path), workers))
 
 
 def test_damage_is_told_with_the_line_it_begins_after(table, tmp_path, workers):
     path = write(tmp_path / "items.jsonl", numbered(100))
     with pytest.raises(BadLine, match=rf"{path}, line 101: cannot be read: worn"):
-        list(sorted_run.make_runs(table, damaged(path), workers))
+        list(bulk_load.read_rows(table, damaged(path), workers))
 
 
 def damaged(path):
@@ -132,8 +112,8 @@ class Deadly:
 
 
 def test_a_worker_that_dies_is_told(table):
-    with pytest.raises(sorted_run.WorkerLost, match="--workers 1"):
-        list(sorted_run.make_runs(table, iter([Deadly()] * 3), 2))
+    with pytest.raises(bulk_load.WorkerLost, match="--workers 1"):
+        list(bulk_load.read_rows(table, iter([Deadly()] * 3), 2))
 
 
 def test_files_are_loaded_by_several_processes(local, table, tmp_path, workers):
@@ -192,7 +172,7 @@ def test_the_workers_end_with_whoever_started_them_and_nothing_is_loaded(tmp_pat
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         start_new_session=True,
     )
     assert outcome.returncode == code, outcome.stderr.decode()
