@@ -1,9 +1,9 @@
 """Load many items at once.
 
-All items are read, checked and sorted by rowid (by SQLite, in a file) before the table is touched, so one invalid item
-means that nothing is loaded. An empty table is then filled in rowid order without its indexes, which are built at the
-end: appending and sorted builds beat millions of random inserts. Until then the table is hidden, and a kill leaves it
-empty, not half full. A table that has items, or a change log, takes the write path, with many items per commit.
+All items are read, checked and sorted by rowid (`engine.external_sort`) before the table is touched, so one invalid
+item means that nothing is loaded. An empty table is then filled in rowid order without its indexes, which are built at
+the end: appending and sorted builds beat millions of random inserts. Until then the table is hidden, and a kill leaves
+it empty, not half full. A table that has items, or a change log, takes the write path, with many items per commit.
 Files may be read by several processes; nothing that turns lines into rows needs an engine.
 """
 
@@ -21,9 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import lru_cache, partial
 from io import BytesIO
-from itertools import chain, groupby, islice
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import orjson
 from msgspec.structs import replace
@@ -38,6 +37,7 @@ from hashrange.core.keys import rowid_of
 from hashrange.core.values import Item, WrongWireType, check_item
 from hashrange.engine import shape, sql, write
 from hashrange.engine.definition import Definition, RestoreState, dump_definition, load_definition
+from hashrange.engine.external_sort import Row, SortedRows, SortedRun, sort_run
 from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk, read_line
 from hashrange.engine.jobs import Job, job_kind, table_numbered
 from hashrange.engine.table import Table
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 10_000
+ROWS_PER_RUN = 5_000
 FEW_CHUNKS = 2  # not worth starting a process for
 Phase = Literal["reading", "storing", "indexing"]
 READING: Final = "reading"
@@ -54,10 +55,6 @@ STORING: Final = "storing"
 INDEXING: Final = "indexing"
 ReportProgress = Callable[[Phase, int, int], None]
 """Called with the phase, and how much of how much is done: bytes read, items stored; of the indexes 0 of 0."""
-
-Row = tuple[Any, ...]  # key, size, body, index keys and expiry, rowid: the order in which rows are inserted
-key_in = itemgetter(0)
-rowid_in = itemgetter(-1)
 
 
 class WorkerLost(HashrangeError):
@@ -70,7 +67,7 @@ def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], report: ReportProgress = ignore_progress) -> int:
     """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
-    return _load(engine, table, ([make_row(table, item)] for item in items), report)
+    return _load(engine, table, read_items(table, items), report)
 
 
 def load_files(
@@ -78,49 +75,21 @@ def load_files(
 ) -> int:
     """Put all items in some files, read by so many processes; like `load_items`, but a bad one is a BadLine."""
     chunks = files.read(lambda position: report(READING, position, files.size))
-    return _load(engine, table, read_rows(table, chunks, workers), report)
+    return _load(engine, table, read_files(table, chunks, workers), report)
 
 
-def _load(engine: Engine, table: Table, found: Generator[list[Row], None, None], report: ReportProgress) -> int:
+def _load(engine: Engine, table: Table, runs: Generator[SortedRun, None, None], report: ReportProgress) -> int:
     _clear_remains(engine, table)
-    definition, columns = table.definition, table.sql.columns
-    with closing(found), closing(SortedRows(engine, columns, chain.from_iterable(found))) as rows:
+    definition = table.definition
+    with closing(SortedRows(engine.store.directory)) as rows:
+        with closing(runs):
+            for run in runs:
+                rows.add(run)
         if _commit(engine, partial(_hide, engine, table.n, definition)):
             _fill(engine, table.n, rows, report)
         else:
             _store(engine, rows, partial(_put_all, engine, table.n), report)
         return rows.count
-
-
-class SortedRows:
-    """Rows in the order of their rowids, each key once."""
-
-    def __init__(self, engine: Engine, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
-        self.count = 0  # of the rows that were read, equal keys included
-        self._sorted = engine.store.sort_rows(columns, self._number(rows))
-        self._first = next(self._sorted, None)  # reads and checks everything
-
-    def _number(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for self.count, row in enumerate(rows, 1):
-            yield (*row, self.count)
-
-    def __iter__(self) -> Iterator[Row]:
-        """Yield the rows; of equal keys only the last of the input.
-
-        Of different keys with the same rowid the first has it; the others are given numbers below all rowids of keys.
-        """
-        collisions = 0
-        first = () if self._first is None else (self._first,)
-        for _, group in groupby(chain(first, self._sorted), rowid_in):
-            alike = list({key_in(row): row for row in group}.values())
-            yield alike[0]
-            for row in alike[1:]:
-                collisions += 1
-                yield (*row[:-1], collisions)
-
-    def close(self) -> None:
-        """Remove the file that they were sorted in."""
-        self._sorted.close()
 
 
 # -- storing ----------------------------------------------------------------------------------------------------------
@@ -171,8 +140,8 @@ def _put_all(engine: Engine, n: int, rows: list[Row]) -> None:
     table = _find(engine, n)
     for key, size, body, *_ in rows:
         # Prepared again: an index may have been added or removed since the item was read.
-        image = write.prepare(table, orjson.loads(body), size, checked=True)
-        write.apply(engine, table, key, write.load(engine, table, key), image)
+        image = write.make_image(table, orjson.loads(body), size, checked=True)
+        write.apply(engine, table, key, write.load_row(engine, table, key), image)
 
 
 def _append(engine: Engine, n: int, rows: list[Row]) -> None:
@@ -232,7 +201,7 @@ def make_row(table: Table, item: Item) -> Row:
         item, size = check_item(_convert(table, item))
     write.check_put_size(size)
     key = table.key_of_item(item)
-    image = write.prepare(table, item, size)
+    image = write.make_image(table, item, size)
     return (key, size, image.body, *image.columns, rowid_of(key))
 
 
@@ -245,7 +214,14 @@ def _convert(table: Table, item: Item) -> Item:
         raise SerializationException(f"An attribute value is of the wrong JSON type: {refusal.message}") from None
 
 
-def read_chunk(table: Table, chunk: LineChunk) -> list[Row]:
+def read_items(table: Table, items: Iterable[Item]) -> Generator[SortedRun, None, None]:
+    """Yield runs of the items' rows."""
+    rows = (make_row(table, item) for item in items)
+    while found := list(islice(rows, ROWS_PER_RUN)):
+        yield sort_run(found)
+
+
+def read_chunk(table: Table, chunk: LineChunk) -> SortedRun:
     """Return the rows of the lines in a chunk, or raise a BadLine for the first that cannot be stored."""
     rows: list[Row] = []
     number = 1
@@ -256,10 +232,10 @@ def read_chunk(table: Table, chunk: LineChunk) -> list[Row]:
                 rows.append(make_row(table, item))
     except HashrangeError as fault:
         raise BadLine(f"{chunk.locate(number)}: {fault}") from None
-    return rows
+    return sort_run(rows)
 
 
-def read_rows(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[list[Row], None, None]:
+def read_files(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[SortedRun, None, None]:
     """Yield the rows of all chunks in their order, read by so many processes when there is work enough for them."""
     first = list(islice(chunks, FEW_CHUNKS + 1)) if workers > 1 else []
     everything = chain(first, chunks)
@@ -268,9 +244,9 @@ def read_rows(table: Table, chunks: Iterator[LineChunk], workers: int) -> Genera
     return (read_chunk(table, chunk) for chunk in everything)
 
 
-def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[list[Row], None, None]:
+def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[SortedRun, None, None]:
     definition = dump_definition(table.definition)
-    running: deque[Future[list[Row]]] = deque()
+    running: deque[Future[SortedRun]] = deque()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker)
     try:
         for chunk in chunks:
@@ -286,7 +262,7 @@ def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Gener
         pool.shutdown(cancel_futures=True)
 
 
-def _read_chunk_of(n: int, definition: bytes, chunk: LineChunk) -> list[Row]:
+def _read_chunk_of(n: int, definition: bytes, chunk: LineChunk) -> SortedRun:
     return read_chunk(_table_of(n, definition), chunk)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def _index_units(change: WriteResult, index: Index, at: int) -> float:
     added = index.project(change.new.item) if after is not None and change.new else None
     if removed == added:
         return 0.0
-    out = write_units(index.measure(removed, change.old.size)) if removed is not None and change.old else 0.0
-    into = write_units(index.measure(added, change.new.size)) if added is not None and change.new else 0.0
+    out = 0.0 if removed is None else write_units(measure_item(removed))
+    into = 0.0 if added is None else write_units(measure_item(added))
     return max(out, into) if before == after else out + into
 
 

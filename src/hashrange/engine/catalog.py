@@ -40,7 +40,8 @@ class Catalog:
         self.tables: dict[str, Table] = {}
         self.retired: dict[int, Table] = {}  # deleted, but with a stream that may still be read
         self.deleting: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
-        self._dirty: set[Table] = set()
+        self._dirty: set[Table] = set()  # whose counters have changed since they were last written
+        self.touch = self._dirty.add
         self.reload()
 
     def reload(self) -> None:
@@ -70,10 +71,6 @@ class Catalog:
         for index in table.indexes:
             index.item_count, index.size_bytes = indexes.get(index.name, (0, 0))
 
-    def touch(self, table: Table) -> None:
-        """Note that a table's counters have changed."""
-        self._dirty.add(table)
-
     def write_counts(self) -> None:
         """Write the counters that changed since they were last written."""
         for table in self._dirty:
@@ -101,9 +98,9 @@ class Catalog:
         table.item_count, table.size_bytes = next(counted), next(counted)
         for index in table.indexes:
             index.item_count, index.size_bytes = next(counted), next(counted)
-            if not index.keeps_all:  # what a narrow entry weighs is known only by looking at the item
+            if not index.keeps_all:  # the size of a narrow entry is known only from the item
                 bodies = execute(f"SELECT item {rows} WHERE g{index.column} IS NOT NULL")
-                index.size_bytes = sum(index.measure(orjson.loads(body), 0) for (body,) in bodies)
+                index.size_bytes = sum(index.measure_entry(orjson.loads(body)) for (body,) in bodies)
         self._dirty.add(table)
 
     def names(self) -> list[str]:

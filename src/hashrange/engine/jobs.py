@@ -263,7 +263,7 @@ def _backfill(engine: Engine, job: Job) -> bool:
         if key is not None and present is None:
             engine.store.execute(f"UPDATE t{job.n} SET g{index.column} = ? WHERE id = ?", (key, identity))
             index.item_count += 1
-            index.size_bytes += index.measure(item, size)
+            index.size_bytes += size if index.keeps_all else index.measure_entry(item)
     engine.catalog.touch(table)
     if len(rows) == ROWS_PER_SLICE:
         return False

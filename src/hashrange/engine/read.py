@@ -17,7 +17,7 @@ from msgspec import defstruct
 from msgspec.json import Decoder
 
 from hashrange.core.keys import KeyEncoder, rowid_of, successor
-from hashrange.core.values import Item, Value
+from hashrange.core.values import Item, Value, measure_item
 from hashrange.engine.sql import TOP
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
         shown = item
         if narrow and index is not None:
             shown = index.project(item)
-            page.size += index.measure(item, row_size)
+            page.size += measure_item(shown)
             if source.fetches:
                 shown = item
                 page.fetched.append(row_size)

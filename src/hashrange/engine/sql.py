@@ -60,16 +60,6 @@ def create_log(n: int) -> str:
     )
 
 
-def row_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns of a row as it is inserted, with those of a table's indexes and expiry in the middle."""
-    return ("k", "size", "item", *columns, "id")
-
-
-def sort_rows(columns: tuple[str, ...]) -> str:
-    """Return the query that sorts given rows by id, and those with the same id in their order."""
-    return f"SELECT {', '.join(row_columns(columns))} FROM given ORDER BY id, number"
-
-
 class Statements:
     """The texts for one table with given slots in use; made once, so that SQLite's statement cache holds them."""
 

@@ -26,19 +26,17 @@ import fcntl
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, NewerFormat, ReadOnlyDirectory, StorageError
-from hashrange.engine import sql
 
 FORMAT = 2
 APPLICATION_ID = 0x68617268
 CACHE_KIB = 16_000  # 40,000 is no faster with ten million items: cold memory takes as long as a read
-SORT_KIB = 32_000  # that many are sorted in memory at a time
 CHECKPOINT_PAGES = 8_000  # 32 MB; at 2,000 a put took 1.5 times the processor time, most of it copying pages again
 RESTART_PAGES = 32_000
 MAIN_FILE = "hashrange.db"
@@ -211,29 +209,6 @@ class Store:
         finally:
             self.execute("PRAGMA temp_store=MEMORY")
 
-    def sort_rows(
-        self, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
-    ) -> Generator[tuple[Any, ...], None, None]:
-        """Yield rows of (key, size, item, columns, id, number) without the number, in the order of id and number.
-
-        SQLite sorts them in a file without a name in the data directory, so memory does not grow with the rows. That
-        takes no more processor time than sorting and merging runs of them here (decision 22).
-        """
-        from apsw.ext import VTColumnAccess, make_virtual_module  # takes as long to import as all the rest
-
-        def given(*_arguments: Any, **_named: Any) -> Iterable[tuple[Any, ...]]:
-            return rows
-
-        source: Any = given
-        source.columns = (*sql.row_columns(columns), "number")
-        source.column_access = VTColumnAccess.By_Index
-        with translated(self.directory), contextlib.closing(apsw.Connection("")) as connection:
-            connection.execute(f"PRAGMA cache_size=-{SORT_KIB}")
-            connection.execute(f"PRAGMA temp_store={'MEMORY' if self.directory is None else 'FILE'}")
-            make_virtual_module(connection, "given", source)
-            with sorting_in(connection, self.directory):
-                yield from connection.execute(sql.sort_rows(columns))
-
     def translate(self, failure: apsw.Error) -> StorageError:
         """Return a failure of SQLite as an error that says what to do."""
         return translate(failure, self.directory)
@@ -256,20 +231,6 @@ class Store:
         if self._lock_file is not None:
             os.close(self._lock_file)
             self._lock_file = None
-
-
-@contextlib.contextmanager
-def sorting_in(connection: apsw.Connection, directory: Path | None) -> Iterator[None]:
-    """Let SQLite put temporary files into the data directory inside the block: /tmp may be small, or in memory."""
-    if directory is None:
-        yield
-        return
-    name = str(directory.resolve()).replace("'", "''")
-    connection.execute(f"PRAGMA temp_store_directory='{name}'")
-    try:
-        yield
-    finally:
-        connection.execute("PRAGMA temp_store_directory=''")
 
 
 class CopyFile:

@@ -24,8 +24,8 @@ class Index:
     """A secondary index: the column of its key, and what its entries hold."""
 
     __slots__ = (
-        "codec", "column", "definition", "is_global", "item_count", "keeps_all", "name", "names", "projected",
-        "size_bytes", "table_keys",
+        "codec", "column", "definition", "is_global", "item_count", "keeps_all", "keys_only", "name", "names",
+        "projected", "size_bytes", "table_keys",
     )  # fmt: skip
 
     def __init__(self, definition: IndexDefinition, types: dict[str, str], table_codec: KeyEncoder) -> None:
@@ -38,6 +38,7 @@ class Index:
         self.names = tuple(dict.fromkeys((*(a.name for a in self.codec.attributes), *self.table_keys)))
         self.keeps_all = definition.projection.type == "ALL"
         self.projected = frozenset((*self.names, *(definition.projection.non_key_attributes or ())))
+        self.keys_only = not self.keeps_all and len(self.projected) == len(self.names)
         self.item_count = 0
         self.size_bytes = 0
 
@@ -46,11 +47,6 @@ class Index:
         """Tell whether items from before the index still have to be put into it."""
         return isinstance(self.definition, GlobalIndexDefinition) and self.definition.backfill
 
-    @property
-    def keys_only(self) -> bool:
-        """Tell whether entries hold keys alone, so that an unmoved entry is an unchanged one."""
-        return not self.keeps_all and len(self.projected) == len(self.names)
-
     def project(self, item: Item) -> Item:
         """Return the entry that the index holds for an item."""
         if self.keeps_all:
@@ -58,9 +54,9 @@ class Index:
         projected = self.projected
         return {name: value for name, value in item.items() if name in projected}
 
-    def measure(self, item: Item, size: int) -> int:
-        """Return the size of the entry for an item of that size."""
-        return size if self.keeps_all else measure_item(self.project(item))
+    def measure_entry(self, item: Item) -> int:
+        """Return the size of the entry for an item."""
+        return measure_item(self.project(item))
 
 
 class Table:
@@ -94,7 +90,7 @@ class Table:
         self.indexes = tuple(Index(index, types, self.codec) for index in definition.indexes)
         for index in self.indexes:
             index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
-        self.encoders = [index.codec.encode for index in self.indexes]
+        self.encoders = [index.codec.encode for index in self.indexes]  # of an item's key in each; None: not in it
         self.indexes_by_name = {index.name: index for index in self.indexes}
         self.ttl_attribute = definition.ttl.attribute if definition.ttl else None
         self.logged = definition.stream is not None or definition.recovery is not None
@@ -139,13 +135,9 @@ class Table:
         """Return the key attributes of an item."""
         return {name: item[name] for name in self.key_names}
 
-    def index_keys_of(self, item: Item) -> list[bytes | None]:
-        """Return the key of an item in each index; None where it is not in it."""
-        return [encode(item) for encode in self.encoders]
-
-    def check_index_keys(self, item: Item, slots: Sequence[bytes | None]) -> None:
-        """Raise when an item is in an index's way: it has the key attribute, but with a value no key can have."""
-        absent = [index for index, slot in zip(self.indexes, slots, strict=True) if slot is None]
+    def check_index_keys(self, item: Item, keys: Sequence[bytes | None]) -> None:
+        """Raise when an item has an index's key attribute, but with a value that no key can have."""
+        absent = [index for index, key in zip(self.indexes, keys, strict=True) if key is None]
         for index in sorted(absent, key=lambda index: index.name):
             for attribute in index.codec.attributes:
                 value = item.get(attribute.name)

@@ -1,7 +1,7 @@
 """All-or-nothing writes: what TransactWriteItems and ExecuteTransaction share.
 
-Drafts are resolved and checked one by one in request order; nothing is written unless every one of them holds.
-Tokens make a repeated request answer without being executed again, for ten minutes.
+Writes are resolved and checked one by one in request order; nothing is written unless every condition holds.
+A client token makes a repeated request return without being executed again, for ten minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from hashrange.core.errors import (
     ConditionalCheckFailedException,
@@ -21,11 +22,9 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.wire import Wire
-from hashrange.engine import write
-from hashrange.engine.action import Action, Draft
 from hashrange.engine.capacity import ConsumedCapacity, collection_metrics, read_units, write_units
 from hashrange.engine.table import SchemaMismatch
-from hashrange.engine.write import Image, Row, WriteResult
+from hashrange.engine.write import Image, ItemWrite, Row, WriteRequest, WriteResult, apply, load_row
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -40,66 +39,62 @@ MISMATCHED_TOKEN = (
 )
 
 
-class TransactionStep:
-    """One member of a transaction on its way: its action, its row, and what it will store."""
+class CheckedWrite(Struct, gc=False):
+    """A member of a transaction whose condition holds: its row, and what it will store."""
 
-    __slots__ = ("action", "image", "row")
-
-    def __init__(self, action: Action, row: Row | None, image: Image | None) -> None:
-        self.action = action
-        self.row = row
-        self.image = image
+    write: ItemWrite
+    row: Row | None
+    image: Image | None
 
 
-def run_transaction(engine: Engine, drafts: Sequence[Draft]) -> list[WriteResult]:
-    """Execute all drafts or none; returns what each changed, in request order."""
-    actions = resolve_all(engine, drafts)
-    steps = check_all(engine, actions)
-    return [_apply(engine, step) for step in steps]
+def run_transaction(engine: Engine, requests: Sequence[WriteRequest]) -> list[WriteResult]:
+    """Execute all writes or none; returns what each changed, in request order."""
+    writes = resolve_all(engine, requests)
+    return [_apply(engine, checked) for checked in check_all(engine, writes)]
 
 
-def resolve_all(engine: Engine, drafts: Sequence[Draft]) -> list[Action]:
-    """Find every draft's table and key; a key that does not fit the schema cancels the transaction."""
-    actions: list[Action] = []
+def resolve_all(engine: Engine, requests: Sequence[WriteRequest]) -> list[ItemWrite]:
+    """Find the table and key of every write; a key that does not match the schema cancels the transaction."""
+    writes: list[ItemWrite] = []
     mismatch: tuple[int, SchemaMismatch] | None = None
-    for position, draft in enumerate(drafts):
+    for position, request in enumerate(requests):
         try:
-            actions.append(draft.resolve(engine))
+            writes.append(request.resolve(engine))
         except SchemaMismatch as refusal:
             mismatch = mismatch or (position, refusal)
-    seen = {(action.table.n, action.key) for action in actions}
-    if len(seen) != len(actions):
+    seen = {(write.table.n, write.key) for write in writes}
+    if len(seen) != len(writes):
         raise ValidationException(TWICE)
     if mismatch is not None:
-        raise cancel(len(drafts), {mismatch[0]: reason_for(mismatch[1])})
-    return actions
+        raise cancel(len(requests), {mismatch[0]: reason_for(mismatch[1])})
+    return writes
 
 
-def check_all(engine: Engine, actions: Sequence[Action]) -> list[TransactionStep]:
-    """Check every condition and make every image; cancel with a reason per action otherwise."""
-    steps: list[TransactionStep] = []
+def check_all(engine: Engine, writes: Sequence[ItemWrite]) -> list[CheckedWrite]:
+    """Check every condition and make every image; cancel with a reason per write otherwise."""
+    checked: list[CheckedWrite] = []
     reasons: dict[int, Wire] = {}
-    for position, action in enumerate(actions):
-        row = write.load(engine, action.table, action.key)
+    for position, write in enumerate(writes):
+        row = load_row(engine, write.table, write.key)
         try:
-            action.check(row)
-            image = action.outcome(row) if action.outcome else None
+            write.check(row)
+            image = write.image if write.make_image is None else write.make_image(row)
         except ValidationException as refusal:
-            raise cancel(len(actions), {position: reason_for(refusal)}) from None
+            raise cancel(len(writes), {position: reason_for(refusal)}) from None
         except (ConditionalCheckFailedException, DuplicateItemException) as refusal:
             reasons[position] = reason_for(refusal)
             continue
-        steps.append(TransactionStep(action, row, image))
+        checked.append(CheckedWrite(write, row, image))
     if reasons:
-        raise cancel(len(actions), reasons)
-    return steps
+        raise cancel(len(writes), reasons)
+    return checked
 
 
-def _apply(engine: Engine, step: TransactionStep) -> WriteResult:
-    action = step.action
-    if action.outcome is None:  # a condition check leaves the item as it is
-        return WriteResult(action.table, action.key, step.row, None)
-    return write.apply(engine, action.table, action.key, step.row, step.image)
+def _apply(engine: Engine, checked: CheckedWrite) -> WriteResult:
+    write = checked.write
+    if write.only_checks:
+        return WriteResult(write.table, write.key, checked.row, None)
+    return apply(engine, write.table, write.key, checked.row, checked.image)
 
 
 def reason_for(refusal: ServiceError) -> Wire:

@@ -33,7 +33,7 @@ def _sweep_table(engine: Engine, table: Table, now: int) -> bool:
     if rows:
         engine.begin_transaction()
     for (key,) in rows:
-        row = write.load(engine, table, key)
+        row = write.load_row(engine, table, key)
         expires = table.expiry_of(row.item) if row else None
         if row is not None and expires is not None and now - FIVE_YEARS < expires < now:
             write.apply(engine, table, key, row, None, write.TTL_SERVICE)

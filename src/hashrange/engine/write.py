@@ -1,40 +1,60 @@
-"""THE write path: every put, update, delete, batch, transaction, statement, expiry and restore ends in `apply`.
+"""The write path: every put, update, delete, batch, transaction, statement, TTL deletion and restore ends in `apply`.
 
-Callers check everything first (`prepare` raises what the service would answer), then apply; nothing is checked after
-the first row is written. One call changes the row, its index slots, the counters and the change log together.
-What it passes around is msgspec's structs, which are made in half the time of a class's own `__init__`.
+A write has three steps, and a transaction takes each for all its members before the next. `check_put` (`check_update`,
+`check_delete` ...) checks a request on its own and returns a WriteRequest; its `resolve` finds the table and the key
+and returns an ItemWrite; `write_item` loads the row, checks the condition and applies the new image. Nothing is checked
+after the first row is written. `apply` changes the row, its index columns, the counters and the change log together.
+msgspec's structs are created in half the time of a class with an `__init__`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import orjson
 from msgspec import Struct
 
-from hashrange.core.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.core.errors import ConditionalCheckFailedException, RequestInvalid, ValidationException
 from hashrange.core.keys import rowid_of
-from hashrange.core.values import Item
+from hashrange.core.values import (
+    INVALID_PARAMETER,
+    InvalidValue,
+    Item,
+    check_item,
+    check_key,
+    measure,
+    measure_item,
+    utf8_length,
+)
+from hashrange.core.wire import Wire
 from hashrange.engine.store import NotUnique
+from hashrange.engine.table import Table, check_index_lengths
+from hashrange.expr.parameters import UPDATE, ExpressionParameters
+from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-    from hashrange.engine.table import Table
-    from hashrange.expr.condition import Predicate
 
 ITEM_LIMIT = 409_600
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+EMPTY_UPDATE_KEY = (
+    "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "
+    "value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."
+)
+WRONG_UPDATE_KEY = "The update expression attempted to update the secondary index key to unsupported type"
+WRONG_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 CALLER, TTL_SERVICE = 0, 1
 
 
 class Row(Struct, gc=False):
-    """An item as it is stored; decoded only when someone looks inside."""
+    """An item as it is stored; decoded only when its attributes are needed."""
 
     id: int
     size: int
     body: bytes
-    columns: tuple[object, ...]  # what its index slots (and expiry) hold, in the order of `Statements.columns`
+    columns: tuple[object, ...]  # its expiry and index keys, in the order of `Statements.columns`
     _item: Item | None = None
 
     @property
@@ -55,7 +75,7 @@ class Image(Struct, gc=False):
 
 
 class WriteResult(Struct, gc=False):
-    """What a write did to one item; what capacity, answers and streams are made from."""
+    """What a write did to one item: the source of capacity, responses and stream records."""
 
     table: Table
     key: bytes
@@ -63,23 +83,112 @@ class WriteResult(Struct, gc=False):
     new: Image | None
 
 
-def load(engine: Engine, table: Table, key: bytes) -> Row | None:
-    """Return the stored row of a key."""
-    found = engine.store.run(table.sql.select, (key, rowid_of(key))).get
-    if found is None and table.has_collisions:
-        found = engine.store.run(table.sql.select_by_key, (key,)).get
-    return None if found is None else Row(found[0], found[1], found[2], found[3:])
+MakeImage = Callable[[Row | None], Image | None]
 
 
-def prepare(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
-    """Return an item ready to be stored; unless `checked`, raise for index keys that no index can hold."""
-    columns: tuple[object, ...] = (table.expiry_of(item),) if table.ttl_attribute else ()
-    if table.indexes:
-        slots = table.index_keys_of(item)
-        if not checked and None in slots:
-            table.check_index_keys(item, slots)
-        columns = (*columns, *slots)
-    return Image(item, size, orjson.dumps(item), columns)
+class ItemWrite(Struct, gc=False):
+    """A write that is ready: which item, under which condition, and what it becomes.
+
+    What it becomes is an image, or made from the stored row; neither deletes the item.
+    """
+
+    table: Table
+    key: bytes
+    expressions: Expressions
+    return_item: bool  # in the error of a condition that does not hold
+    image: Image | None = None
+    make_image: MakeImage | None = None
+    only_checks: bool = False
+
+    def check(self, row: Row | None) -> None:
+        """Raise ConditionalCheckFailedException, with the item when asked for, unless the condition holds."""
+        condition = self.expressions.condition
+        if condition is not None and not condition({} if row is None else row.item):
+            if self.return_item and row is not None:
+                raise ConditionalCheckFailedException(Item=row.item)
+            raise ConditionalCheckFailedException
+
+
+class WriteRequest(Struct, gc=False):
+    """A request that was checked on its own; `resolve` needs the tables."""
+
+    expressions: Expressions
+    resolve: Callable[[Engine], ItemWrite]
+
+
+# -- a request, checked on its own, then with its table ---------------------------------------------------------------
+
+
+def check_put(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
+    """Check a put: its item's values, its condition, its size."""
+    item, size = check_item(request["Item"], parameters.wording)
+    check_mixing(request, parameters)
+    expressions = read_expressions(request, parameters)
+    if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
+        raise RequestInvalid(WRONG_RETURN_VALUES)
+    if size > ITEM_LIMIT:
+        raise ValidationException(PUT_TOO_LARGE)
+
+    def resolve(engine: Engine) -> ItemWrite:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of_item(item)
+        image = make_image(table, item, size)
+        if expressions is not NO_EXPRESSIONS:
+            _check_scalar_keys(table, expressions)
+        return ItemWrite(table, key, expressions, wants_item(request), image)
+
+    return WriteRequest(expressions, resolve)
+
+
+def check_delete(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
+    """Check a delete: its key's values and its condition."""
+    return _check_keyed(request, parameters, only_checks=False)
+
+
+def check_condition_check(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
+    """Check a transaction's condition check."""
+    return _check_keyed(request, parameters, only_checks=True)
+
+
+def _check_keyed(request: Wire, parameters: ExpressionParameters, *, only_checks: bool) -> WriteRequest:
+    key_item = check_key(request["Key"], parameters.wording)
+    check_mixing(request, parameters)
+    expressions = read_expressions(request, parameters)
+    if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
+        raise RequestInvalid(WRONG_RETURN_VALUES)
+
+    def resolve(engine: Engine) -> ItemWrite:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of(key_item)
+        _check_scalar_keys(table, expressions)
+        return ItemWrite(table, key, expressions, wants_item(request), only_checks=only_checks)
+
+    return WriteRequest(expressions, resolve)
+
+
+def check_update(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
+    """Check an update: its key's values, its expressions, the size of the statement."""
+    check_mixing(request, parameters)
+    key_item = check_key(request["Key"], parameters.wording)
+    expressions = read_expressions(request, parameters)
+
+    def resolve(engine: Engine) -> ItemWrite:
+        table = engine.catalog.find(request["TableName"])
+        key = table.key_of(key_item)
+        _check_scalar_keys(table, expressions)
+        _check_targets(table, expressions)
+        update = expressions.update
+        if parameters is UPDATE and update is not None and update.cost() > ITEM_LIMIT:
+            raise ValidationException(UPDATE_TOO_LARGE)  # only UpdateItem measures the statement, too
+        updater = make_updater(table, key_item, expressions)
+        return ItemWrite(table, key, expressions, wants_item(request), make_image=updater)
+
+    return WriteRequest(expressions, resolve)
+
+
+def wants_item(request: Wire) -> bool:
+    """Tell whether a request asks for the item when its condition does not hold."""
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
 def check_put_size(size: int) -> None:
@@ -88,12 +197,34 @@ def check_put_size(size: int) -> None:
         raise ValidationException(PUT_TOO_LARGE)
 
 
-def check_condition(test: Predicate, row: Row | None, *, return_item: bool) -> None:
-    """Raise ConditionalCheckFailedException, with the item when asked for, unless the test holds."""
-    if not test({} if row is None else row.item):
-        if return_item and row is not None:
-            raise ConditionalCheckFailedException(Item=row.item)
-        raise ConditionalCheckFailedException
+def make_image(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
+    """Return an item ready to be stored; unless `checked`, raise for index keys that no index can hold."""
+    columns: tuple[object, ...] = (table.expiry_of(item),) if table.ttl_attribute else ()
+    if table.encoders:
+        keys = [encode(item) for encode in table.encoders]
+        if not checked and None in keys:
+            table.check_index_keys(item, keys)
+        columns = (*columns, *keys)
+    return Image(item, size, orjson.dumps(item), columns)
+
+
+# -- the write itself -------------------------------------------------------------------------------------------------
+
+
+def write_item(engine: Engine, write: ItemWrite) -> WriteResult:
+    """Load the row, check the condition, make the new image and apply it."""
+    row = load_row(engine, write.table, write.key)
+    write.check(row)
+    image = write.image if write.make_image is None else write.make_image(row)
+    return apply(engine, write.table, write.key, row, image)
+
+
+def load_row(engine: Engine, table: Table, key: bytes) -> Row | None:
+    """Return the stored row of a key."""
+    found = engine.store.run(table.sql.select, (key, rowid_of(key))).get
+    if found is None and table.has_collisions:
+        found = engine.store.run(table.sql.select_by_key, (key,)).get
+    return None if found is None else Row(found[0], found[1], found[2], found[3:])
 
 
 def apply(
@@ -116,7 +247,7 @@ def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) ->
     engine.written += 1
     try:
         engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, rowid_of(key)))
-    except NotUnique:  # another key has the place; that this one has no row yet is known
+    except NotUnique:  # a rowid collision: another key has it; that this one has no row yet is known
         table.has_collisions = True
         engine.store.run(table.sql.insert_collided, (key, new.size, new.body, *new.columns))
     _count(engine, table, None, new)
@@ -157,20 +288,107 @@ def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> 
     table.item_count += (new is not None) - (old is not None)
     table.size_bytes += (new.size if new else 0) - (old.size if old else 0)
     engine.catalog.touch(table)
-    if not table.indexes:
-        return
-    first = 1 if table.ttl_attribute else 0
-    for at, index in enumerate(table.indexes, first):
+    for at, index in enumerate(table.indexes, 1 if table.ttl_attribute else 0):
         before = old.columns[at] if old else None
         after = new.columns[at] if new else None
-        if before == after:
-            if before is None or index.keys_only:
-                continue
-            if index.keeps_all and old is not None and new is not None:  # as most are
-                index.size_bytes += new.size - old.size
-                continue
+        if before == after and (before is None or index.keys_only):
+            continue  # not in the index, or an entry of keys alone that stays the same
         index.item_count += (after is not None) - (before is not None)
         if after is not None and new is not None:
-            index.size_bytes += index.measure(new.item, new.size)
+            index.size_bytes += new.size if index.keeps_all else index.measure_entry(new.item)
         if before is not None and old is not None:
-            index.size_bytes -= old.size if index.keeps_all else index.measure(old.item, old.size)
+            index.size_bytes -= old.size if index.keeps_all else index.measure_entry(old.item)
+
+
+# -- updates ----------------------------------------------------------------------------------------------------------
+
+
+def make_updater(table: Table, key_item: Item, expressions: Expressions) -> MakeImage:
+    """Return what turns a stored row into the updated image."""
+    update = expressions.update
+
+    def updated(row: Row | None) -> Image | None:
+        if row is None and update is not None and update.removes_only:
+            return None
+        before = key_item if row is None else row.item
+        item = dict(before) if update is None else update(before, fresh=row is None)
+        return finish_update(table, before, row.size if row else measure_item(key_item), item)
+
+    return updated
+
+
+def finish_update(table: Table, before: Item, size: int, item: Item) -> Image:
+    """Check the item that an update made of one of that size: changed values, changed index keys, the new size."""
+    try:
+        size += measure_changes(before, item)
+    except InvalidValue as fault:
+        raise fault.service_error() from None
+    check_changed_index_keys(table, before, item)
+    if size > ITEM_LIMIT:
+        raise ValidationException(UPDATE_TOO_LARGE)
+    return make_image(table, item, size, checked=True)
+
+
+def measure_changes(before: Item, after: Item) -> int:
+    """Return by how much an item grew, looking only at attributes that are not the very same as before."""
+    grown = added = 0
+    for name, value in after.items():
+        old = before.get(name)
+        if old is value:
+            continue
+        grown += measure(value)
+        if old is None:
+            added += 1
+            grown += utf8_length(name)
+        else:
+            grown -= measure(old)
+    if len(before) + added > len(after):
+        grown -= sum(utf8_length(name) + measure(before[name]) for name in before.keys() - after.keys())
+    return grown
+
+
+def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
+    """Raise when an update gave an index key a value that no index key can have."""
+    for index in table.indexes:
+        changed = False
+        for attribute in index.codec.attributes:
+            value = item.get(attribute.name)
+            if value is None or value is before.get(attribute.name):
+                continue
+            changed = True
+            if attribute.tag not in value:
+                raise ValidationException(WRONG_UPDATE_KEY)
+            if not value[attribute.tag]:
+                raise ValidationException(EMPTY_UPDATE_KEY)
+        if changed:
+            check_index_lengths(index, item)
+
+
+def _check_targets(table: Table, expressions: Expressions) -> None:
+    if expressions.update is None:
+        return
+    for path in expressions.update.paths:
+        if path[0] in table.key_names:
+            raise ValidationException(
+                f"{INVALID_PARAMETER}Cannot update attribute {path[0]}. This attribute is part of the key"
+            )
+
+
+def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
+    for expression in (expressions.condition, expressions.update):
+        if expression is not None and expression.document_attributes:
+            check_scalars(table, expression.document_attributes)
+
+
+def check_scalars(table: Table, attributes: Collection[str]) -> None:
+    """Raise when a key attribute is used as if it were a list or a map."""
+    if not attributes:
+        return
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    for name in table.key_names:
+        if name in attributes:
+            raise ValidationException(f"{text}Key: {name}")
+    for index in table.indexes:
+        for attribute in index.codec.attributes:
+            if attribute.name in attributes:
+                raise ValidationException(f"{text}IndexKey: {attribute.name}")

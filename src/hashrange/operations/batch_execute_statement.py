@@ -15,10 +15,9 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.wire import Wire
-from hashrange.engine.action import Action, run
 from hashrange.engine.capacity import ConsumedCapacity, read_units, write_units
 from hashrange.engine.operation import operation
-from hashrange.engine.write import load
+from hashrange.engine.write import ItemWrite, load_row, write_item
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.modify import returned_item
 from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
@@ -106,7 +105,7 @@ class StatementRead:
 
     def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
         """Return the item."""
-        row = load(engine, self.prepared.existing_table, self.key)
+        row = load_row(engine, self.prepared.existing_table, self.key)
         consistent = bool(self.prepared.request.get("ConsistentRead"))
         cost = batch_cost.of(self.prepared.statement.table)
         cost.add_table(read_units(row.size if row else 0, consistent=consistent))
@@ -118,29 +117,28 @@ class StatementWrite:
     """An INSERT, UPDATE or DELETE."""
 
     prepared: PreparedStatement
-    action: Action
+    write: ItemWrite
 
     @property
     def target(self) -> tuple[int, bytes]:
         """Return the item it reads or writes: table and key."""
-        return self.action.table.n, self.action.key
+        return self.write.table.n, self.write.key
 
     def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
         """Write, and return what RETURNING asks for, or the error."""
         name = self.prepared.statement.table
         try:
-            change = run(engine, self.action)
+            change = write_item(engine, self.write)
         except ServiceError as refusal:
             batch_cost.add_failure(name, self._attempted(engine, refusal))
             return _explain(refusal, self.prepared)
         batch_cost.of(name).add_write(change)
-        return _show(self.prepared, returned_item(self.prepared.statement.returning, self.action, change))
+        return _show(self.prepared, returned_item(self.prepared.statement.returning, self.write, change))
 
     def _attempted(self, engine: Engine, refusal: ServiceError) -> float:
         """Return what a failed write costs: as much as the larger of the item there and the item given."""
-        row = load(engine, self.action.table, self.action.key)
-        given = self.action.outcome if isinstance(refusal, DuplicateItemException) else None
-        image = given(None) if given else None
+        row = load_row(engine, self.write.table, self.write.key)
+        image = self.write.image if isinstance(refusal, DuplicateItemException) else None
         return write_units(max(row.size if row else 0, image.size if image else 0))
 
 
@@ -150,7 +148,7 @@ def _prepare(engine: Engine, request: Wire) -> Failure | StatementRead | Stateme
     try:
         prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))
         if not prepared.statement.is_read:
-            return StatementWrite(prepared, prepared.make_action())
+            return StatementWrite(prepared, prepared.make_write())
         key = prepared.make_reader().single_key()
         if key is None:
             raise ValidationException(NEEDS_KEY)

@@ -18,7 +18,7 @@ from hashrange.engine.shape.constraint_message import (
     message_with_value,
     message_without_value,
 )
-from hashrange.engine.write import Row, load
+from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import BATCH_GET
 from hashrange.expr.request_expressions import check_mixing_across, read_expressions
 
@@ -91,7 +91,7 @@ def _read(engine: Engine, parts: list[TableKeys]) -> None:
     room = RESPONSE_LIMIT
     for part in parts:
         for encoded, key in part.keys.items():
-            row = load(engine, part.table, encoded)
+            row = load_row(engine, part.table, encoded)
             if row is not None and row.size > room:
                 part.unprocessed.append(key)
                 continue

@@ -48,7 +48,7 @@ class BatchEntry:
         except SchemaMismatch:
             raise ValidationException(MISMATCH) from None
         if self.puts:
-            self.image = write.prepare(self.table, self.item, self.size)
+            self.image = write.make_image(self.table, self.item, self.size)
 
 
 def _messages(violations: Violations) -> list[str]:
@@ -82,7 +82,7 @@ def batch_write_item(engine: Engine, request: Wire) -> bytes:
 
 
 def _write(engine: Engine, member: BatchEntry) -> WriteResult:
-    row = write.load(engine, member.table, member.key)
+    row = write.load_row(engine, member.table, member.key)
     return write.apply(engine, member.table, member.key, row, member.image)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hashrange.engine import action
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_write
+from hashrange.engine.write import check_delete, write_item
 from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import DELETE
 
@@ -20,6 +20,5 @@ VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=messages_f
 @operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
-    draft = action.draft_delete(request, DELETE)
-    change = action.run(engine, draft.resolve(engine))
-    return build_replace_response(request, change)
+    write = check_delete(request, DELETE).resolve(engine)
+    return build_replace_response(request, write_item(engine, write))

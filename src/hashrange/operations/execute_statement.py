@@ -8,9 +8,9 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
-from hashrange.engine import action
 from hashrange.engine.capacity import ConsumedCapacity
 from hashrange.engine.operation import operation
+from hashrange.engine.write import write_item
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.modify import returned_item
 from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
@@ -46,11 +46,11 @@ def _read(engine: Engine, prepared: PreparedStatement) -> bytes:
 def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
     if prepared.request.get("NextToken") is not None:
         raise ValidationException(INVALID_TOKEN)
-    ready = prepared.make_action()
-    change = action.run(engine, ready)
+    write = prepared.make_write()
+    result = write_item(engine, write)
     cost = ConsumedCapacity(prepared.statement.table)
-    cost.add_write(change)
-    returned = returned_item(prepared.statement.returning, ready, change)
+    cost.add_write(result)
+    returned = returned_item(prepared.statement.returning, write, result)
     return _answer(prepared.request, [] if returned is None else [returned], cost, {})
 
 

@@ -10,11 +10,10 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import Item, Value
 from hashrange.core.wire import Wire
 from hashrange.engine import transaction
-from hashrange.engine.action import Action, Draft
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.table import SchemaMismatch, Table
-from hashrange.engine.write import Row, load
+from hashrange.engine.write import ItemWrite, Row, WriteRequest, load_row
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
 
@@ -82,27 +81,27 @@ def _write(engine: Engine, request: Wire, members: list[PreparedStatement], dige
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
         return _answer(request, b"", transaction.replay_costs(replayed))
-    drafts = [_draft(action) for action in _make_actions(members)]
-    changes = transaction.run_transaction(engine, drafts)
+    requests = [_request_of(write) for write in _make_writes(members)]
+    changes = transaction.run_transaction(engine, requests)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
     checks = [member.statement.is_check for member in members]
     return _answer(request, b"", transaction.write_costs(names, changes, checks))
 
 
-def _draft(action: Action) -> Draft:
-    return Draft(action.expressions, lambda _engine: action)
+def _request_of(write: ItemWrite) -> WriteRequest:
+    return WriteRequest(write.expressions, lambda _engine: write)
 
 
-def _make_actions(members: list[PreparedStatement]) -> list[Action]:
+def _make_writes(members: list[PreparedStatement]) -> list[ItemWrite]:
     """Return all writes; keys that do not match their table's schema cancel the transaction, each with a reason."""
-    actions: list[Action] = []
+    writes: list[ItemWrite] = []
     mismatches: dict[int, Wire] = {}
     for position, member in enumerate(members):
         if member.table is None:
             continue
         try:
-            actions.append(member.make_action(in_transaction=True))
+            writes.append(member.make_write(in_transaction=True))
         except SchemaMismatch as refusal:
             mismatches[position] = transaction.reason_for(refusal)
         except ValidationException as refusal:
@@ -110,7 +109,7 @@ def _make_actions(members: list[PreparedStatement]) -> list[Action]:
     _check_tables(members)
     if mismatches:
         raise transaction.cancel(len(members), mismatches)
-    return actions
+    return writes
 
 
 # -- reads ------------------------------------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> by
     _check_tables(members)
     tables = [member.existing_table for member in members]
     encoded = _encode(tables, keys)
-    rows = [load(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
+    rows = [load_row(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
     shown = b",".join(_show(member, row) for member, row in zip(members, rows, strict=True))
     costs: dict[str, ConsumedCapacity] = {}
     for member, row in zip(members, rows, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hashrange.engine import action
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import (
     ViolationReport,
@@ -12,6 +11,7 @@ from hashrange.engine.shape.constraint_message import (
     message_without_value,
     messages_for_write,
 )
+from hashrange.engine.write import check_put, write_item
 from hashrange.engine.write_response import build_replace_response
 from hashrange.expr.parameters import PUT
 
@@ -32,6 +32,5 @@ VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=_messages)
 @operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
-    draft = action.draft_put(request, PUT)
-    change = action.run(engine, draft.resolve(engine))
-    return build_replace_response(request, change)
+    write = check_put(request, PUT).resolve(engine)
+    return build_replace_response(request, write_item(engine, write))

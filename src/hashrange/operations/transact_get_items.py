@@ -14,7 +14,7 @@ from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.engine.table import SchemaMismatch, Table
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
-from hashrange.engine.write import Row, load
+from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import TRANSACT_GET
 from hashrange.expr.request_expressions import check_mixing, read_expressions
 
@@ -33,7 +33,7 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
     asked = [_read(get) for get in gets]
     tables = [engine.catalog.find(get["TableName"]) for get in gets]
     keys = _find_keys([key for key, _ in asked], tables)
-    rows = [load(engine, table, key) for table, key in zip(tables, keys, strict=True)]
+    rows = [load_row(engine, table, key) for table, key in zip(tables, keys, strict=True)]
     if sum(row.size for row in rows if row) > SIZE_LIMIT:
         raise ValidationException(TOO_LARGE)
     shown = b",".join(_show(row, projection) for row, (_, projection) in zip(rows, asked, strict=True))

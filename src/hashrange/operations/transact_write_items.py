@@ -9,11 +9,11 @@ import orjson
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
-from hashrange.engine import action, transaction
-from hashrange.engine.action import Draft
+from hashrange.engine import transaction, write
 from hashrange.engine.capacity import report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
+from hashrange.engine.write import WriteRequest
 from hashrange.expr.parameters import (
     TRANSACT_CHECK,
     TRANSACT_DELETE,
@@ -25,11 +25,11 @@ from hashrange.expr.parameters import (
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-KINDS: dict[str, tuple[Callable[[Wire, ExpressionParameters], Draft], ExpressionParameters]] = {
-    "ConditionCheck": (action.draft_check, TRANSACT_CHECK),
-    "Put": (action.draft_put, TRANSACT_PUT),
-    "Update": (action.draft_update, TRANSACT_UPDATE),
-    "Delete": (action.draft_delete, TRANSACT_DELETE),
+KINDS: dict[str, tuple[Callable[[Wire, ExpressionParameters], WriteRequest], ExpressionParameters]] = {
+    "ConditionCheck": (write.check_condition_check, TRANSACT_CHECK),
+    "Put": (write.check_put, TRANSACT_PUT),
+    "Update": (write.check_update, TRANSACT_UPDATE),
+    "Delete": (write.check_delete, TRANSACT_DELETE),
 }
 NAME = "TransactWriteItems"
 
@@ -47,12 +47,12 @@ def transact_write_items(engine: Engine, request: Wire) -> bytes:
     members = [_read_member(entry) for entry in request["TransactItems"]]
     if len(orjson.dumps(request["TransactItems"])) > transaction.SIZE_LIMIT:
         raise ValidationException(transaction.TOO_LARGE)
-    drafts = [KINDS[kind][0](content, KINDS[kind][1]) for kind, content in members]
+    writes = [KINDS[kind][0](content, KINDS[kind][1]) for kind, content in members]
     names = [content["TableName"] for _, content in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
         return _answer(request, transaction.replay_costs(replayed), {})
-    changes = transaction.run_transaction(engine, drafts)
+    changes = transaction.run_transaction(engine, writes)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
     costs = transaction.write_costs(names, changes, [kind == "ConditionCheck" for kind, _ in members])

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hashrange.engine import action
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint import ConstraintKind
 from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each, messages_for_write
+from hashrange.engine.write import check_update, write_item
 from hashrange.engine.write_response import build_write_response
 from hashrange.expr.parameters import UPDATE
 
@@ -32,16 +32,16 @@ VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), unless_missing="Key
 @operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
 def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Apply an update to the item of a key, if the condition holds."""
-    draft = action.draft_update(request, UPDATE)
-    change = action.run(engine, draft.resolve(engine))
+    write = check_update(request, UPDATE).resolve(engine)
+    result = write_item(engine, write)
     returned = request.get("ReturnValues", "NONE")
-    attributes = None if returned == "NONE" else _show(returned, change, draft.expressions.update)
-    return build_write_response(request, change, attributes)
+    attributes = None if returned == "NONE" else _returned_attributes(returned, result, write.expressions.update)
+    return build_write_response(request, result, attributes)
 
 
-def _show(returned: str, change: WriteResult, update: ItemUpdate | None) -> bytes | None:
+def _returned_attributes(returned: str, result: WriteResult, update: ItemUpdate | None) -> bytes | None:
     """Return the attributes that ReturnValues asks for; None when there are none."""
-    side = change.old if returned.endswith("OLD") else change.new
+    side = result.old if returned.endswith("OLD") else result.new
     if side is None:
         return None
     if returned.startswith("ALL"):

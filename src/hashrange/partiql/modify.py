@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and EXISTS: make an Action of the engine's write path from a plan and its table."""
+"""INSERT, UPDATE, DELETE and EXISTS: make an ItemWrite of the engine's write path from a plan and its table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import orjson
 
 from hashrange.core.errors import DuplicateItemException, ValidationException
 from hashrange.core.values import INVALID_PARAMETER, TOO_DEEP, Item, check_item
-from hashrange.engine import write
-from hashrange.engine.action import Action, check_scalars, make_updater
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
+from hashrange.engine.write import ItemWrite, check_put_size, check_scalars, make_image, make_updater
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import And, Comparison, Condition, Literal, path_of
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions
@@ -28,7 +27,7 @@ ITEM_TOO_DEEP = "Nesting Levels have exceeded supported limits"
 DUPLICATE_KEY = "Duplicate primary key exists in table"
 
 
-class InsertAction(Action):
+class InsertWrite(ItemWrite):
     """A put that fails if the item exists."""
 
     def check(self, row: Row | None) -> None:
@@ -37,7 +36,7 @@ class InsertAction(Action):
             raise DuplicateItemException(DUPLICATE_KEY)
 
 
-def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+def make_write(plan: Plan, table: Table, *, return_item: bool, in_transaction: bool) -> ItemWrite:
     """Return the action of a write, or for a SELECT the action that checks its condition."""
     match plan:
         case InsertPlan():
@@ -50,15 +49,14 @@ def make_action(plan: Plan, table: Table, *, return_item: bool, in_transaction: 
             return _make_check(plan, table, return_item=return_item)
 
 
-def _make_insertion(plan: InsertPlan, table: Table) -> Action:
+def _make_insertion(plan: InsertPlan, table: Table) -> ItemWrite:
     item, size = check_item(plan.item)
-    write.check_put_size(size)
+    check_put_size(size)
     key = table.key_of_item(item)
-    image = write.prepare(table, item, size)
-    return InsertAction(table, key, lambda _row: image, NO_EXPRESSIONS, return_item=False)
+    return InsertWrite(table, key, NO_EXPRESSIONS, return_item=False, image=make_image(table, item, size))
 
 
-def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transaction: bool) -> ItemWrite:
     key, rest = _find_key(plan.where, table, in_transaction=in_transaction)
     for action in plan.actions:
         name = action.path.elements[0]
@@ -80,17 +78,17 @@ def _make_update(plan: UpdatePlan, table: Table, *, return_item: bool, in_transa
                 raise ValidationException(ITEM_TOO_DEEP) from None
             raise
 
-    return Action(table, table.key_of(key), updated, expressions, return_item)
+    return ItemWrite(table, table.key_of(key), expressions, return_item, make_image=updated)
 
 
-def _make_deletion(plan: DeletePlan, table: Table, *, return_item: bool, in_transaction: bool) -> Action:
+def _make_deletion(plan: DeletePlan, table: Table, *, return_item: bool, in_transaction: bool) -> ItemWrite:
     key, rest = _find_key(plan.where, table, in_transaction=in_transaction)
     condition = _bind_conditions(rest, table)
     expressions = Expressions(condition=_allow_missing_item(condition))
-    return Action(table, table.key_of(key), lambda _row: None, expressions, return_item)
+    return ItemWrite(table, table.key_of(key), expressions, return_item)
 
 
-def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
+def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> ItemWrite:
     equal, rest = split_equalities(plan.where, table.key_names)
     key = dict(reversed(equal))  # the first of several values for one attribute
     if len(key) != len(table.key_names):
@@ -99,7 +97,7 @@ def _make_check(plan: SelectPlan, table: Table, *, return_item: bool) -> Action:
     if not rest and not others:
         raise ValidationException(NOT_A_CHECK)
     condition = _bind_conditions([*others, *rest], table)
-    return Action(table, table.key_of(key), None, Expressions(condition=condition), return_item)
+    return ItemWrite(table, table.key_of(key), Expressions(condition=condition), return_item, only_checks=True)
 
 
 def _find_key(where: Condition | None, table: Table, *, in_transaction: bool) -> tuple[Item, list[Condition]]:
@@ -138,13 +136,13 @@ def _allow_missing_item(predicate: Predicate | None) -> Predicate | None:
     return Predicate(predicate.attributes, predicate.document_attributes, lambda item: not item or run(item))
 
 
-def returned_item(returning: str | None, action: Action, change: WriteResult) -> bytes | None:
+def returned_item(returning: str | None, write: ItemWrite, result: WriteResult) -> bytes | None:
     """Return the item that a RETURNING clause selects; None if there is none, or nothing of it is selected."""
-    side = change.new if returning in ("ALL NEW", "MODIFIED NEW") else change.old
+    side = result.new if returning in ("ALL NEW", "MODIFIED NEW") else result.old
     if returning is None or side is None:
         return None
     if returning.startswith("ALL"):
         return side.body
-    update = action.expressions.update
+    update = write.expressions.update
     updated = update.updated_attributes(side.item) if update else {}
     return orjson.dumps(updated) if updated else None

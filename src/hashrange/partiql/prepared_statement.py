@@ -11,15 +11,14 @@ import orjson
 from hashrange.core.errors import ResourceNotFoundException
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.partiql.modify import make_action
+from hashrange.partiql.modify import make_write
 from hashrange.partiql.select import SelectReader, find_index, make_projector
 from hashrange.partiql.statement_plan import ParsedStatement, Plan, SelectPlan, parse_statement
 
 if TYPE_CHECKING:
-    from hashrange.engine.action import Action
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
-    from hashrange.engine.write import Row
+    from hashrange.engine.write import ItemWrite, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,10 @@ class PreparedStatement:
         reader.check(consistent=bool(self.request.get("ConsistentRead")))
         return reader
 
-    def make_action(self, *, in_transaction: bool = False) -> Action:
-        """Return the action of any other statement."""
+    def make_write(self, *, in_transaction: bool = False) -> ItemWrite:
+        """Return the write of any other statement."""
         wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        return make_action(self.plan, self.existing_table, return_item=wanted, in_transaction=in_transaction)
+        return make_write(self.plan, self.existing_table, return_item=wanted, in_transaction=in_transaction)
 
     def select_columns(self, row: Row) -> bytes | None:
         """Return the selected columns of a row as JSON; None if it has none of them."""

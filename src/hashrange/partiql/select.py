@@ -13,11 +13,11 @@ import orjson
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
-from hashrange.engine.action import check_scalars
 from hashrange.engine.capacity import ConsumedCapacity, read_units
 from hashrange.engine.page_response import last_key, page_capacity
 from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
 from hashrange.engine.start_key import start_query, start_scan
+from hashrange.engine.write import check_scalars
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import paths_of
 from hashrange.expr.path import document_attributes, make_getter

@@ -3,10 +3,9 @@
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+import tempfile
 from pathlib import Path
 
-import apsw
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from hashrange.core.errors import DiskFull, InternalServerError, ResourceInUseException, ServiceError
 from hashrange.core.keys import FIRST_ROWID, rowid_of
-from hashrange.engine import bulk_load, read, sql, store, write
+from hashrange.engine import bulk_load, external_sort, read, sql, write
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
@@ -41,8 +40,10 @@ items = st.lists(st.builds(lambda key, rest: key | rest, keys, attributes), min_
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    """Batches of ten, so that a few items are several commits."""
+    """Batches of ten, so that a few items are several commits, from runs that are as small."""
     monkeypatch.setattr(bulk_load, "BATCH", 10)
+    monkeypatch.setattr(bulk_load, "ROWS_PER_RUN", 8)
+    monkeypatch.setattr(external_sort, "ROWS_PER_BLOCK", 3)
 
 
 def create(local, **options):
@@ -319,7 +320,8 @@ def test_a_full_disk_leaves_the_table_as_it_was_and_usable(on_disk, present):
 def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monkeypatch, present):
     create(on_disk)
     load(on_disk, numbered(present))
-    monkeypatch.setattr(store, "sorting_in", sort_on_a_full_disk)
+    monkeypatch.setattr(external_sort, "MEMORY_BYTES", 1_000)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: PTH123, SIM115
     with pytest.raises(DiskFull, match="is full"):
         load(on_disk, numbered(50, start=5))
     for each in numbered(present):
@@ -327,26 +329,13 @@ def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monk
     assert_agrees(on_disk)
 
 
-@contextmanager
-def sort_on_a_full_disk(_connection, _directory):
-    raise apsw.FullError
-    yield
-
-
 def test_what_is_sorted_on_disk_leaves_no_file_behind(on_disk, monkeypatch):
     create(on_disk)
-    monkeypatch.setattr(store, "SORT_KIB", 10)
+    monkeypatch.setattr(external_sort, "MEMORY_BYTES", 1_000)
     files = set(on_disk.directory.iterdir())
-    load(on_disk, [item(pk="p", sk=number, x="x" * 10_000) for number in range(500)])
-    assert len(on_disk.items()) == 500
+    load(on_disk, numbered(50))
+    assert len(on_disk.items()) == 50
     assert set(on_disk.directory.iterdir()) == files
-
-
-def test_rows_are_sorted_by_rowid_and_those_with_the_same_one_in_their_order(on_disk, monkeypatch):
-    monkeypatch.setattr(store, "SORT_KIB", 10)
-    given = [(b"key", 1, b"x" * 1_000, number * 7_919 % 500, number) for number in range(1_000)]
-    found = list(on_disk.engine.store.sort_rows((), iter(given)))
-    assert found == [row[:-1] for row in sorted(given, key=lambda row: row[-2:])]
 
 
 def test_the_indexes_are_sorted_in_files_and_all_else_in_memory(on_disk, monkeypatch):

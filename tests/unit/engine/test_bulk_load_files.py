@@ -43,7 +43,7 @@ def write(path, found, end=b"\n"):
 
 
 def make(table, path, workers):
-    return list(bulk_load.read_rows(table, ImportFiles([path]).read(lambda _: None), workers))
+    return list(bulk_load.read_files(table, ImportFiles([path]).read(lambda _: None), workers))
 
 
 def test_a_row_has_the_rowid_of_its_key(table):
@@ -62,7 +62,7 @@ def test_several_processes_make_the_same_rows(table, tmp_path, workers):
 
 def test_few_chunks_are_not_worth_a_process(table, tmp_path, monkeypatch):
     monkeypatch.setattr(bulk_load, "_share_out", None)
-    assert sum(len(each) for each in make(table, write(tmp_path / "items.jsonl", numbered(100)), 4)) == 100
+    assert sum(each.count for each in make(table, write(tmp_path / "items.jsonl", numbered(100)), 4)) == 100
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\r\n  \n"])
@@ -71,7 +71,7 @@ def test_lines_may_end_as_they_like(table, tmp_path, end):
     (made,) = make(table, path, 1)
     path.write_bytes(path.read_bytes().rstrip())
     assert [made] == make(table, path, 1)
-    assert len(made) == 10
+    assert made.count == 10
 
 
 @pytest.mark.parametrize("bad", [b"not json", b'{"n": {"N": "1"}}', b'{"pk": {"S": "a"}, "n": {"S": "1"}}'])
@@ -89,13 +89,13 @@ def test_of_several_bad_lines_the_first_is_named(table, tmp_path, workers, bad):
 def test_a_bad_line_is_named_before_damage_that_comes_later(table, tmp_path, workers):
     path = write(tmp_path / "items.jsonl", [*numbered(50), {"no": {"S": "key"}}, *numbered(50)])
     with pytest.raises(BadLine, match=rf"{path}, line 51: .*Missing the key pk"):
-        list(bulk_load.read_rows(table, damaged(path), workers))
+        list(bulk_load.read_files(table, damaged(path), workers))
 
 
 def test_damage_is_told_with_the_line_it_begins_after(table, tmp_path, workers):
     path = write(tmp_path / "items.jsonl", numbered(100))
     with pytest.raises(BadLine, match=rf"{path}, line 101: cannot be read: worn"):
-        list(bulk_load.read_rows(table, damaged(path), workers))
+        list(bulk_load.read_files(table, damaged(path), workers))
 
 
 def damaged(path):
@@ -113,7 +113,7 @@ class Deadly:
 
 def test_a_worker_that_dies_is_told(table):
     with pytest.raises(bulk_load.WorkerLost, match="--workers 1"):
-        list(bulk_load.read_rows(table, iter([Deadly()] * 3), 2))
+        list(bulk_load.read_files(table, iter([Deadly()] * 3), 2))
 
 
 def test_files_are_loaded_by_several_processes(local, table, tmp_path, workers):

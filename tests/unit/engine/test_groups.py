@@ -245,7 +245,7 @@ def test_an_operation_that_breaks_after_writing_is_undone_with_its_group(db):
     def put_and_break(engine, request):
         table = engine.catalog.find("tab")
         mine = item(pk="half", g="here", n=1)
-        write.apply(engine, table, table.key_of_item(mine), None, write.prepare(table, mine, 20))
+        write.apply(engine, table, table.key_of_item(mine), None, write.make_image(table, mine, 20))
         raise KeyError("a mistake of ours")
 
     break_operation(db, "DeleteItem", put_and_break)

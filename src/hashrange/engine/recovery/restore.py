@@ -161,7 +161,7 @@ def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | 
 def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:
     for _, key, size, body in rows:
         item = orjson.loads(body)
-        image = write.prepare(table, item, measure_item(item) if size is None else size, checked=True)
+        image = write.make_image(table, item, measure_item(item) if size is None else size, checked=True)
         write.apply(engine, table, key, None, image)
 
 
