@@ -1,5 +1,6 @@
 """Runs of rows are merged: all rows in the order of their rowids, of equal keys the last one of the input."""
 
+import pickle
 from contextlib import closing
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def test_of_different_keys_with_one_rowid_the_first_of_the_input_has_it(tmp_path
 
 def test_memory_holds_one_block_of_each_run(monkeypatch, tmp_path):
     loaded = []
-    load = external_sort.pickle.loads
-    monkeypatch.setattr(external_sort.pickle, "loads", lambda block: loaded.append(1) or load(block))
+    load = pickle.loads
+    monkeypatch.setattr(pickle, "loads", lambda block: loaded.append(1) or load(block))
     with closing(SortedRows(tmp_path)) as kept:
         for number in range(20):
             kept.add(make_run(range(number, 4_000, 20), 4_000, number))
