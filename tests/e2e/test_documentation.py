@@ -1,81 +1,39 @@
-"""The documentation: its links lead somewhere, its lists are complete, and what it tells to type works."""
+"""Checks of the documentation: links, lists of terms, options, errors and names, generated pages, commands."""
 
-import os
+import ast
 import pkgutil
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections import Counter
-from contextlib import ExitStack, contextmanager, redirect_stdout
-from io import StringIO
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-import typer
+import typer.main
 
 import hashrange
 from hashrange.cli.app import app
+from hashrange.cli.system import load_commands
 from hashrange.client import errors as client_errors
 from hashrange.core import errors as core_errors
 from hashrange.core.errors import HashrangeError, ServiceError, StorageError
-from tests.conftest import require
-from tests.e2e.served import CLEAN, Served
+from tests.e2e.pages import BLOCK, DOCS, PAGES, ROOT, find_blocks, name_page, read
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "bench" / "README.md"])
 BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems", DOCS)
-CLIENTS = ROOT / ".venv-clients" / "bin"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-EXAMPLE = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 DOCUMENTED_COMMANDS = {"up": "howto/run-everything.md", "serve": "howto/serve.md", "load": "howto/load-data.md"}
-SCHEMA_PAGES = (
-    "tutorial.md",
-    "howto/change-items.md",
-    "howto/create-tables.md",
-    "howto/declare-a-table.md",
-    "howto/model-a-lifecycle.md",
-    "howto/page-through-results.md",
-    "howto/read-changes.md",
-    "howto/read-items.md",
-    "howto/run-a-transaction.md",
-    "howto/separate-tenants.md",
-    "howto/test-a-schema.md",
-    "howto/use-an-existing-table.md",
-    "howto/watch-calls.md",
-    "reference/vocabulary.md",
-)
-RUNNABLE = (
-    "howto/add-a-system.md",
-    "howto/add-an-index.md",
-    "howto/back-up-and-restore.md",
-    "howto/connect-to-aws.md",
-    "howto/control-time.md",
-    "howto/embed.md",
-    "howto/explain-a-schema.md",
-    "howto/load-data.md",
-    "howto/use-streams.md",
-    "reference/errors.md",
-    "start.md",
-    *SCHEMA_PAGES,
-)
-ENDPOINT = "http://127.0.0.1:8000"
-
-
-def read(page):
-    return (DOCS / page).read_text("utf-8")
 
 
 def find_anchors(text):
-    """The anchors that headings get: lower case, punctuation gone, hyphens for spaces."""
-    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
+    """Return the anchors of the headings: lower case, without punctuation, hyphens for spaces."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def find_broken_links(page):
-    for link in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+    for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
@@ -88,7 +46,7 @@ def find_named_files(page):
     """Yield the paths of Python files and folders that a page names in backticks; the changelog speaks of the past."""
     if page.name != "CHANGELOG.md" and "decisions" not in page.parts:
         for path in re.findall(
-            r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|toml|json))?)`", FENCE.sub("", page.read_text("utf-8"))
+            r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|toml|json))?)`", BLOCK.sub("", page.read_text("utf-8"))
         ):
             if is_in_project(Path(path).parts[0]) and "duck" not in path:  # the example of "add a system"
                 yield path
@@ -111,7 +69,40 @@ def find_subclasses(cls):
     return {cls, *(found for child in cls.__subclasses__() for found in find_subclasses(child))}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def find_command_lines(path):
+    """Return the command lines that a page shows after a prompt, or as a shell script."""
+    shown = [
+        line[2:]
+        for text in find_blocks(path.read_text("utf-8"), "console")
+        for line in join_lines(text)
+        if line.startswith("$ ")
+    ]
+    scripts = [
+        line for text in find_blocks(path.read_text("utf-8"), "sh", "shell", "bash") for line in join_lines(text)
+    ]
+    return [line.partition("#")[0].strip() for line in shown + scripts if line.partition("#")[0].strip()]
+
+
+def join_lines(text):
+    """Return the lines of a script; a line that ends in a backslash is joined with the next."""
+    return re.sub(r"\\\n\s*", " ", text).splitlines()
+
+
+def run(*arguments, **options):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=500, check=False, **options)
+
+
+def find_command(words):
+    """Return the command that words call, a system's own included; without one it is hashrange itself."""
+    found = typer.main.get_command(app)
+    for word in words:
+        if not hasattr(found, "commands") or word.startswith("-"):
+            break
+        found = found.commands[word] if word in found.commands else load_commands(word)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_every_link_inside_the_project_leads_somewhere(page):
     assert list(find_broken_links(page)) == []
 
@@ -129,14 +120,12 @@ def test_the_list_of_terms_explains_each_term_once():
     assert [term for term, count in counted.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_every_file_of_the_project_that_a_page_names_exists(page):
     assert [path for path in find_named_files(page) if not is_in_project(path)] == []
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: str(page.relative_to(ROOT))
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_page)
 def test_every_module_that_a_page_names_can_be_imported(page):
     named = set(re.findall(r"`(hashrange(?:_systems)?(?:\.[a-z_]+)+)`", page.read_text("utf-8"))) - {
         "hashrange.db",
@@ -187,73 +176,43 @@ def test_every_transport_error_and_every_error_of_the_schema_layer_is_explained(
     assert named <= explained
 
 
-@pytest.mark.parametrize("page", RUNNABLE)
-def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
-    """Blocks of `python` and `sh` run in order, in an empty directory; a `text` right below shows what is printed.
-
-    A page that speaks of a server gets one, and so does a page that speaks of AWS: it stands for AWS.
-    """
-    monkeypatch.chdir(tmp_path)
-    text = read(page)
-    examples = [(kind, code, shown) for kind, code, shown in EXAMPLE.findall(text) if kind in {"python", "sh"}]
-    assert examples
-    with ExitStack() as stack:
-        served = stack.enter_context(serve(tmp_path, "--data", "data")) if ENDPOINT in text else None
-        if "hashrange.connect()" in text:
-            use_as_aws(stack.enter_context(serve(tmp_path)), monkeypatch)
-        module = ModuleType(f"example_{re.sub(r'[^a-z]', '_', page)}")
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        for kind, code, shown in examples:
-            if served is not None and 'hashrange.open("' in code:
-                served.stop()
-            printed = run_example(kind, code.replace(ENDPOINT, served.url if served else ENDPOINT), vars(module))
-            assert not shown or printed == shown
+def test_the_reference_of_operations_is_up_to_date():
+    page = ROOT / "docs" / "reference" / "operations.md"
+    outcome = run(sys.executable, "-m", "hashrange.cli", "docs", "--check", str(page))
+    assert outcome.returncode == 0, outcome.stderr
 
 
-def test_the_tests_of_a_page_pass(pytester):
-    text = read("howto/test-a-schema.md")
-    pytester.makepyfile("".join(code for kind, code in FENCE.findall(text) if kind == "python"))
-    outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
-    outcome.assert_outcomes(passed=text.count("def test_"))
+def test_a_page_that_is_out_of_date_is_reported(tmp_path):
+    page = tmp_path / "operations.md"
+    command = (sys.executable, "-m", "hashrange.cli", "docs")
+    missing = run(*command, "--check", str(page))
+    assert missing.returncode == 1
+    assert "hashrange docs --write" in missing.stderr
+    assert run(*command, "--write", str(page)).returncode == 0
+    assert run(*command, "--check", str(page)).returncode == 0
+    assert page.read_text("utf-8") == run(*command).stdout
 
 
-@contextmanager
-def serve(folder, *options):
-    served = Served(*options, errors=folder / "errors")
-    try:
-        yield served
-    finally:
-        served.kill()
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
+def test_python_in_the_documentation_is_python(page):
+    for text in find_blocks(page.read_text("utf-8"), "python"):
+        ast.parse(text)
 
 
-def use_as_aws(served, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    settings = {
-        "ENDPOINT_URL_DYNAMODB": served.url,
-        "ACCESS_KEY_ID": "x",
-        "SECRET_ACCESS_KEY": "y",
-        "REGION": "eu-west-2",
+def test_commands_in_the_documentation_exist():
+    named = [shlex.split(command) for page in PAGES for command in find_command_lines(page)]
+    ours = [words[1:] for words in named if words[0] == "hashrange"]
+    assert ours
+    for words in ours:
+        options = {text for option in find_command(words).params for text in option.opts}
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options | {"--help"}
+
+
+def test_make_targets_in_the_documentation_exist():
+    named = {
+        words[1] for page in PAGES for command in find_command_lines(page) if (words := command.split())[0] == "make"
     }
-    for name, value in settings.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
-
-
-def run_example(kind, code, names):
-    """Run it; return what it prints."""
-    if kind == "python":
-        with redirect_stdout(StringIO()) as printed:
-            exec(compile(code, "example", "exec"), names)
-        return printed.getvalue()
-    require("aws " not in code or (CLIENTS / "aws").exists(), "the AWS CLI")
-    path = os.pathsep.join((str(Path(sys.executable).parent), str(CLIENTS), os.environ["PATH"]))
-    outcome = subprocess.run(
-        ("bash", "-eu", "-c", code),
-        env={**CLEAN, "PATH": path, "HOME": str(Path.cwd()), "AWS_PAGER": ""},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    return outcome.stdout
+    assert named >= {"up", "test"}
+    for target in named:
+        outcome = run(shutil.which("make"), "--dry-run", "--question", target, cwd=ROOT)
+        assert "No rule to make target" not in outcome.stderr

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from tests.e2e.test_documentation import DOCS, ROOT, SCHEMA_PAGES
+from tests.e2e.pages import DOCS, README, SCHEMA_PAGES
 from tests.typing.conftest import run_mypy, run_pyright
 
-PAGES = {page: DOCS / page for page in SCHEMA_PAGES} | {"README.md": ROOT / "README.md"}
+PAGES = {page: DOCS / page for page in SCHEMA_PAGES} | {"README.md": README}
 RULES = "A,B,E,F,N,PIE,RET,RUF,SIM,UP,W"
 EXCUSED = "E301,E302,E305,E402,E702,F811,N818,RUF012"  # blocks stand apart on a page; items are frozen
 

@@ -1,0 +1,139 @@
+"""Executes the examples of the documentation: programs, shell commands and tests."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import require
+from tests.e2e.pages import README, ROOT, SCHEMA_PAGES, find_blocks, read
+from tests.e2e.served import CLEAN, Served
+
+CLIENTS = ROOT / ".venv-clients" / "bin"
+EXAMPLE = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
+ENDPOINT = "http://127.0.0.1:8000"
+EXECUTED_PAGES = (
+    "howto/add-a-system.md",
+    "howto/add-an-index.md",
+    "howto/back-up-and-restore.md",
+    "howto/connect-to-aws.md",
+    "howto/control-time.md",
+    "howto/embed.md",
+    "howto/explain-a-schema.md",
+    "howto/load-data.md",
+    "howto/use-streams.md",
+    "reference/errors.md",
+    "start.md",
+    *SCHEMA_PAGES,
+)
+PAGES_OF_TESTS = ("howto/test-with-pytest.md", "howto/test-your-retries.md", "howto/replace-moto.md")
+
+
+def test_programs_in_the_readme_run(tmp_path):
+    programs = [text for text in find_blocks(README.read_text("utf-8"), "python") if "def test_" not in text]
+    assert programs
+    for program in programs:
+        command = [sys.executable, "-W", "error", "-c", program]
+        outcome = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False, cwd=tmp_path)
+        assert outcome.returncode == 0, outcome.stderr
+        promised = re.findall(r"print\(.*\)\s+# (.*)", program)
+        assert outcome.stdout.split("\n")[: len(promised)] == promised
+
+
+def test_tests_in_the_readme_pass(pytester):
+    texts = [text for text in find_blocks(README.read_text("utf-8"), "python") if "def test_" in text]
+    assert texts
+    for text in texts:
+        pytester.makepyfile("import hashrange\n" + text)
+        outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+        outcome.assert_outcomes(passed=text.count("def test_"))
+
+
+@pytest.mark.parametrize("page", EXECUTED_PAGES)
+def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
+    """Blocks of `python` and `sh` run in order, in an empty directory; a `text` right below shows what is printed.
+
+    A page that speaks of a server gets one, and so does a page that speaks of AWS: it stands for AWS.
+    """
+    monkeypatch.chdir(tmp_path)
+    text = read(page)
+    examples = [(kind, code, shown) for kind, code, shown in EXAMPLE.findall(text) if kind in {"python", "sh"}]
+    assert examples
+    with ExitStack() as stack:
+        served = stack.enter_context(serve(tmp_path, "--data", "data")) if ENDPOINT in text else None
+        if "hashrange.connect()" in text:
+            use_as_aws(stack.enter_context(serve(tmp_path)), monkeypatch)
+        module = ModuleType(f"example_{re.sub(r'[^a-z]', '_', page)}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        for kind, code, shown in examples:
+            if served is not None and 'hashrange.open("' in code:
+                served.stop()
+            printed = run_example(kind, code.replace(ENDPOINT, served.url if served else ENDPOINT), vars(module))
+            assert not shown or printed == shown
+
+
+def test_the_tests_of_a_page_pass(pytester):
+    text = read("howto/test-a-schema.md")
+    pytester.makepyfile("".join(find_blocks(text, "python")))
+    outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+    outcome.assert_outcomes(passed=text.count("def test_"))
+
+
+@pytest.mark.parametrize("page", PAGES_OF_TESTS)
+def test_every_example_of_a_page_about_testing_is_a_test_that_passes(pytester, page):
+    examples = find_blocks(read(page), "python")
+    assert examples
+    for number, example in enumerate(examples):
+        pytester.path.joinpath(f"test_example_{number}.py").write_text(example, "utf-8")
+    outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--import-mode=importlib")
+    passed = outcome.parseoutcomes()
+    assert set(passed) == {"passed"}
+    assert passed["passed"] >= len(examples)
+
+
+@contextmanager
+def serve(folder, *options):
+    served = Served(*options, errors=folder / "errors")
+    try:
+        yield served
+    finally:
+        served.kill()
+
+
+def use_as_aws(served, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    settings = {
+        "ENDPOINT_URL_DYNAMODB": served.url,
+        "ACCESS_KEY_ID": "x",
+        "SECRET_ACCESS_KEY": "y",
+        "REGION": "eu-west-2",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+
+
+def run_example(kind, code, names):
+    """Run it; return what it prints."""
+    if kind == "python":
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile(code, "example", "exec"), names)
+        return printed.getvalue()
+    require("aws " not in code or (CLIENTS / "aws").exists(), "the AWS CLI")
+    path = os.pathsep.join((str(Path(sys.executable).parent), str(CLIENTS), os.environ["PATH"]))
+    outcome = subprocess.run(
+        ("bash", "-eu", "-c", code),
+        env={**CLEAN, "PATH": path, "HOME": str(Path.cwd()), "AWS_PAGER": ""},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    return outcome.stdout
