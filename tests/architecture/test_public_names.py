@@ -55,12 +55,3 @@ def test_importing_hashrange_imports_nothing_else():
     code = "import sys; before = set(sys.modules); import hashrange; print(*sorted(set(sys.modules) - before))"
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert outcome.stdout.split() == ["__future__", "hashrange"]
-
-
-SYSTEMS = Path(__file__).parents[2] / "systems" / "src"
-
-
-def test_the_systems_use_only_the_public_names():
-    imports = re.compile(r"^\s*(?:from|import) (hashrange(?:\.[\w.]+)?)\b", re.MULTILINE)
-    used = {name for path in SYSTEMS.rglob("*.py") for name in imports.findall(path.read_text("utf-8"))}
-    assert used == {"hashrange"}
