@@ -24,7 +24,6 @@ EXPLAINED_CLASSES = {
     "Url": "aura.first is a first, smaller version of aura.schema",
     "Table": "schema declares a table, engine stores it",
 }
-UNDER_REPAIR = {"Projection", "Write", "system"}
 
 
 def find_applications() -> dict[str, list[Path]]:
@@ -69,14 +68,14 @@ def test_the_applications_are_where_these_rules_look():
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_no_two_modules_have_one_name(application):
     repeated = group_modules(APPLICATIONS[application])
-    allowed = CONVENTIONAL | set(EXPLAINED_MODULES) | UNDER_REPAIR
+    allowed = CONVENTIONAL | set(EXPLAINED_MODULES)
     assert {name: paths for name, paths in repeated.items() if name not in allowed} == {}
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_no_two_classes_have_one_name(application):
     repeated = group_classes(APPLICATIONS[application])
-    allowed = set(EXPLAINED_CLASSES) | UNDER_REPAIR
+    allowed = set(EXPLAINED_CLASSES)
     assert {name: paths for name, paths in repeated.items() if name not in allowed} == {}
 
 

@@ -15,7 +15,7 @@ import typer.main
 
 import hashrange
 from hashrange.cli.app import app
-from hashrange.cli.system import load_commands
+from hashrange.cli.system_commands import load_commands
 from hashrange.client import errors as client_errors
 from hashrange.core import errors as core_errors
 from hashrange.core.errors import HashrangeError, ServiceError, StorageError

@@ -1,6 +1,6 @@
 """The commands of hashrange. Each is a module here that imports what it needs when it is called.
 
-The commands of the systems are in their own packages; `cli.system` attaches them.
+The commands of the systems are in their own packages; `cli.system_commands` attaches them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashrange.cli import explain as explain_command
 from hashrange.cli import load as load_command
 from hashrange.cli import serve as serve_command
 from hashrange.cli import up as up_command
-from hashrange.cli.system import SystemGroup
+from hashrange.cli.system_commands import SystemGroup
 
 app = typer.Typer(
     cls=SystemGroup,

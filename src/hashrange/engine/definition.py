@@ -40,7 +40,7 @@ class KeyElement(Struct, frozen=True, rename={"name": "AttributeName", "type": "
 KeySchema: TypeAlias = tuple[KeyElement, ...]
 
 
-class Projection(
+class IndexProjection(
     Struct,
     frozen=True,
     omit_defaults=True,
@@ -102,7 +102,7 @@ class IndexDefinition(
 
     name: str
     key_schema: KeySchema
-    projection: Projection
+    projection: IndexProjection
     column: int  # gN, which holds the key of an item in this index
 
 

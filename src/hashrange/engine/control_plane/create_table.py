@@ -27,8 +27,8 @@ from hashrange.engine.definition import (
     Definition,
     GlobalIndexDefinition,
     IndexDefinition,
+    IndexProjection,
     KeySchema,
-    Projection,
 )
 from hashrange.engine.sql import SPARE_COLUMNS
 
@@ -209,7 +209,7 @@ def _compose_index(index: Wire, column: int) -> dict[str, Any]:
     return {
         "name": index["IndexName"],
         "key_schema": convert(index["KeySchema"], KeySchema),
-        "projection": Projection(asked["ProjectionType"], others),
+        "projection": IndexProjection(asked["ProjectionType"], others),
         "column": column,
     }
 
