@@ -9,7 +9,12 @@ import pytest
 from tests.conftest import require
 
 UNPACKED = Path(__file__).parent / "node_modules" / ".chromium"
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

