@@ -118,7 +118,7 @@ def test_a_newcomer_adds_a_check_breaks_its_page_and_reads_the_message(page, sit
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("API key").fill(sign_up(site, "newcomer@example.com"))
     page.get_by_role("button", name="Sign in", exact=True).click()
-    assert "Nothing is watched yet" in page.inner_text("main")
+    assert "There are no checks yet" in page.inner_text("main")
 
     page.get_by_role("link", name="Messages").click()
     page.get_by_role("link", name="verify").click()

@@ -60,7 +60,7 @@ def test_signing_out_ends_the_session(browser):
 
 # ── checks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_an_empty_list_says_what_to_do(browser):
-    assert "Nothing is watched yet" in browser.get("/").text
+    assert "There are no checks yet" in browser.get("/").text
 
 
 def test_a_check_is_added_and_shown(client, ann, browser):

@@ -35,7 +35,7 @@ HELP = """Website checks: users, checks, their history, and a worker.
 
 [bold]Exit codes[/bold]
 
-0 done, 1 refused or not there, 2 wrong use or no database, 3 the page that was run is not up."""
+0 success, 1 refused or not found, 2 wrong usage or no database, 3 the page that was run is not up."""
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(user.app, name="user")

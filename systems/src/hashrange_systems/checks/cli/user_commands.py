@@ -56,7 +56,7 @@ def add(
         return
     typer.echo(f"user  {new.user.userid}  {new.user.email}  {new.user.tier}")
     typer.echo(f"key   {new.key}")
-    typer.secho("      keep it: it is shown this once", dim=True)
+    typer.secho("      keep it: it is shown only once", dim=True)
 
 
 @app.command("list")
