@@ -10,8 +10,9 @@ import pytest
 
 from hashrange_systems.shared.fetching.errors import RedirectLoop, TooLarge, TooManyRedirects
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.http_message import Phases, Request
+from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
+from hashrange_systems.shared.fetching.progress import Phases
 from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, build, fetch, serving
 
 

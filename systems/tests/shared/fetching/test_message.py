@@ -1,7 +1,8 @@
 import pytest
 
 from hashrange_systems.shared.fetching.errors import BadHeader, BadRequest
-from hashrange_systems.shared.fetching.http_message import Phases, Request, Response
+from hashrange_systems.shared.fetching.http_message import Request, Response
+from hashrange_systems.shared.fetching.progress import Phases
 
 
 def respond(body, content_type=None):

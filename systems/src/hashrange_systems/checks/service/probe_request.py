@@ -27,8 +27,8 @@ from hashrange_systems.shared.fetching.errors import (
     TlsFailed,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.http_message import Phases as Timing
 from hashrange_systems.shared.fetching.http_message import Request, Response
+from hashrange_systems.shared.fetching.progress import Phases as Timing
 
 MAX_BYTES = 2_000_000
 CAUSES: tuple[tuple[type[FetchError], Cause], ...] = (  # the first that fits

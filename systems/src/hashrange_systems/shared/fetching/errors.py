@@ -23,12 +23,8 @@ The texts of a FetchError are for the user who gave the URL: they contain no int
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hashrange import HashrangeError
-
-if TYPE_CHECKING:
-    from hashrange_systems.shared.fetching.http_message import Phases, Redirect
+from hashrange_systems.shared.fetching.progress import Phases, Redirect
 
 
 class PolicyInvalid(HashrangeError):

@@ -28,10 +28,11 @@ from hashrange_systems.shared.fetching.errors import (
     TooLarge,
     TooManyRedirects,
 )
-from hashrange_systems.shared.fetching.http_message import Headers, Redirect, Request, Response, find_header
+from hashrange_systems.shared.fetching.http_message import Headers, Request, Response, find_header
 from hashrange_systems.shared.fetching.http_stream import HttpStream, connect, order
 from hashrange_systems.shared.fetching.http_url import Target, parse_url
 from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.fetching.progress import Redirect
 from hashrange_systems.shared.fetching.public_address import Address, unwrap
 from hashrange_systems.shared.fetching.redirect import RedirectRequest, find_location, record, redirect
 from hashrange_systems.shared.fetching.resolver import Resolver, SystemResolver

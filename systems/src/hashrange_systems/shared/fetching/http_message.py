@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hashrange_systems.shared.fetching.errors import BadHeader, BadRequest
+from hashrange_systems.shared.fetching.progress import Phases, Redirect
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -64,31 +65,6 @@ def check_header(name: str, value: str) -> None:
         raise BadHeader(f"the header {name} cannot be set")
     if not HEADER_VALUE.fullmatch(value):
         raise BadHeader(f"the value of the header {name} contains a character that cannot be sent")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phases:
-    """Durations of the phases at the last server, in ms; None for a phase that was not reached or not needed.
-
-    `first_byte_ms` counts from sending the request, `body_ms` from the first byte; `total_ms` includes redirects.
-    """
-
-    dns_ms: int | None = None
-    connect_ms: int | None = None
-    tls_ms: int | None = None
-    first_byte_ms: int | None = None
-    body_ms: int | None = None
-    total_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redirect:
-    """A redirect: `url` answered `status` with `location`; `downgraded` from https to http."""
-
-    url: str
-    status: int
-    location: str
-    downgraded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hashrange_systems.shared.fetching.http_message import Headers, Redirect, Response
+from hashrange_systems.shared.fetching.http_message import Headers, Response
 from hashrange_systems.shared.fetching.http_url import Target, join_url
+from hashrange_systems.shared.fetching.progress import Redirect
 
 FOLLOWED = frozenset({301, 302, 303, 307, 308})
 # The headers that another origin receives. API keys are sent in headers of any name, so this is a list of allowed ones.

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from hashrange_systems.shared.fetching.errors import TimedOut
-from hashrange_systems.shared.fetching.http_message import Phases
+from hashrange_systems.shared.fetching.progress import Phases
 
 Now = Callable[[], float]
 
