@@ -195,11 +195,11 @@ def monitors(db: checks.Checks, active: checks.Active, paused: checks.Paused, t:
     db.pause(paused, updated_at=t, seen=None).run()  # E arg-type: paused already
     db.schedule(paused, updated_at=t).run()  # E call-arg: without a next run
     print(paused.next_run_at)  # E attr-defined: a paused check is not scheduled
-    print(active.next_run_at)  # E attr-defined: an active check of the original system has no slot
+    print(active.next_run_at)  # E attr-defined: an active check of the original system has no due time
     db.by_type("AVAILABILITY", "DELETED").run()  # E arg-type: no such status
     print(db.by_type("EBAY", "ACTIVE").run()[0].url)  # E attr-defined: not projected
-    db.take_slot(db.user("u").required().run(), check_count=1).run()  # E arg-type: a user may be suspended
-    db.claim_run(active, next_run_at=t).run()  # E arg-type: a check is not its slot
+    db.reserve_check(db.user("u").required().run(), check_count=1).run()  # E arg-type: a user may be suspended
+    db.claim_run(active, next_run_at=t).run()  # E arg-type: a check is not the view that is claimed
     db.record(active, last_executed_at=t, last_result={"status": "SLOW"}).run()  # E typeddict-item: no such result
     db.record(active, last_executed_at=t, last_result={"took": 3}).run()  # E typeddict-unknown-key: no such key
 

@@ -320,13 +320,13 @@ async def count_view(db: kelifax.Kelifax, slug: str, now: datetime) -> int:
     return (await db.viewed(slug, views=1, last_viewed=now)).views
 
 
-# ── checks: quota and guard in one transaction, the due index claims a slot once ─────────────────────────────────────
+# ── checks: quota and guard in one transaction, the due index claims a check once ─────────────────────────────────────
 async def add_check(db: checks.Checks, userid: str, check: checks.Scheduled) -> checks.Scheduled | None:
     user = await db.user(userid).required()
     assert_type(user, checks.User)
     if not isinstance(user, checks.ActiveUser):
         return None
-    charged, kept = await db.transact(db.take_slot(user, check_count=1), db.create(check))
+    charged, kept = await db.transact(db.reserve_check(user, check_count=1), db.create(check))
     assert_type(charged, checks.ActiveUser)
     return kept
 
@@ -339,10 +339,10 @@ async def sign_up(db: checks.Checks, user: checks.ActiveUser) -> None:
 
 async def run_due(db: checks.Checks, shard: str, now: datetime) -> int:
     runs = 0
-    async for slot in db.due(due_shard=shard, next_run_at=now):
-        assert_type(slot, checks.Due)
+    async for due in db.due(due_shard=shard, next_run_at=now):
+        assert_type(due, checks.Due)
         try:
-            check = await db.claim_run(slot, next_run_at=slot.next_run_at + timedelta(minutes=5))
+            check = await db.claim_run(due, next_run_at=due.next_run_at + timedelta(minutes=5))
         except NotFound:
             continue  # deleted meanwhile
         assert_type(check, checks.Scheduled)  # the update answers with the whole item
@@ -355,7 +355,7 @@ async def run_due(db: checks.Checks, shard: str, now: datetime) -> int:
 
 def toggle(db: checks.Checks, checkid: str, now: datetime) -> str:
     one = db.check(checkid).consistent()
-    assert_type(one, Get[checks.Active | checks.Paused | checks.Failed | checks.Foreign])
+    assert_type(one, Get[checks.Active | checks.Paused | checks.Failed | checks.ForeignCheck])
     match check := one.run():
         case None:
             return "gone"
@@ -363,5 +363,5 @@ def toggle(db: checks.Checks, checkid: str, now: datetime) -> str:
             return db.pause(check, updated_at=now, seen=check.state).run().status
         case checks.Paused() | checks.Failed():
             return db.schedule(check, updated_at=now, next_run_at=now).run().status
-        case checks.Foreign():
+        case checks.ForeignCheck():
             return f"not ours: {check.status}"
