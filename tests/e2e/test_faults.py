@@ -31,7 +31,7 @@ def serve(tmp_path):
 @pytest.mark.parametrize("way", ["text", "file", "environment"])
 def test_calls_go_wrong_as_told_and_the_server_says_so(serve, tmp_path, way):
     text = "throttle PutItem table=orders times=2"
-    (tmp_path / "faults.txt").write_text(f"# bad weather\n{text}\n")
+    (tmp_path / "faults.txt").write_text(f"# for the test\n{text}\n")
     options = {
         "text": ("--faults", text),
         "file": ("--faults", str(tmp_path / "faults.txt")),
@@ -46,7 +46,7 @@ def test_calls_go_wrong_as_told_and_the_server_says_so(serve, tmp_path, way):
         remote.call("PutItem", PUT)
     assert served.stop() == 0
     logged = served.errors.read_text("utf-8")
-    assert f"warning: calls go wrong on purpose (--faults): {text}" in logged
+    assert f"warning: faults are injected (--faults): {text}" in logged
     assert logged.count(f"Fault injected into PutItem: {text}") == 2
 
 
@@ -57,7 +57,7 @@ def test_without_the_option_nothing_goes_wrong_and_nothing_is_said(serve):
         for _ in range(20):
             remote.call("PutItem", PUT)
     assert served.stop() == 0
-    assert "purpose" not in served.errors.read_text("utf-8")
+    assert "faults" not in served.errors.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_without_the_option_nothing_goes_wrong_and_nothing_is_said(serve):
     [
         ("throttle PutItm", "there is no operation PutItm; is it PutItem?"),
         ("fail after=perhaps", "'perhaps' cannot be the value of after"),
-        ("weather.txt", "no file (No such file or directory), and begins with none of throttle, fail, conflict"),
-        ("seed 7", "there is no fault in 'seed 7'"),
-        (".", "no file (Is a directory)"),
+        ("weather.txt", "not a readable file (No such file or directory), and does not begin with any of throttle, fail, conflict"),
+        ("seed 7", "no fault in 'seed 7'"),
+        (".", "not a readable file (Is a directory)"),
     ],
 )
 def test_what_makes_no_sense_ends_the_command(given, said):
