@@ -24,15 +24,7 @@ from tests.e2e.pages import BLOCK, DOCS, PAGES, ROOT, find_blocks, name_page, re
 BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems", DOCS)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # What concepts.md calls index column or due time, rowid, rowid collision, response, list of terms.
-FORMER_TERMS = (
-    "slots?",
-    "place of (?:the|its|a) key",
-    "displaced",
-    "answers? of",
-    "guards? of",
-    "on purpose",
-    "glossary",
-)
+FORMER_TERMS = ("slots?", "place of (?:the|its|a) key", "displaced", "answers? of", "glossary")
 DOCUMENTED_COMMANDS = {"up": "howto/run-everything.md", "serve": "howto/serve.md", "load": "howto/load-data.md"}
 
 

@@ -65,7 +65,10 @@ def test_without_the_option_nothing_goes_wrong_and_nothing_is_said(serve):
     [
         ("throttle PutItm", "there is no operation PutItm; is it PutItem?"),
         ("fail after=perhaps", "'perhaps' cannot be the value of after"),
-        ("weather.txt", "not a readable file (No such file or directory), and does not begin with any of throttle, fail, conflict"),
+        (
+            "weather.txt",
+            "not a readable file (No such file or directory), and does not begin with any of throttle, fail, conflict",
+        ),
         ("seed 7", "no fault in 'seed 7'"),
         (".", "not a readable file (Is a directory)"),
     ],
