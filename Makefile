@@ -81,7 +81,7 @@ clean: ## Remove everything that setup and the tools made; data/ stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src systems tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-.venv/.installed: requirements-dev.txt pyproject.toml systems/pyproject.toml
+.venv/.installed: requirements-dev.txt pyproject.toml systems/pyproject.toml src/hashrange/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hashrange needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.11 " + "$(MAKECMDGOALS)")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) --require-hashes -r requirements-dev.txt

@@ -97,3 +97,10 @@ def test_every_runtime_dependency_has_a_decision_record():
 
 def test_both_distributions_have_the_version_that_the_package_states():
     assert {metadata.version(each["name"]) for each in PROJECTS} == {hashrange.__version__}
+
+
+def test_the_changelog_begins_with_that_version_and_every_version_has_a_date():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert [line for line in versions if not re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", line)] == []
+    assert versions[0].startswith(f"{hashrange.__version__} - ")
