@@ -9,6 +9,8 @@ Files may be read by several processes; nothing that turns lines into rows needs
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BATCH = 10_000
 ROWS_PER_RUN = 5_000
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
+KEPT_BYTES = 32 << 20
 FEW_CHUNKS = 2  # not worth starting a process for
 Phase = Literal["reading", "storing", "indexing"]
 READING: Final = "reading"
@@ -152,13 +156,13 @@ def _append(engine: Engine, n: int, rows: list[Row]) -> None:
 def _hide(engine: Engine, n: int, definition: Definition) -> bool:
     """Hide a table and drop its indexes, if it can be filled with rows made for that definition."""
     table = _find(engine, n)
-    filled = engine.store.execute(f"SELECT 1 FROM t{n} LIMIT 1").fetchone()
+    filled = engine.store.execute(sql.find_any_row(n)).fetchone()
     if filled or table.logged or table.definition != definition:
         return False
     engine.begin_transaction()
     engine.catalog.save(table, replace(table.definition, restoring=True))
     for name in table.sql.indexes:
-        engine.store.execute(f"DROP INDEX IF EXISTS {name}")
+        engine.store.execute(sql.drop_index(name))
     engine.jobs.note("unfill", n, {})
     return True
 
@@ -168,7 +172,7 @@ def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
     engine.begin_transaction()
     execute, table = engine.store.execute, _find(engine, n)
     if empty:
-        execute(f"DELETE FROM t{n}")
+        execute(sql.delete_rows(f"t{n}"))
     with engine.store.sorting_on_disk():
         for statement in sql.create_indexes(n, table.definition.columns):
             execute(statement)
@@ -275,7 +279,16 @@ def _start_worker() -> None:
     """Leave Ctrl-C to the process that started this one, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()  # rows and items form no cycles
+    keep_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def keep_memory() -> None:
+    """Let the allocator keep what is freed, for the next chunk (glibc only)."""
+    with contextlib.suppress(AttributeError, OSError):
+        set_option = ctypes.CDLL(None).mallopt
+        set_option(TRIM_THRESHOLD, KEPT_BYTES)
+        set_option(MMAP_THRESHOLD, KEPT_BYTES)
 
 
 def _end_with_parent() -> None:

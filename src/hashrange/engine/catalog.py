@@ -14,7 +14,6 @@ import orjson
 from msgspec.structs import replace
 
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
-from hashrange.core.keys import FIRST_ROWID
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.definition import (
@@ -50,14 +49,14 @@ class Catalog:
         self.tables, self.retired = {}, {}
         self.deleting.clear()
         self._dirty.clear()
-        for n, name, definition in execute("SELECT n, name, definition FROM catalog").fetchall():
+        for n, name, definition in execute(sql.LOAD_TABLES).fetchall():
             table = Table(n, load_definition(definition))
             if name is None:
                 self.retired[n] = table
             else:
                 self.tables[name] = table
                 self.find_rowid_collisions(table)
-        for n, items, size, indexes in execute("SELECT n, items, bytes, indexes FROM counts").fetchall():
+        for n, items, size, indexes in execute(sql.LOAD_COUNTS).fetchall():
             self._restore_counts(n, items, size, orjson.loads(indexes))
         if self._engine.store.in_memory:  # where counters are not written with each commit
             for table in self.tables.values():
@@ -77,7 +76,7 @@ class Catalog:
             counts = table.counts
             if counts != table.counts_written:
                 self._engine.store.run(
-                    "INSERT OR REPLACE INTO counts (n, items, bytes, indexes) VALUES (?, ?, ?, ?)",
+                    sql.SAVE_COUNTS,
                     (table.n, table.item_count, table.size_bytes, orjson.dumps(counts[2])),
                 )
                 table.counts_written = counts
@@ -85,21 +84,18 @@ class Catalog:
 
     def find_rowid_collisions(self, table: Table) -> None:
         """Look whether a table has rows that are not in the place of their key."""
-        found = self._engine.store.execute(f"SELECT 1 FROM t{table.n} WHERE id < {FIRST_ROWID} LIMIT 1").fetchone()
+        found = self._engine.store.execute(sql.find_rowid_collision(table.n)).fetchone()
         table.has_collisions = found is not None
 
     def recount(self, table: Table) -> None:
         """Count a table's rows and index entries anew."""
-        execute, rows = self._engine.store.execute, f"FROM t{table.n}"
-        columns = ["id", *(f"g{index.column}" for index in table.indexes)]
-        size = "coalesce(sum(size) FILTER (WHERE {0} IS NOT NULL), 0)"
-        sums = ", ".join(f"count({column}), {size.format(column)}" for column in columns)
-        counted = iter(execute(f"SELECT {sums} {rows}").fetchone())
+        execute = self._engine.store.execute
+        counted = iter(execute(sql.sum_sizes(table.n, [index.column for index in table.indexes])).fetchone())
         table.item_count, table.size_bytes = next(counted), next(counted)
         for index in table.indexes:
             index.item_count, index.size_bytes = next(counted), next(counted)
             if not index.keeps_all:  # the size of a narrow entry is known only from the item
-                bodies = execute(f"SELECT item {rows} WHERE g{index.column} IS NOT NULL")
+                bodies = execute(sql.indexed_items(table.n, index.column))
                 index.size_bytes = sum(index.measure_entry(orjson.loads(body)) for (body,) in bodies)
         self._dirty.add(table)
 
@@ -154,8 +150,7 @@ class Catalog:
 
     def next_number(self) -> int:
         """Return a number that no rows and no log have, not even those of a table that was deleted."""
-        named = "FROM sqlite_schema WHERE type = 'table' AND name GLOB '[tc][0-9]*'"
-        taken = self._engine.store.execute(f"SELECT max(CAST(substr(name, 2) AS INTEGER)) {named}").fetchone()
+        taken = self._engine.store.execute(sql.HIGHEST_TABLE_NUMBER).fetchone()
         return int((taken and taken[0]) or 0) + 1
 
     def save(self, table: Table, definition: Definition) -> None:
@@ -168,7 +163,7 @@ class Catalog:
         if table.logged:
             self._engine.store.execute(sql.create_log(table.n))
         self._engine.store.execute(
-            "INSERT OR REPLACE INTO catalog (n, name, definition) VALUES (?, ?, ?)",
+            sql.SAVE_TABLE,
             (table.n, name, dump_definition(table.definition)),
         )
 
@@ -177,7 +172,7 @@ class Catalog:
         del self.tables[table.name]
         self._dirty.discard(table)
         execute = self._engine.store.execute
-        execute("DELETE FROM counts WHERE n = ?", (table.n,))
+        execute(sql.DELETE_COUNTS, (table.n,))
         self._engine.jobs.drop(table.n)
         left = [f"t{table.n}"]
         if table.definition.recovery is not None:
@@ -189,7 +184,7 @@ class Catalog:
             self.retired[table.n] = table
             self.save(table, replace(table.definition, pitr=None))
         else:
-            execute("DELETE FROM catalog WHERE n = ?", (table.n,))
+            execute(sql.DELETE_TABLE, (table.n,))
             left += [f"c{table.n}"] if table.definition.has_log else []
         if left:
             self._engine.jobs.start("purge", table.n, {"names": left})
@@ -197,8 +192,8 @@ class Catalog:
     def forget(self, table: Table) -> None:
         """Remove the last traces of a deleted table, once its streams have run out."""
         self.retired.pop(table.n, None)
-        self._engine.store.execute("DELETE FROM catalog WHERE n = ?", (table.n,))
-        self._engine.store.execute(f"DROP TABLE IF EXISTS c{table.n}")
+        self._engine.store.execute(sql.DELETE_TABLE, (table.n,))
+        self._engine.store.execute(sql.drop_table(f"c{table.n}"))
 
     def add_index(self, table: Table, index: GlobalIndexDefinition) -> Index:
         """Give a new global index a column and start putting the existing items into it."""

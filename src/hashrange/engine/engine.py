@@ -28,7 +28,7 @@ from hashrange.core.errors import (
 )
 from hashrange.core.values import WrongWireType
 from hashrange.core.wire import Wire
-from hashrange.engine import shape
+from hashrange.engine import shape, sql
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
@@ -342,11 +342,11 @@ class Engine:
 
 def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:
     """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
-    kept = store.run("SELECT value FROM meta WHERE key = 'region'").get
+    kept = store.run(sql.FIND_META, ("region",)).get
     if kept is None:
         kept = settings.region or DEFAULT_REGION
         with contextlib.suppress(SqliteError):  # a full disk must not keep anyone from reading
-            store.run("INSERT INTO meta (key, value) VALUES ('region', ?)", (kept,))
+            store.run(sql.SAVE_META, ("region", kept))
     if settings.region not in ("", kept):
         message = (
             f"{store.directory} was made for the region {kept}, and the ARNs in it say so. Open it with that region "

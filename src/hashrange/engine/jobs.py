@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
 from hashrange.core.wire import Wire
-from hashrange.engine import ttl
+from hashrange.engine import sql, ttl
 from hashrange.engine.definition import GlobalIndexDefinition
 from hashrange.engine.recovery import backup_store
 from hashrange.engine.stream import streams
@@ -78,7 +78,7 @@ class Jobs:
 
     def resume(self) -> None:
         """Read the jobs from the database, as after opening or a rollback."""
-        rows = self._engine.store.execute("SELECT id, kind, n, state FROM job ORDER BY id").fetchall()
+        rows = self._engine.store.execute(sql.LOAD_JOBS).fetchall()
         self._pending = {row[0]: Job(row[0], row[1], row[2], orjson.loads(row[3])) for row in rows}
         self.wake()
 
@@ -95,18 +95,18 @@ class Jobs:
     def note(self, kind: str, n: int, state: Wire) -> Job:
         """Record a job that is picked up only after a restart, should it still be there."""
         execute = self._engine.store.execute
-        execute("INSERT INTO job (kind, n, state) VALUES (?, ?, ?)", (kind, n, orjson.dumps(state)))
+        execute(sql.ADD_JOB, (kind, n, orjson.dumps(state)))
         return Job(self._engine.store.connection.last_insert_rowid(), kind, n, state)
 
     def drop(self, n: int, kind: str | None = None) -> None:
         """Forget the jobs on a table: all of them, or those of a kind."""
-        self._engine.store.execute("DELETE FROM job WHERE n = ? AND kind = coalesce(?, kind)", (n, kind))
+        self._engine.store.execute(sql.DELETE_JOBS, (n, kind))
         dropped = [job.id for job in self._pending.values() if job.n == n and kind in (None, job.kind)]
         for identity in dropped:
             del self._pending[identity]
 
     def _is_small(self, n: int) -> bool:
-        newest = self._engine.store.execute(f"SELECT count(*) FROM (SELECT 1 FROM t{n} LIMIT {SMALL_TABLE + 1})")
+        newest = self._engine.store.execute(sql.count_rows([f"t{n}"], SMALL_TABLE + 1))
         found = newest.fetchone()
         return found is not None and found[0] <= SMALL_TABLE
 
@@ -118,9 +118,9 @@ class Jobs:
             return True
         if done:
             self._pending.pop(job.id, None)
-            execute("DELETE FROM job WHERE id = ?", (job.id,))
+            execute(sql.DELETE_JOB, (job.id,))
         else:
-            execute("UPDATE job SET state = ? WHERE id = ?", (orjson.dumps(job.state), job.id))
+            execute(sql.SAVE_JOB, (orjson.dumps(job.state), job.id))
         return done
 
     def step(self) -> float:
@@ -220,10 +220,10 @@ class JobThread:
 def _purge(engine: Engine, job: Job) -> bool:
     """Remove what is left of a deleted table: its rows, its log."""
     execute, names = engine.store.execute, job.state["names"]
-    execute(f"DELETE FROM {names[0]} WHERE rowid IN (SELECT rowid FROM {names[0]} LIMIT {ROWS_PER_SLICE})")
+    execute(sql.delete_rows(names[0], ROWS_PER_SLICE))
     if engine.store.connection.changes():
         return False
-    execute(f"DROP TABLE {names.pop(0)}")
+    execute(sql.drop_table(names.pop(0)))
     return not names
 
 
@@ -237,14 +237,13 @@ def _unlink(engine: Engine, job: Job) -> bool:
 @job_kind("clear")
 def _clear(engine: Engine, job: Job) -> bool:
     """Empty the slot of a removed index, so that another can have it."""
-    slot, n = job.state["slot"], job.n
-    filled = f"SELECT id FROM t{n} WHERE g{slot} IS NOT NULL LIMIT {ROWS_PER_SLICE}"
-    engine.store.execute(f"UPDATE t{n} SET g{slot} = NULL WHERE id IN ({filled})")
+    released, n = job.state["slot"], job.n
+    engine.store.execute(sql.clear_column(n, released, ROWS_PER_SLICE))
     if engine.store.connection.changes():
         return False
     table = table_numbered(engine, n)
     if table is not None:
-        kept = tuple(column for column in table.definition.clearing if column != slot)
+        kept = tuple(column for column in table.definition.clearing if column != released)
         engine.catalog.save(table, replace(table.definition, clearing=kept))
     return True
 
@@ -256,12 +255,12 @@ def _backfill(engine: Engine, job: Job) -> bool:
     index = table.indexes_by_name.get(job.state["index"]) if table else None
     if table is None or index is None:
         return True
-    rows = _rows_after(engine, job, f", g{index.column}")
+    rows = _rows_after(engine, job, f"g{index.column}")
     for identity, size, body, present in rows:
         item = orjson.loads(body)
         key = index.codec.encode(item)
         if key is not None and present is None:
-            engine.store.execute(f"UPDATE t{job.n} SET g{index.column} = ? WHERE id = ?", (key, identity))
+            engine.store.execute(sql.set_column(job.n, f"g{index.column}"), (key, identity))
             index.item_count += 1
             index.size_bytes += size if index.keeps_all else index.measure_entry(item)
     engine.catalog.touch(table)
@@ -279,19 +278,18 @@ def _fill_expiry(engine: Engine, job: Job) -> bool:
     table = table_numbered(engine, job.n)
     if table is None:
         return True
-    rows = _rows_after(engine, job, ", x")
+    rows = _rows_after(engine, job, "x")
     for identity, _size, body, present in rows:
         expires = table.expiry_of(orjson.loads(body)) if table.ttl_attribute else None
         if expires != present:
-            engine.store.execute(f"UPDATE t{job.n} SET x = ? WHERE id = ?", (expires, identity))
+            engine.store.execute(sql.set_column(job.n, "x"), (expires, identity))
     return len(rows) < ROWS_PER_SLICE
 
 
 def _rows_after(engine: Engine, job: Job, column: str) -> list[tuple[Any, ...]]:
     """Return the next rows; when they are fewer than a slice, all that comes later is complete from the start."""
     rows: list[tuple[Any, ...]] = engine.store.execute(
-        f"SELECT id, size, item{column} FROM t{job.n} WHERE id > ? ORDER BY id LIMIT {ROWS_PER_SLICE}",
-        (job.state["last"],),
+        sql.rows_after(job.n, column, ROWS_PER_SLICE), (job.state["last"],)
     ).fetchall()
     if rows:
         job.state["last"] = rows[-1][0]

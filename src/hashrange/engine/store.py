@@ -33,6 +33,7 @@ from typing import Any
 import apsw
 
 from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, NewerFormat, ReadOnlyDirectory, StorageError
+from hashrange.engine.sql import COPY_COLUMNS
 
 FORMAT = 2
 APPLICATION_ID = 0x68617268
@@ -255,7 +256,7 @@ class CopyFile:
         execute = self._connection.execute
         execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
         execute("PRAGMA synchronous=OFF")
-        execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)")
+        execute(f"CREATE TABLE rows {COPY_COLUMNS}")
         execute("ATTACH ? AS live", (str(source),))
         execute("BEGIN")
         execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()

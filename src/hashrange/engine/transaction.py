@@ -22,6 +22,7 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.wire import Wire
+from hashrange.engine import sql
 from hashrange.engine.capacity import ConsumedCapacity, collection_metrics, read_units, write_units
 from hashrange.engine.table import SchemaMismatch
 from hashrange.engine.write import Image, ItemWrite, Row, WriteRequest, WriteResult, apply, load_row
@@ -126,10 +127,8 @@ def find_replay(engine: Engine, operation: str, request: Wire, digest: bytes) ->
     token = request.get("ClientRequestToken")
     if token is None:
         return None
-    engine.store.execute("DELETE FROM token WHERE at < ?", (engine.now() - TOKEN_LIFE,))
-    found = engine.store.execute(
-        "SELECT digest, answer FROM token WHERE token = ?", (f"{operation}:{token}",)
-    ).fetchone()
+    engine.store.execute(sql.EXPIRE_TOKENS, (engine.now() - TOKEN_LIFE,))
+    found = engine.store.execute(sql.FIND_TOKEN, (f"{operation}:{token}",)).fetchone()
     if found is None:
         return None
     if found[0] != digest:
@@ -144,7 +143,7 @@ def keep_token(engine: Engine, operation: str, request: Wire, digest: bytes, tou
     if token is not None:
         engine.written += 1
         engine.store.execute(
-            "INSERT INTO token (token, digest, at, answer) VALUES (?, ?, ?, ?)",
+            sql.ADD_TOKEN,
             (f"{operation}:{token}", digest, engine.now(), orjson.dumps(touched)),
         )
 

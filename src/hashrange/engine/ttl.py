@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hashrange.engine import write
+from hashrange.engine import sql, write
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -26,10 +26,7 @@ def sweep(engine: Engine) -> bool:
 
 
 def _sweep_table(engine: Engine, table: Table, now: int) -> bool:
-    rows = engine.store.execute(
-        f"SELECT k FROM t{table.n} WHERE x IS NOT NULL AND x < ? AND x > ? ORDER BY x LIMIT {ITEMS_PER_SLICE}",
-        (now, now - FIVE_YEARS),
-    ).fetchall()
+    rows = engine.store.execute(sql.expired_keys(table.n, ITEMS_PER_SLICE), (now, now - FIVE_YEARS)).fetchall()
     if rows:
         engine.begin_transaction()
     for (key,) in rows:

@@ -21,6 +21,7 @@ from hashrange.core.errors import (
     StorageError,
     ValidationException,
 )
+from hashrange.engine import sql
 from hashrange.engine.definition import RestoreState
 from hashrange.engine.recovery import table_copy
 from hashrange.engine.recovery.backup import (
@@ -133,14 +134,14 @@ def is_being_restored(engine: Engine, backup: Backup) -> bool:
 
 def _remove(engine: Engine, backup: Backup) -> None:
     engine.written += 1
-    engine.store.execute("DELETE FROM backup WHERE arn = ?", (backup.arn,))
+    engine.store.execute(sql.DELETE_BACKUP, (backup.arn,))
     if backup.details.location is not None:
         table_copy.discard_copy(engine, backup.details.location)
 
 
 def expire(engine: Engine) -> None:
     """Remove system backups that are past their time."""
-    for backup in _load_where(engine, "created <= ?", engine.now() - KEPT_DAYS * DAY):
+    for backup in _load_all(engine, sql.FIND_BACKUPS_UNTIL, engine.now() - KEPT_DAYS * DAY):
         if backup.has_expired(engine.now()) and not is_being_restored(engine, backup):
             engine.begin_transaction()
             _remove(engine, backup)
@@ -149,7 +150,7 @@ def expire(engine: Engine) -> None:
 def resume(engine: Engine) -> None:
     """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
     _clean_up_files(engine)
-    for backup in _load_where(engine):
+    for backup in _load_all(engine):
         if backup.details.status != CREATING:
             continue
         engine.begin_transaction()
@@ -163,7 +164,7 @@ def resume(engine: Engine) -> None:
 
 def _clean_up_files(engine: Engine) -> None:
     """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
-    backups = _load_where(engine)
+    backups = _load_all(engine)
     told = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
     engine.store.clean_up_partial_copies(told)
     found = engine.store.list_copies()
@@ -175,7 +176,7 @@ def _clean_up_files(engine: Engine) -> None:
 
 
 def _list_job_files(engine: Engine) -> set[str]:
-    states = [orjson.loads(state) for (state,) in engine.store.execute("SELECT state FROM job").fetchall()]
+    states = [orjson.loads(state) for (state,) in engine.store.execute(sql.LOAD_JOB_STATES).fetchall()]
     places = [state.get("place") or state for state in states]
     return {place["file"] for place in places if "file" in place}
 
@@ -210,7 +211,7 @@ def list_after(engine: Engine, start: str | None) -> list[Backup]:
     """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
     after = ("", "") if start is None else _place_in_order(engine, start)
     now = engine.now()
-    shown = [backup for backup in _load_where(engine) if not backup.has_expired(now) and _is_kept(engine, backup)]
+    shown = [backup for backup in _load_all(engine) if not backup.has_expired(now) and _is_kept(engine, backup)]
     return sorted(
         (backup for backup in shown if (backup.identity, backup.arn) > after),
         key=lambda backup: (backup.identity, backup.arn),
@@ -227,11 +228,11 @@ def _place_in_order(engine: Engine, arn: str) -> tuple[str, str]:
 
 
 def _load(engine: Engine, arn: str) -> Backup | None:
-    return next(iter(_load_where(engine, "arn = ?", arn)), None)
+    return next(iter(_load_all(engine, sql.FIND_BACKUP, arn)), None)
 
 
-def _load_where(engine: Engine, condition: str = "true", *parameters: object) -> list[Backup]:
-    rows = engine.store.execute(f"SELECT arn, name, created, details FROM backup WHERE {condition}", parameters)
+def _load_all(engine: Engine, query: str = sql.LOAD_BACKUPS, *parameters: object) -> list[Backup]:
+    rows = engine.store.execute(query, parameters)
     return [_read(row) for row in rows.fetchall()]
 
 
@@ -243,6 +244,6 @@ def _read(row: tuple[Any, ...]) -> Backup:
 def _save(engine: Engine, backup: Backup) -> None:
     engine.written += 1
     engine.store.execute(
-        "INSERT OR REPLACE INTO backup (arn, name, created, details) VALUES (?, ?, ?, ?)",
+        sql.SAVE_BACKUP,
         (backup.arn, backup.name, backup.created, dump_details(backup.details)),
     )

@@ -21,7 +21,7 @@ from hashrange.core.errors import (
 )
 from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
-from hashrange.engine import write
+from hashrange.engine import sql, write
 from hashrange.engine.definition import Definition, Phase, RestoreState, to_wire
 from hashrange.engine.jobs import Job, job_kind, table_numbered
 from hashrange.engine.recovery import backup_store, table_copy
@@ -174,7 +174,7 @@ def _reveal(engine: Engine, table: Table) -> None:
 
 def resume(engine: Engine) -> None:
     """Go on after a restart with the restores that had not come as far as a job."""
-    under_way = {n for (n,) in engine.store.execute("SELECT n FROM job WHERE kind = 'restore'")}
+    under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, ("restore",))}
     for table in list(engine.catalog.tables.values()):
         state = table.definition.restoring
         if isinstance(state, RestoreState) and table.n not in under_way:

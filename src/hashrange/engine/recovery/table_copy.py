@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import InternalServerError, StorageError
+from hashrange.engine import sql
 from hashrange.engine.recovery.backup import CopyLocation
 from hashrange.engine.store import CopyFile, SqliteError, take_page
 from hashrange.engine.stream.streams import number_at
@@ -40,24 +41,18 @@ class CopyQuery:
 
 def rows_now(table: Table) -> CopyQuery:
     """Return the rows as they are."""
-    return CopyQuery(f"SELECT k, size, item FROM t{table.n}", (), (f"t{table.n}",))
+    return CopyQuery(sql.current_rows(table.n), (), (f"t{table.n}",))
 
 
 def rows_at(table: Table, moment: int) -> CopyQuery:
     """Return the rows as they were at a time: what changed since is as its first change since found it."""
-    rows, log = f"t{table.n}", f"c{table.n}"
-    since = f"FROM {log} WHERE seq >= ? AND at > ?"
-    unchanged = f"SELECT k, size, item FROM {rows} WHERE k NOT IN (SELECT k {since})"
-    first = f"SELECT min(seq) {since} GROUP BY k"
-    query = f"{unchanged} UNION ALL SELECT k, NULL, old FROM {log} WHERE old IS NOT NULL AND seq IN ({first})"
     bounds = (number_at(moment), moment)
-    return CopyQuery(query, (*bounds, *bounds), (rows, log))
+    return CopyQuery(sql.past_rows(table.n), (*bounds, *bounds), (f"t{table.n}", f"c{table.n}"))
 
 
 def is_small_copy(engine: Engine, rows: CopyQuery) -> bool:
     """Tell whether a copy is small enough to be made inside a call."""
-    limited = " UNION ALL ".join(f"SELECT * FROM (SELECT 1 FROM {name} LIMIT {SMALL + 1})" for name in rows.tables)
-    found = engine.store.execute(f"SELECT count(*) FROM ({limited})").fetchone()
+    found = engine.store.execute(sql.count_rows(rows.tables, SMALL + 1)).fetchone()
     return found is not None and found[0] <= SMALL
 
 
@@ -65,8 +60,8 @@ def copy_to_table(engine: Engine, rows: CopyQuery) -> CopyLocation:
     """Copy inside the database, at once."""
     n = engine.catalog.next_number()
     execute = engine.store.execute
-    execute(f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)")
-    execute(f"INSERT INTO t{n} (k, size, item) {rows.query}", rows.parameters)
+    execute(sql.create_copy(n))
+    execute(sql.fill_copy(n, rows.query), rows.parameters)
     engine.written += 1
     return CopyLocation(table=n)
 
@@ -92,8 +87,7 @@ def read_rows(engine: Engine, location: CopyLocation, after: int) -> list[tuple[
     """Return a page of the rows of a copy: id, key, size or None, item."""
     if location.file is not None:
         return engine.store.read_copy(location.file, after, ROWS_PER_PAGE)
-    query = f"SELECT id, k, size, item FROM t{location.table} WHERE id > ? ORDER BY id LIMIT ?"
-    return take_page(engine.store.execute(query, (after, ROWS_PER_PAGE)))
+    return take_page(engine.store.execute(sql.copied_rows_after(location.table), (after, ROWS_PER_PAGE)))
 
 
 def discard_copy(engine: Engine, location: CopyLocation) -> None:

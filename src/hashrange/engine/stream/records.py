@@ -9,6 +9,7 @@ import orjson
 
 from hashrange.core.values import Item, measure_item
 from hashrange.core.wire import Wire
+from hashrange.engine import sql
 from hashrange.engine.stream.shard_iterator import ShardPosition
 from hashrange.engine.stream.streams import Stream, write_number
 from hashrange.engine.write import TTL_SERVICE
@@ -41,10 +42,7 @@ def read_records(
     """Return the records from a position on, and where to go on; nowhere when a closed stream is read to its end."""
     stream = position.stream
     end = ENDLESS if stream.definition.end is None else stream.definition.end
-    rows = engine.store.execute(
-        f"SELECT seq, at, old, new, actor FROM c{stream.table.n} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
-        (position.number, end, limit + 1),
-    )
+    rows = engine.store.execute(sql.read_log(stream.table.n), (position.number, end, limit + 1))
     records: list[Wire] = []
     size, number = 0, position.number
     for row in rows:

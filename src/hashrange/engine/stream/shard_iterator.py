@@ -18,6 +18,7 @@ from hashrange.core.errors import (
 )
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
+from hashrange.engine import sql
 from hashrange.engine.stream import streams
 from hashrange.engine.stream.streams import Stream
 
@@ -101,7 +102,7 @@ def _next_number(engine: Engine, stream: Stream) -> int:
     """Return the position after everything that a stream holds now."""
     if stream.definition.end is not None:
         return stream.definition.end
-    newest = engine.store.execute(f"SELECT max(seq) FROM c{stream.table.n}").fetchone()
+    newest = engine.store.execute(sql.newest_change(stream.table.n)).fetchone()
     return max(streams.first_number(engine, stream), int((newest and newest[0]) or 0) + 1)
 
 

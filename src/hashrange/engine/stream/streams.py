@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from hashrange.core.errors import ResourceNotFoundException, ValidationException
 from hashrange.core.wire import Wire
+from hashrange.engine import sql
 from hashrange.engine.arn import stream_arn
 from hashrange.engine.definition import StreamDefinition, to_wire
 
@@ -125,7 +126,7 @@ def last_trimmed(engine: Engine, table: Table) -> int:
     """Return the sequence number of the newest change that streams no longer show; 0 when they show all."""
     horizon = number_at(engine.now() - DAY)
     execute, n = engine.store.execute, table.n
-    hidden = execute(f"SELECT seq FROM c{n} WHERE seq < ? ORDER BY seq DESC LIMIT 1", (horizon,)).fetchone()
+    hidden = execute(sql.newest_change_before(n), (horizon,)).fetchone()
     if hidden is not None:
         return int(hidden[0])
     return last_removed(engine, table)
@@ -133,7 +134,7 @@ def last_trimmed(engine: Engine, table: Table) -> int:
 
 def last_removed(engine: Engine, table: Table) -> int:
     """Return the sequence number of the newest change that is gone from a log; 0 when none is."""
-    found = engine.store.execute("SELECT value FROM meta WHERE key = ?", (f"trimmed{table.n}",)).fetchone()
+    found = engine.store.execute(sql.FIND_META, (f"trimmed{table.n}",)).fetchone()
     return int(found[0]) if found else 0
 
 
@@ -146,8 +147,8 @@ def last_number(engine: Engine) -> int:
     """Return the highest sequence number that anything remembers; 0 when there is none."""
     execute, tables = engine.store.execute, _all_tables(engine)
     entries = [entry for table in tables for entry in table.definition.streams]
-    queries = [f"SELECT max(seq) FROM c{table.n}" for table in tables if table.definition.has_log]
-    rows = [execute(query).fetchone() for query in (*queries, "SELECT max(value) FROM meta WHERE key GLOB 'trimmed*'")]
+    queries = [sql.newest_change(table.n) for table in tables if table.definition.has_log]
+    rows = [execute(query).fetchone() for query in (*queries, sql.NEWEST_TRIMMED)]
     given = [*(row[0] for row in rows if row), *(number for entry in entries for number in (entry.start, entry.end))]
     return max((int(number) for number in given if number is not None), default=0)
 
@@ -167,15 +168,14 @@ def trim(engine: Engine) -> bool:
 def _trim_table(engine: Engine, table: Table) -> bool:
     horizon, n = number_at(engine.now() - retention(table)), table.n
     execute = engine.store.execute
-    old = f"SELECT seq FROM c{n} WHERE seq < ? ORDER BY seq LIMIT {ROWS_PER_TRIM}"
-    newest = execute(f"SELECT max(seq) FROM ({old})", (horizon,)).fetchone()
+    newest = execute(sql.newest_of_oldest(n, ROWS_PER_TRIM), (horizon,)).fetchone()
     if newest is None or newest[0] is None:
         _forget_closed(engine, table)
         return False
     engine.begin_transaction()
     engine.written += 1
-    execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"trimmed{n}", newest[0]))
-    execute(f"DELETE FROM c{n} WHERE seq <= ?", newest)
+    execute(sql.SAVE_META, (f"trimmed{n}", newest[0]))
+    execute(sql.trim_log(n), newest)
     return engine.store.connection.changes() == ROWS_PER_TRIM
 
 
@@ -194,6 +194,6 @@ def _forget_closed(engine: Engine, table: Table) -> None:
     engine.begin_transaction()
     if not kept and table.n in engine.catalog.retired:
         engine.catalog.forget(table)
-        engine.store.execute("DELETE FROM meta WHERE key = ?", (f"trimmed{table.n}",))
+        engine.store.execute(sql.DELETE_META, (f"trimmed{table.n}",))
     else:
         engine.catalog.save(table, replace(table.definition, streams=kept))
