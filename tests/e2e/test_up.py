@@ -381,7 +381,7 @@ def test_a_library_that_is_missing_is_named_with_the_remedy(tmp_path):
 
 
 def test_an_open_door_is_warned_about(up):
-    assert "warning: whoever can reach http://0.0.0.0" in up("--memory", "--host", "0.0.0.0").logged
+    assert "warning: everybody who can reach http://0.0.0.0" in up("--memory", "--host", "0.0.0.0").logged
 
 
 # -- the systems' own commands

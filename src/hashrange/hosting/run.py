@@ -143,7 +143,7 @@ def _connect(endpoint: str, stack: AsyncExitStack) -> Backend:
 
 
 def _describe_address(options: HostingOptions, backend: Backend, web: str) -> HostAddress:
-    data = str(options.data) if options.data else "in memory, gone when this ends (--data DIR keeps it)"
+    data = str(options.data) if options.data else "in memory, lost on exit (--data DIR keeps it)"
     is_local = backend.server is not None
     return HostAddress(endpoint=backend.endpoint, region=backend.region, web=web, data=data, is_local=is_local)
 
