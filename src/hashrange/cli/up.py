@@ -116,8 +116,8 @@ def print_start(report: StartReport) -> None:
     address = report.address
     if report.is_open:
         typer.echo(
-            f"warning: everybody who can reach {address.endpoint} can read and change the data. To restrict access, run "
-            "hashrange serve --credentials-file FILE, and hashrange up --endpoint URL beside it.",
+            f"warning: everybody who can reach {address.endpoint} can read and change the data. To restrict access, "
+            "run hashrange serve --credentials-file FILE, and hashrange up --endpoint URL beside it.",
             err=True,
         )
     rows = list(list_rows(report))
