@@ -1,4 +1,4 @@
-"""Aura Historia, first layout (seed 001): PK and SK in capitals, no index, MD5 hashes."""
+"""Aura Historia, first table layout: PK and SK in capitals, no index, MD5 hashes."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""What a price and a state amount to, as one hash: equal hashes mean that nothing changed. Stores nothing."""
+"""The hash of a product's price and state: equal hashes mean that nothing changed. No I/O."""
 
 import hashlib
 
@@ -13,5 +13,5 @@ def change_hash(state: str, amount_minor: int | None, currency: str | None) -> s
 
 
 def is_change(known: str | None, found: str) -> bool:
-    """Whether a page differs from what was recorded; a hash of another algorithm says nothing, and is only replaced."""
+    """Return whether a page differs from the recorded hash; a hash of another algorithm is no change."""
     return known is None or (len(known) == LENGTH and known != found)

@@ -1,4 +1,4 @@
-"""Aura Historia (seed 000): antique shops, their crawls and scrapes, and the URLs found in them."""
+"""Aura Historia: antique shops, their crawls and scrapes, and the URLs found in them."""
 
 from datetime import datetime
 from typing import Annotated, Literal, Protocol
@@ -41,7 +41,7 @@ table = Table("${DYNAMODB_TABLE_NAME:-aura-historia-data}", "pk", "sk", indexes=
 # "DE" here, "COUNTRY#DE" stored; "ZZ" when unknown, so that every shop is in its indexes
 Country = Annotated[str, Prefixed("COUNTRY#", upper=True), StringConstraints(to_upper=True, pattern="^[A-Za-z]{2}$")]
 Currency = Annotated[str, Field(pattern="^[A-Z]{3}$")]
-# The first deployment kept the state in here as well, and no end unless it was DONE#.
+# The first deployment stored the state here too, and an end only for DONE#.
 End = Annotated[datetime, Formerly("DONE#", nothing=("NEVER#", "PROGRESS#"))]
 PageType = Literal["product", "category", "listing", "other"]
 ShopType = Literal["AUCTION_HOUSE", "AUCTION_PLATFORM", "COMMERCIAL_DEALER", "MARKETPLACE"]
@@ -64,7 +64,7 @@ class Crawled(Crawl, gsi2_sk="DONE#{last_crawled_end}"):
     last_crawled_end: End
 
 class LeasedCrawl(Crawling):
-    """A crawl as its worker holds it; the index shows others only Crawling."""
+    """A crawl with the lease of its worker; the index only shows Crawling."""
 
     crawl_owner: str
     crawl_lease_until: datetime
@@ -86,7 +86,7 @@ class Scraped(Scrape, gsi3_sk="DONE#{last_scraped_end}"):
     last_scraped_end: End
 
 class LeasedScrape(Scraping):
-    """A scrape as its worker holds it."""
+    """A scrape with the lease of its worker."""
 
     scrape_owner: str
     scrape_lease_until: datetime
@@ -127,7 +127,7 @@ class Url(Item, table=table, pk="SHOP#{domain}", sk="URL#{url:fit}", gsi1_pk="SH
     http_status: int | None = None
     etag: str | None = None
     last_modified: str | None = None  # as the shop's server wrote it, to be sent back
-    missing_count: int = 0  # crawls in a row that did not find it
+    missing_count: int = 0  # consecutive crawls that did not find it
 
 class Product(Url):
     type: Literal["product"] = "product"
@@ -146,7 +146,7 @@ class Countries(Item, table=table, pk="COUNTRIES", sk="META#"):
     countries: set[str]
 
 
-# An index of the first deployment lacks last_scraped_end, and an end of its time does not compare with one of ours.
+# Indexes of the first deployment lack last_scraped_end, and its times do not compare with ours.
 new_pages = where("last_crawled_end > last_scraped_end OR begins_with(last_scraped_end, 'DONE#')"
                   " OR attribute_not_exists(last_scraped_end)")
 first_crawl = where("attribute_not_exists(last_crawled_end) OR begins_with(last_crawled_end, 'PROGRESS#')"

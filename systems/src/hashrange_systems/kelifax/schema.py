@@ -1,4 +1,4 @@
-"""Kelifax (seed 003): a public directory of resources, from submission through moderation to listing."""
+"""Kelifax: a public directory of resources, from submission through moderation to listing."""
 
 from datetime import datetime
 from typing import Annotated, Literal, Protocol
@@ -60,7 +60,7 @@ class Lesson(TypedDict):
 class Resource(Item, table=table):
     resource_slug: Annotated[str, Field(pattern=r"^[^#]+$")]  # never the key of a claim, an alias or a counter
     submission_id: str
-    created_at: datetime  # of the first submission, for ever
+    created_at: datetime  # of the first submission, never changed
     submitted_at: datetime  # of the latest submission
     submitter_first_name: str
     submitter_last_name: str
@@ -88,7 +88,7 @@ class Pending(Resource):
 
 
 class Submission(Pending):
-    """A pending resource within the limits of the form; what the original system let in is only Pending."""
+    """A pending resource that the form allows; those of the original system are only Pending."""
 
     resource_slug: Slug
     resource_name: Annotated[str, Field(min_length=3, max_length=100)]
@@ -97,7 +97,7 @@ class Submission(Pending):
     category: Category
     logo_image: Annotated[str, Field(pattern=r"^\w[\w.-]*$", max_length=100)] | None = None  # a name, never a path
     tags: Annotated[Commas[Annotated[str, Field(max_length=30)]], Field(max_length=10)] = []
-    # required here and not in Resource, which pyright takes for a mistake in the order of parameters
+    # required here but not in Resource, which pyright reports as a wrong order of parameters
     key_features: Annotated[Pipes[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=10)]  # pyright: ignore[reportGeneralTypeIssues]
     use_cases: Annotated[Pipes[Annotated[str, Field(max_length=300)]], Field(min_length=1, max_length=8)]  # pyright: ignore[reportGeneralTypeIssues]
     learning_resources: Annotated[JsonPipes[Lesson], Field(max_length=5)] = []
@@ -124,7 +124,7 @@ AnyResource = Pending | Approved | Rejected
 
 
 class Listing(View[Published]):
-    """What the public sees in a list."""
+    """A resource in public lists."""
 
     resource_slug: str
     resource_name: str
@@ -153,7 +153,7 @@ class Alias(Item, table=table, resourceSlug="ALIAS#{alias}"):
 
 
 class Views(Item, table=table, resourceSlug="VIEWS#{slug}"):
-    """Counters apart from the resource, so that a view rewrites no index."""
+    """Counters in a separate item, so that a view does not write to an index."""
 
     slug: Key[str]
     views: int = 0
@@ -161,7 +161,7 @@ class Views(Item, table=table, resourceSlug="VIEWS#{slug}"):
 
 
 class Hold(Item, table=table, resourceSlug="HOLD#{slug}"):
-    """The moderator who is looking at a resource, so that two do not decide at once."""
+    """The moderator who reviews a resource, so that two do not decide at the same time."""
 
     slug: Key[str]
     moderator: str

@@ -1,6 +1,6 @@
-"""Inavor Shuttle (seed 002): bulk import and export jobs for Shopify shops, with history, plans, tenancy.
+"""Inavor Shuttle: bulk import and export jobs for Shopify shops, with history, plans, tenancy.
 
-Three tables as the seed lays them out. What is added to it stands last in each class, and items without it still load.
+Three tables with the layout of the original system. Added attributes are last in each class and optional.
 """
 
 from datetime import date, datetime
@@ -76,11 +76,11 @@ class Shop(Item, table=shops):
     settings: dict[str, object] = {}
     created_at: Millis = after("installed_at")
     updated_at: Touched[Millis] = after("created_at")
-    refresh_token: Secret[str] | None = None  # an access token lives an hour, a refresh token until it is used
+    refresh_token: Secret[str] | None = None  # an access token is valid for an hour, a refresh token until it is used
     access_token_expires_at: Millis | None = None
-    refreshing_until: Millis | None = None  # the lock of whoever uses the refresh token
+    refreshing_until: Millis | None = None  # the lock of the process that uses the refresh token
     scopes: frozenset[str] = frozenset()
-    key_id: str | None = None  # the key that the tokens were sealed with
+    key_id: str | None = None  # the key that encrypted the tokens
     redact_requested_at: Millis | None = None
 
 class ActiveShop(Shop):
@@ -88,7 +88,7 @@ class ActiveShop(Shop):
     uninstalled_at: None = None
 
 class InstalledShop(ActiveShop):
-    """A shop as the OAuth flow leaves it: nothing of an earlier installation is pending."""
+    """A shop after the OAuth flow; nothing of an earlier installation is pending."""
 
     refreshing_until: None = None
     redact_requested_at: None = None
@@ -97,7 +97,7 @@ class SuspendedShop(Shop):
     billing_status: Literal["SUSPENDED"] = "SUSPENDED"
 
 class UninstalledShop(Shop):
-    """A shop that left: the record stays, its tokens do not."""
+    """A shop that uninstalled the app: the item stays without tokens."""
 
     billing_status: Literal["CANCELLED"] = "CANCELLED"
     access_token: None = None
@@ -140,7 +140,7 @@ class Job(Item, table=jobs):
     created_at: Millis
     updated_at: Touched[Millis] = after("created_at")
     expires_at: Ttl = after("created_at", days=90)
-    attempts: int = 0  # how often it was taken from a worker that went silent
+    attempts: int = 0  # how often it was taken over from a worker that stopped
 
 class Queued(Job):
     status: Literal["QUEUED"] = "QUEUED"
@@ -151,7 +151,7 @@ class Processing(Job):
     estimated_completion_at: Millis | None = None
 
 class Leased(Processing):
-    """A job as its worker holds it; those of the original system have no lease."""
+    """A job with the lease of its worker; those of the original system have none."""
 
     worker: str
     lease_until: Millis
@@ -176,7 +176,7 @@ AnyJob = Queued | Processing | Completed | Failed | Cancelled
 
 # ── history ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 class Import(Item, table=history):
-    """A job that ended: created in the transaction that ends it; where the millisecond is taken, in the next."""
+    """A finished job, written in the transaction that ends it; if the millisecond is taken, with the next one."""
 
     shop_domain: str
     timestamp: Millis
@@ -195,7 +195,7 @@ class Import(Item, table=history):
 
 # ── patterns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 class Shuttle(Patterns, Protocol, tenant="shop_domain"):
-    """What a shop may see and do: every pattern takes the shop's domain."""
+    """The access patterns of a shop: each takes the shop's domain."""
 
     def job(self, shop_domain: Domain, job_id: Ulid) -> Get[AnyJob]: ...
     def jobs(self, shop_domain: Domain) -> Latest[AnyJob]: ...
@@ -220,13 +220,13 @@ class Shuttle(Patterns, Protocol, tenant="shop_domain"):
 
 
 class Operator(Patterns, Protocol):
-    """What workers and operators may see and do, over all shops."""
+    """The access patterns of workers and operators, across all shops."""
 
     def shop(self, domain: Domain) -> Get[Shop]: ...
     def shops(self) -> Scan[Shop]: ...
     def active_shops(self) -> Scan[ActiveShop]: ...
     def job(self, job_id: Ulid) -> Get[AnyJob]: ...
-    def next_queued(self) -> Query[Queued]: ...  # oldest first, so that none starves
+    def next_queued(self) -> Query[Queued]: ...  # oldest first, so that none is starved
     def processing(self) -> Latest[Processing]: ...
     def completed(self) -> Latest[Completed]: ...
     def failed(self) -> Latest[Failed]: ...
@@ -266,7 +266,7 @@ class Operator(Patterns, Protocol):
     @where("attribute_exists(refresh_token)")
     @where("attribute_not_exists(refreshing_until) OR refreshing_until < {now}")
     def begin_refresh(self, domain: Domain, refreshing_until: datetime, now: datetime) -> Update[Shop]: ...
-    @where("refreshing_until = {held_until}")  # whoever lost the lock holds tokens that are void
+    @where("refreshing_until = {held_until}")  # after losing the lock the tokens are void
     def finish_refresh(
         self, domain: Domain, held_until: datetime, refreshing_until: None, access_token: str, refresh_token: str,
         access_token_expires_at: datetime, key_id: str | None,
