@@ -63,7 +63,7 @@ def _merge_config(config: Config | None) -> Config:
 
 
 def _attach(client: Any, engine: Engine) -> None:
-    def answer_from_engine(request: Any, **_event: Any) -> Any:
+    def send_prepared(request: Any, **_event: Any) -> Any:
         return send_to_engine(engine, request)
 
-    client.meta.events.register_first("before-send", answer_from_engine)
+    client.meta.events.register_first("before-send", send_prepared)

@@ -59,8 +59,8 @@ class Database:
 
     def call(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Run an operation on a request in wire form, where B may be given as bytes; raise DynamoDB's ServiceError."""
-        answer = self.engine.call(operation, request or {}, read_as_json)
-        return read(answer) if answer else {}
+        response = self.engine.call(operation, request or {}, read_as_json)
+        return read(response) if response else {}
 
     async def call_async(self, operation: str, request: Wire | None = None, read: DecodeResponse = decode_all) -> Wire:
         """Do the same on an event loop; it takes microseconds, so it needs no thread."""
@@ -69,8 +69,8 @@ class Database:
             import asyncio  # tens of milliseconds, which only a test with faults needs
 
             await asyncio.sleep(faults.take_delay(self.engine.operations[operation], request or {}))
-        answer = self.engine.call(operation, request or {}, read_as_json, delay=False)
-        return read(answer) if answer else {}
+        response = self.engine.call(operation, request or {}, read_as_json, delay=False)
+        return read(response) if response else {}
 
     @property
     def clock(self) -> Clock:

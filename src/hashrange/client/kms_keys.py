@@ -98,10 +98,10 @@ class KmsKeys:
     def _generate(self) -> _DataKey:
         key_id, client = self._key_ids[0], self._connect()
         with _translate(f"GenerateDataKey with {key_id}"):
-            answer = client.generate_data_key(
+            response = client.generate_data_key(
                 KeyId=key_id, KeySpec="AES_256", EncryptionContext=self._encryption_context
             )
-        return self._remember(answer["CiphertextBlob"], answer["Plaintext"])
+        return self._remember(response["CiphertextBlob"], response["Plaintext"])
 
     def _find(self, sealed: Sealed) -> AESGCM:
         if sealed.kind != KMS:
@@ -124,8 +124,8 @@ class KmsKeys:
         # The key is named although KMS can tell it from the blob: data keys of foreign KMS keys must not open.
         client = self._connect()
         with _translate(f"Decrypt with {key_id}"):
-            answer = client.decrypt(KeyId=key_id, CiphertextBlob=wrapped, EncryptionContext=self._encryption_context)
-        plain: bytes = answer["Plaintext"]
+            response = client.decrypt(KeyId=key_id, CiphertextBlob=wrapped, EncryptionContext=self._encryption_context)
+        plain: bytes = response["Plaintext"]
         return plain
 
     def _remember(self, wrapped: bytes, key: bytes) -> _DataKey:

@@ -147,7 +147,7 @@ class Remote:
             if delay := trial.wait_before():
                 await backend.sleep(delay)
             try:
-                answer = parse_response(await self._send(backend, service_operation, body), read)
+                response = parse_response(await self._send(backend, service_operation, body), read)
             except (ServiceError, TransportError) as failure:
                 again = trial.wait_after(failure)
                 if again is None:
@@ -156,7 +156,7 @@ class Remote:
                     await backend.sleep(again)
             else:
                 trial.succeed()
-                return answer
+                return response
 
     async def _send(self, backend: NetworkBackend, operation: ServiceOperation, body: bytes) -> HttpResponse:
         if not operation.is_of_streams:

@@ -44,46 +44,46 @@ def parse_response(response: HttpResponse, read: DecodeResponse = decode_all) ->
 def _verify_checksum(headers: dict[bytes, bytes], body: bytes) -> None:
     announced = headers.get(b"x-amz-crc32")
     if announced is not None and str(zlib.crc32(body)).encode() != announced.strip():
-        raise ResponseCorrupt("the answer does not have the checksum that it announces")
+        raise ResponseCorrupt("the response does not have the checksum that it announces")
 
 
 def _inflate(body: bytes, encoding: bytes) -> bytes:
     if encoding.lower() == b"identity":
         return body
     if encoding.lower() not in {b"gzip", b"deflate"}:
-        raise ResponseCorrupt(f"the answer has an unknown encoding: {encoding.decode('latin-1')}")
+        raise ResponseCorrupt(f"the response has an unknown encoding: {encoding.decode('latin-1')}")
     unpacker = zlib.decompressobj(ANY_WRAPPER)
     try:
         plain = unpacker.decompress(body, LARGEST_RESPONSE)
     except zlib.error as fault:
-        raise ResponseCorrupt(f"the answer cannot be unpacked: {fault}") from fault
+        raise ResponseCorrupt(f"the response cannot be unpacked: {fault}") from fault
     if unpacker.unconsumed_tail:
-        raise ResponseTooLarge(f"the answer has more than {LARGEST_RESPONSE} bytes when it is unpacked")
+        raise ResponseTooLarge(f"the response has more than {LARGEST_RESPONSE} bytes when it is unpacked")
     if not unpacker.eof:
-        raise ResponseCorrupt("the packed answer is not complete")
+        raise ResponseCorrupt("the packed response is not complete")
     return plain
 
 
 def _parse(body: bytes, read: DecodeResponse) -> Wire:
     try:
-        answer = read(body)
+        response = read(body)
     except ValueError as fault:
-        raise ResponseCorrupt(f"the answer is not JSON: {fault}") from fault
-    if not isinstance(answer, dict):
-        raise ResponseCorrupt("the answer is not a JSON object")
-    return answer
+        raise ResponseCorrupt(f"the response is not JSON: {fault}") from fault
+    if not isinstance(response, dict):
+        raise ResponseCorrupt("the response is not a JSON object")
+    return response
 
 
 def _read_error(status: int, headers: dict[bytes, bytes], body: bytes) -> ServiceError | ResponseUnrecognised:
     try:
-        answer = _parse(body, decode_all)
+        response = _parse(body, decode_all)
     except ResponseCorrupt:
-        answer = {}
-    kind = answer.pop("__type", None)
+        response = {}
+    kind = response.pop("__type", None)
     if not isinstance(kind, str):
         shown = body[:QUOTED].decode("utf-8", "replace")
         return ResponseUnrecognised(f"the endpoint answered {status}, and not as DynamoDB does: {shown}", status)
-    error = make_error(kind.rpartition("#")[2], answer, status)
+    error = make_error(kind.rpartition("#")[2], response, status)
     if identity := headers.get(b"x-amzn-requestid"):
         error.add_note(f"request id {identity.decode('latin-1')}")
     return error

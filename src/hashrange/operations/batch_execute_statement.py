@@ -165,7 +165,7 @@ def _show(prepared: PreparedStatement, item: bytes | None) -> bytes:
 def _explain(refusal: ServiceError, prepared: PreparedStatement | None) -> bytes:
     """Return an error; it names the table if the statement got as far as that."""
     code = CODES.get(type(refusal), "ValidationError")
-    answer: Wire = {"Error": {"Code": code, "Message": refusal.message, **refusal.members}}
+    response: Wire = {"Error": {"Code": code, "Message": refusal.message, **refusal.members}}
     if prepared is not None:
-        answer["TableName"] = prepared.statement.table
-    return orjson.dumps(answer)
+        response["TableName"] = prepared.statement.table
+    return orjson.dumps(response)

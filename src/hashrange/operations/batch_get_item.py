@@ -84,7 +84,7 @@ def batch_get_item(engine: Engine, request: Wire) -> bytes:
     for part in parts:
         part.resolve(engine)
     _read(engine, parts)
-    return _answer(request, parts)
+    return _build_response(request, parts)
 
 
 def _read(engine: Engine, parts: list[TableKeys]) -> None:
@@ -102,7 +102,7 @@ def _read(engine: Engine, parts: list[TableKeys]) -> None:
                 part.bodies.append(part.render(row))
 
 
-def _answer(request: Wire, parts: list[TableKeys]) -> bytes:
+def _build_response(request: Wire, parts: list[TableKeys]) -> bytes:
     tables = b",".join(orjson.dumps(part.name) + b":[" + b",".join(part.bodies) + b"]" for part in parts)
     left = {part.name: {**part.content, "Keys": part.unprocessed} for part in parts if part.unprocessed}
     body = b'{"Responses":{' + tables + b'},"UnprocessedKeys":' + orjson.dumps(left)

@@ -78,7 +78,7 @@ def batch_write_item(engine: Engine, request: Wire) -> bytes:
     if len({(member.table.n, member.key) for member in members}) != len(members):
         raise ValidationException("Provided list of item keys contains duplicates")
     changes = [_write(engine, member) for member in members]
-    return _answer(request, members, changes)
+    return _build_response(request, members, changes)
 
 
 def _write(engine: Engine, member: BatchEntry) -> WriteResult:
@@ -86,16 +86,16 @@ def _write(engine: Engine, member: BatchEntry) -> WriteResult:
     return write.apply(engine, member.table, member.key, row, member.image)
 
 
-def _answer(request: Wire, members: list[BatchEntry], changes: list[WriteResult]) -> bytes:
-    answer: Wire = {"UnprocessedItems": {}}
+def _build_response(request: Wire, members: list[BatchEntry], changes: list[WriteResult]) -> bytes:
+    response: Wire = {"UnprocessedItems": {}}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
         costs: dict[str, ConsumedCapacity] = {}
         for member, change in zip(members, changes, strict=True):
             costs.setdefault(member.name, ConsumedCapacity(member.name)).add_write(change)
-        answer["ConsumedCapacity"] = report_capacity(costs.values(), mode)
+        response["ConsumedCapacity"] = report_capacity(costs.values(), mode)
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = collect_metrics([member.name for member in members], changes)
         if metrics:
-            answer["ItemCollectionMetrics"] = metrics
-    return orjson.dumps(answer)
+            response["ItemCollectionMetrics"] = metrics
+    return orjson.dumps(response)

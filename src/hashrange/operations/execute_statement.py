@@ -40,7 +40,7 @@ def _read(engine: Engine, prepared: PreparedStatement) -> bytes:
         more["NextToken"] = write_token(rows.next, request["Statement"], parameters)
         if rows.next.key is not None:
             more["LastEvaluatedKey"] = rows.next.key
-    return _answer(request, rows.bodies, rows.cost, more)
+    return _build_response(request, rows.bodies, rows.cost, more)
 
 
 def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
@@ -51,10 +51,10 @@ def _write(engine: Engine, prepared: PreparedStatement) -> bytes:
     cost = ConsumedCapacity(prepared.statement.table)
     cost.add_write(result)
     returned = returned_item(prepared.statement.returning, write, result)
-    return _answer(prepared.request, [] if returned is None else [returned], cost, {})
+    return _build_response(prepared.request, [] if returned is None else [returned], cost, {})
 
 
-def _answer(request: Wire, bodies: list[bytes], cost: ConsumedCapacity, more: Wire) -> bytes:
+def _build_response(request: Wire, bodies: list[bytes], cost: ConsumedCapacity, more: Wire) -> bytes:
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
         more["ConsumedCapacity"] = cost.report(mode)

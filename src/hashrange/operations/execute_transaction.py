@@ -80,13 +80,13 @@ def _write(engine: Engine, request: Wire, members: list[PreparedStatement], dige
     names = [member.statement.table for member in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
-        return _answer(request, b"", transaction.replay_costs(replayed))
+        return _build_response(request, b"", transaction.replay_costs(replayed))
     requests = [_request_of(write) for write in _make_writes(members)]
     changes = transaction.run_transaction(engine, requests)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
     checks = [member.statement.is_check for member in members]
-    return _answer(request, b"", transaction.write_costs(names, changes, checks))
+    return _build_response(request, b"", transaction.write_costs(names, changes, checks))
 
 
 def _request_of(write: ItemWrite) -> WriteRequest:
@@ -126,7 +126,7 @@ def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> by
     for member, row in zip(members, rows, strict=True):
         cost = costs.setdefault(member.statement.table, ConsumedCapacity(member.statement.table, "Read"))
         cost.add_table(read_units(row.size if row else 0, consistent=True, transactional=True))
-    return _answer(request, shown, list(costs.values()))
+    return _build_response(request, shown, list(costs.values()))
 
 
 def _find_key(member: PreparedStatement, position: int) -> Item:
@@ -161,7 +161,7 @@ def _show(member: PreparedStatement, row: Row | None) -> bytes:
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 
 
-def _answer(request: Wire, responses: bytes, costs: list[ConsumedCapacity]) -> bytes:
+def _build_response(request: Wire, responses: bytes, costs: list[ConsumedCapacity]) -> bytes:
     mode = request.get("ReturnConsumedCapacity", "NONE")
     tail = b',"ConsumedCapacity":' + orjson.dumps(report_capacity(costs, mode)) if mode != "NONE" else b""
     return b'{"Responses":[' + responses + b"]" + tail + b"}"

@@ -24,10 +24,10 @@ def list_contributor_insights(engine: Engine, request: dict[str, Any]) -> bytes:
     if token is not None and not start:
         raise ValidationException("Invalid NextToken")
     page = summaries[start : start + most]
-    answer: dict[str, Any] = {"ContributorInsightsSummaries": page}
+    response: dict[str, Any] = {"ContributorInsightsSummaries": page}
     if start + most < len(summaries):
-        answer["NextToken"] = _make_token(page[-1])
-    return orjson.dumps(answer)
+        response["NextToken"] = _make_token(page[-1])
+    return orjson.dumps(response)
 
 
 def _make_token(summary: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ def list_tables(engine: Engine, request: dict[str, Any]) -> bytes:
     start, limit = request.get("ExclusiveStartTableName"), request.get("Limit", 100)
     names = sorted({*engine.catalog.names(), *list_deleting(engine, engine.now())})
     names = [name for name in names if start is None or name > start]
-    answer: dict[str, Any] = {"TableNames": names[:limit]}
+    response: dict[str, Any] = {"TableNames": names[:limit]}
     if len(names) > limit:
-        answer["LastEvaluatedTableName"] = names[limit - 1]
-    return orjson.dumps(answer)
+        response["LastEvaluatedTableName"] = names[limit - 1]
+    return orjson.dumps(response)

@@ -51,12 +51,12 @@ def transact_write_items(engine: Engine, request: Wire) -> bytes:
     names = [content["TableName"] for _, content in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
-        return _answer(request, transaction.replay_costs(replayed), {})
+        return _build_response(request, transaction.replay_costs(replayed), {})
     changes = transaction.run_transaction(engine, writes)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
     costs = transaction.write_costs(names, changes, [kind == "ConditionCheck" for kind, _ in members])
-    return _answer(request, costs, transaction.collect_metrics(names, changes))
+    return _build_response(request, costs, transaction.collect_metrics(names, changes))
 
 
 def _read_member(entry: Wire) -> tuple[str, Wire]:
@@ -66,11 +66,11 @@ def _read_member(entry: Wire) -> tuple[str, Wire]:
     return given[0], entry[given[0]]
 
 
-def _answer(request: Wire, costs: list[Any], metrics: Wire) -> bytes:
-    answer: Wire = {}
+def _build_response(request: Wire, costs: list[Any], metrics: Wire) -> bytes:
+    response: Wire = {}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
-        answer["ConsumedCapacity"] = report_capacity(costs, mode)
+        response["ConsumedCapacity"] = report_capacity(costs, mode)
     if request.get("ReturnItemCollectionMetrics") == "SIZE" and metrics:
-        answer["ItemCollectionMetrics"] = metrics
-    return orjson.dumps(answer)
+        response["ItemCollectionMetrics"] = metrics
+    return orjson.dumps(response)

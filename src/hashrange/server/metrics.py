@@ -60,7 +60,7 @@ class Metrics:
 
     def _render_latencies(self) -> Iterator[str]:
         name = "hashrange_request_seconds"
-        yield from _describe(name, "histogram", "From a complete request to its answer, commit included")
+        yield from _describe(name, "histogram", "From a complete request to its response, commit included")
         for meter in self._used():
             label = f'operation="{meter.name}"'
             for bound, count in zip((*BOUNDS, "+Inf"), accumulate(meter.buckets), strict=True):

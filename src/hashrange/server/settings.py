@@ -24,7 +24,7 @@ class ServerSettings:
     head_timeout: float = 10.0  # from a request's first byte to the end of its headers
     body_timeout: float = 60.0  # from a request's first byte to its last
     idle_timeout: float = 300.0  # without any request
-    write_timeout: float = 60.0  # a client that does not read its answers
+    write_timeout: float = 60.0  # a client that does not read its responses
     linger: float = 2.0  # how long a refused client may go on sending before it is cut off
     sweep: float = 1.0  # how often the timeouts are looked at
 

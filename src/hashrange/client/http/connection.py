@@ -42,11 +42,11 @@ class HttpConnection:
         try:
             response = await self._send_and_receive(backend, request, time.monotonic() + within)
         except TimeoutError as fault:
-            raise TimedOut(f"there was no complete answer within {within:g} s") from fault
+            raise TimedOut(f"there was no complete response within {within:g} s") from fault
         except OSError as fault:
             raise self._lose(str(fault)) from fault
         except (HttpParserError, HttpParserUpgrade) as fault:
-            raise ResponseCorrupt(f"the answer is not HTTP: {fault}") from fault
+            raise ResponseCorrupt(f"the response is not HTTP: {fault}") from fault
         self._used = True
         self.idle_since = time.monotonic()
         return response
@@ -61,12 +61,12 @@ class HttpConnection:
                 raise self._lose("the server closed it")
             self._received += len(data)
             if self._received > self._largest:
-                raise ResponseTooLarge(f"the answer has more than {self._largest} bytes")
+                raise ResponseTooLarge(f"the response has more than {self._largest} bytes")
             self._parser.feed_data(data)
         return self._responses[0]
 
     def _lose(self, reason: str) -> ConnectionLost:
-        text = f"the connection ended after {self._received} bytes of the answer: {reason}"
+        text = f"the connection ended after {self._received} bytes of the response: {reason}"
         return ConnectionLost(text, stale=self._used and not self._received)
 
     def is_stale(self) -> bool:
