@@ -21,7 +21,7 @@ from hashrange.schema.pattern.value_source import Argument, FieldValue, FixedVal
 from hashrange.schema.read.key_condition import RANGES, Filled, fill, find_range
 
 
-class Access(Struct):
+class AccessPath(Struct):
     """How to read one shape from a table or index."""
 
     path: Gsi
@@ -49,7 +49,7 @@ class Access(Struct):
         return whole if self.sort is None else join_all([whole, self.sort])
 
 
-def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> Access:
+def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> AccessPath:
     """Return the best access path for a shape; refuse a pattern that has none, or two equally good ones."""
     table = introspection.table_of(kind)
     if signature.via and table.find_index(signature.via) is None:
@@ -62,7 +62,7 @@ def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> Acce
         if name not in in_where and not _is_raw_key(kind, name):
             signature.attribute(kind, name, f"parameter {name!r}")
     if signature.verb == "Scan":
-        return _finish(signature, Access(table.primary, kind), placeholders)
+        return _finish(signature, AccessPath(table.primary, kind), placeholders)
     paths = [path for path in table.paths if signature.via in {None, path.name}]
     found = [access for path in paths if (access := _attempt(signature, kind, path, placeholders))]
     if signature.verb == "Get":
@@ -82,7 +82,7 @@ def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> Acce
     return found[0]
 
 
-def _whole_key(signature: Signature, kind: Kind, found: list[Access]) -> Access:
+def _whole_key(signature: Signature, kind: Kind, found: list[AccessPath]) -> AccessPath:
     whole = [access for access in found if not access.path.name and (access.path.sk is None or access.sort_value)]
     if not whole:
         fields = [name for attr in introspection.table_of(kind).keys for name in introspection.keys(kind)[attr].fields]
@@ -101,12 +101,12 @@ def _is_raw_key(kind: Kind, name: str) -> bool:
     return name not in introspection.all_attributes(kind) and table.naming(name) in table.key_names
 
 
-def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placeholders) -> Access | None:
+def _attempt(signature: Signature, kind: Kind, path: Gsi, placeholders: Placeholders) -> AccessPath | None:
     """Return the access by one table or index; None if its partition key is not given or lacks these items."""
     ours = key_codecs(kind)
     if path.pk not in ours or not _is_inside(kind, path):
         return None
-    access = Access(path, kind)
+    access = AccessPath(path, kind)
     table = introspection.table_of(kind)
     raw = next(
         (name for name in signature.parameters if _is_raw_key(kind, name) and table.naming(name) == path.pk), None
@@ -130,7 +130,7 @@ def _is_inside(kind: Kind, path: Gsi) -> bool:
     )
 
 
-def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> None:
+def _add_sort(access: AccessPath, filled: Filled, placeholders: Placeholders) -> None:
     """Set the condition on the sort key: equality, a range, or a prefix."""
     attr = filled.key_codec.attr
     access.consumed |= set(filled.used)
@@ -149,7 +149,7 @@ def _add_sort(access: Access, filled: Filled, placeholders: Placeholders) -> Non
         access.sort = criterion.starts(attr, filled.value_source(), placeholders).condition
 
 
-def _finish(signature: Signature, access: Access, placeholders: Placeholders) -> Access:
+def _finish(signature: Signature, access: AccessPath, placeholders: Placeholders) -> AccessPath:
     """Add filters for parameters that the key does not cover, and the attributes that the shape needs."""
     kind, fields = access.kind, introspection.all_attributes(access.kind)
     in_where = criterion.parameters_in(signature.wheres)
@@ -169,7 +169,7 @@ def _finish(signature: Signature, access: Access, placeholders: Placeholders) ->
     return access
 
 
-def _shape_filters(access: Access, placeholders: Placeholders) -> list[Criterion]:
+def _shape_filters(access: AccessPath, placeholders: Placeholders) -> list[Criterion]:
     """Return the filters that exclude other shapes which match the key condition."""
     found: list[Criterion] = []
     for name, attribute in introspection.attributes(access.kind).items():
@@ -191,7 +191,7 @@ def _shape_filters(access: Access, placeholders: Placeholders) -> list[Criterion
     return found
 
 
-def _held(access: Access) -> set[str]:
+def _held(access: AccessPath) -> set[str]:
     """Return the attributes that an index projects, those inside its keys included."""
     table, kind = introspection.table_of(access.kind), access.kind
     held = {*access.path.attributes, *access.path.keys, *table.keys}

@@ -21,7 +21,7 @@ from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.expression_text import show, used_values
 from hashrange.schema.pattern.signature import Signature
 from hashrange.schema.pattern.value_source import Placeholders
-from hashrange.schema.read.access_path import Access, choose
+from hashrange.schema.read.access_path import AccessPath, choose
 from hashrange.schema.read.read_plan import ReadPlan, make_branch
 
 
@@ -53,7 +53,7 @@ class _Reads(Struct, frozen=True):
     signature: Signature
     path: Gsi
     placeholders: Placeholders
-    chosen: list[Access]
+    chosen: list[AccessPath]
     needs: tuple[str, ...]
 
     def get(self) -> ReadPlan:
@@ -84,7 +84,7 @@ class _Reads(Struct, frozen=True):
         )
         return self._plan(branches=branches, projected=projected)
 
-    def _groups(self) -> list[tuple[Condition | None, list[Access]]]:
+    def _groups(self) -> list[tuple[Condition | None, list[AccessPath]]]:
         """Group the access paths that one request serves."""
         if self.signature.verb == "Scan":
             return [(None, self.chosen)]
@@ -93,7 +93,7 @@ class _Reads(Struct, frozen=True):
         if _covers(self.chosen):
             first = replace(self.chosen[0], sort=None)
             return [(first.key(self.placeholders), self.chosen)]
-        groups: dict[str, tuple[Condition | None, list[Access]]] = {}
+        groups: dict[str, tuple[Condition | None, list[AccessPath]]] = {}
         for access in self.chosen:
             key = access.key(self.placeholders)
             assert key is not None
@@ -136,7 +136,7 @@ class _Reads(Struct, frozen=True):
         )
 
 
-def _merge(group: list[Access]) -> Condition | None:
+def _merge(group: list[AccessPath]) -> Condition | None:
     """Return the filter of a request for several shapes: any of theirs, or none if one needs none."""
     each = [join_all([found.condition for found in access.filters]) for access in group]
     if any(tree is None for tree in each):
@@ -160,7 +160,7 @@ def _applicable(signature: Signature, kind: Kind) -> Signature:
     return replace(signature, parameters=kept)
 
 
-def _covers(chosen: list[Access]) -> bool:
+def _covers(chosen: list[AccessPath]) -> bool:
     """Whether the shapes cover everything that can be in the partition."""
     path = chosen[0].path
     table = introspection.table_of(chosen[0].kind)
@@ -173,7 +173,7 @@ def _covers(chosen: list[Access]) -> bool:
     )
 
 
-def _check_one_key(signature: Signature, chosen: list[Access]) -> None:
+def _check_one_key(signature: Signature, chosen: list[AccessPath]) -> None:
     """Refuse a Get whose shapes have different keys."""
     if len(chosen) == 1:
         return
@@ -191,7 +191,7 @@ def _check_one_key(signature: Signature, chosen: list[Access]) -> None:
             )
 
 
-def _check_projection(signature: Signature, path: Gsi, chosen: list[Access]) -> None:
+def _check_projection(signature: Signature, path: Gsi, chosen: list[AccessPath]) -> None:
     missing = list(dict.fromkeys(stored for access in chosen for stored in access.missing))
     if missing:
         raise DeclarationError(
