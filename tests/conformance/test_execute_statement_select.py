@@ -1,9 +1,13 @@
 """ExecuteStatement: SELECT by key or by scan, its conditions, columns, order and pages."""
 
 import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given, settings
 
 from tests.conformance.refusal import invalid
 from tests.conformance.statement import make_runner
+from tests.conformance.table import Table, define
+from tests.conformance.where_clause import CONDITIONS, ROWS, to_wire
 from tests.conformance.wire import item
 
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
@@ -78,6 +82,13 @@ def test_select_without_a_key_scans(run, table):
         ("pk = 'o' AND sk = '1' AND sk > '0'", "o1"),
         ("pk = 'o' AND sk = '1' AND sk > '1'", ""),
         ("pk = 'o' AND pk = 'p'", ""),
+        ("pk = 'o' AND pk >= 'p'", ""),
+        ("pk = 'o' AND pk < 'o'", ""),
+        ("pk = 'o' AND pk <= 'o' AND sk > '2'", "o3"),
+        ("pk = 'o' AND pk BETWEEN 'p' AND 'q'", ""),
+        ("pk = 'o' AND begins_with(pk, 'p')", ""),
+        ("pk IN ['o', 'p'] AND pk > 'o'", "p1 p2 p3"),
+        ("(pk = 'o' AND pk > 'o') OR (pk = 'p' AND sk = '1')", "p1"),
         ("pk = 'o' AND (sk = '1' OR sk = '3')", "o1 o3"),
         ("pk = 'o' AND sk IN ('3', '1')", "o1 o3"),
         ("pk = 'o' AND (sk < '2' OR sk > '2' OR sk = '2')", "o1 o2 o3"),
@@ -369,3 +380,32 @@ def test_a_read_costs_what_it_evaluates(run, make_table):
         assert run(statement, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"] == units
         strong = run(statement, ReturnConsumedCapacity="INDEXES", ConsistentRead=True)["ConsumedCapacity"]
         assert strong == units | {"CapacityUnits": 3.0, "Table": {"CapacityUnits": 3.0}}
+
+
+# -- random conditions ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def filled(client):
+    """A table with the rows of the random conditions."""
+    table = Table(client, define("pk:S / sk:N"))
+    table.create()
+    for row in ROWS:
+        table.put_item(Item=to_wire(row))
+    yield table
+    table.drop()
+
+
+@settings(deadline=None, max_examples=100)
+@given(condition=CONDITIONS)
+def test_select_returns_exactly_the_rows_that_satisfy_a_random_condition(filled, condition):
+    text, holds = condition
+    try:
+        found = filled.client.execute_statement(Statement=f'SELECT * FROM "{filled.name}" WHERE {text}')["Items"]
+    except ClientError as refusal:
+        if refusal.response["Error"]["Message"] not in (OVERLAP, TOO_MANY):
+            raise
+        return
+    expected = [to_wire(row) for row in ROWS if holds(row)]
+    assert len(found) == len(expected)
+    assert all(row in expected for row in found)

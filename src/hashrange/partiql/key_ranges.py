@@ -159,7 +159,15 @@ class KeyRangePlanner:
                     low, high = max(low, start), min(high, end)
             if len(partitions) == 1 and low < high:
                 order = ENCODERS[self.hash.tag](partitions[0][self.hash.tag])
-                yield KeyRange(order, low, high, not branch.filters), self._excludes_keys(branch)
+                yield KeyRange(order, low, high, self._is_exact(branch)), self._excludes_keys(branch)
+
+    def _is_exact(self, branch: WhereBranch) -> bool:
+        """Tell whether the range of a branch expresses all its conditions; any other condition stays a filter.
+
+        On the partition key a range expresses only the equality.
+        """
+        on_partition = (clause for clause in branch.keys if clause.attribute == self.hash.name)
+        return not branch.filters and all(clause.operator == "=" for clause in on_partition)
 
     def _excludes_keys(self, branch: WhereBranch) -> bool:
         return any(_is_negative(condition) and self._names_sort_key(condition) for condition in branch.filters)

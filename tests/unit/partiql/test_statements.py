@@ -1,7 +1,6 @@
 """Properties of whole statements on a real engine: they agree with plain Python, and none crashes the engine."""
 
 import contextlib
-from decimal import Decimal
 
 import orjson
 import pytest
@@ -11,14 +10,9 @@ from hypothesis import strategies as st
 from hashrange.core.errors import InternalServerError, ServiceError, ValidationException
 from hashrange.partiql.key_ranges import OVERLAP, TOO_MANY
 from hashrange.partiql.select import in_hash_order
+from tests.conformance.where_clause import CONDITIONS, ROWS, to_wire
 from tests.unit.engine.local import Local
 from tests.unit.partiql.test_statement_parser import WORDS
-
-ROWS = [
-    {"pk": pk, "sk": sk, **({"flag": f"{pk}{sk}"} if sk != 2 else {})}
-    for pk in "abc"
-    for sk in (-1, 1, 2, Decimal("2.5"), 10)
-]
 
 
 @pytest.fixture(scope="module")
@@ -30,70 +24,6 @@ def rows():
         local.call("PutItem", TableName="tab", Item=to_wire(row))
     yield local
     local.close()
-
-
-def to_wire(row):
-    return {name: {"N": str(value)} if name == "sk" else {"S": value} for name, value in row.items()}
-
-
-# A condition is its text and what it means; both are built side by side.
-COMPARED = {
-    "=": lambda left, right: left == right,
-    "<>": lambda left, right: left != right,
-    "<": lambda left, right: left is not None and left < right,
-    "<=": lambda left, right: left is not None and left <= right,
-    ">": lambda left, right: left is not None and left > right,
-    ">=": lambda left, right: left is not None and left >= right,
-}
-SORTED_FIRST = {"pk": st.sampled_from("abcd"), "sk": st.sampled_from([-2, -1, 1, 2, 3, 10]), "flag": st.just("a1")}
-
-
-def show(value):
-    return f"'{value}'" if isinstance(value, str) else str(value)
-
-
-@st.composite
-def comparisons(draw):
-    name = draw(st.sampled_from(["pk", "pk", "sk", "sk", "flag"]))
-    operator = (
-        draw(st.sampled_from(["=", "=", *COMPARED])) if name != "pk" else draw(st.sampled_from(["=", "=", "=", "<>"]))
-    )
-    value = draw(SORTED_FIRST[name])
-    return f"{name} {operator} {show(value)}", lambda row: COMPARED[operator](row.get(name), value)
-
-
-@st.composite
-def memberships(draw):
-    name = draw(st.sampled_from(["pk", "sk"]))
-    values = draw(st.lists(SORTED_FIRST[name], min_size=1, max_size=3, unique=True))
-    return f"{name} IN [{', '.join(map(show, values))}]", lambda row: row[name] in values
-
-
-@st.composite
-def betweens(draw):
-    low, high = sorted(draw(st.tuples(SORTED_FIRST["sk"], SORTED_FIRST["sk"])))
-    return f"sk BETWEEN {low} AND {high}", lambda row: low <= row["sk"] <= high
-
-
-def negate(condition):
-    text, holds = condition
-    return f"NOT ({text})", lambda row: not holds(row)
-
-
-def join(word, conditions):
-    texts, tests = zip(*conditions, strict=True)
-    combine = all if word == "AND" else any
-    return "(" + f" {word} ".join(texts) + ")", lambda row: combine(holds(row) for holds in tests)
-
-
-def nested(inner):
-    several = st.lists(inner, min_size=2, max_size=3)
-    return (
-        several.map(lambda parts: join("AND", parts)) | several.map(lambda parts: join("OR", parts)) | inner.map(negate)
-    )
-
-
-CONDITIONS = st.recursive(comparisons() | memberships() | betweens(), nested, max_leaves=7)
 
 
 def read_all(local, statement, **options):
