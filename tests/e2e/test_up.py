@@ -25,7 +25,7 @@ SAMPLE = {**CLEAN, "PYTHONPATH": str(HERE), "COLUMNS": "200"}  # the *.dist-info
 SOON = 200.0
 
 
-class Upped:
+class UpProcess:
     """The process, what it printed when it started, and where things are."""
 
     def __init__(self, folder, *options, environment=None):
@@ -84,7 +84,7 @@ def up(tmp_path):
     started = []
 
     def start(*options, **more):
-        started.append(Upped(tmp_path, *options, **more))
+        started.append(UpProcess(tmp_path, *options, **more))
         return started[-1]
 
     yield start
@@ -95,7 +95,7 @@ def up(tmp_path):
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """One in memory, for all tests that only look."""
-    upped = Upped(tmp_path_factory.mktemp("running"), "--memory")
+    upped = UpProcess(tmp_path_factory.mktemp("running"), "--memory")
     yield upped
     upped.kill()
 

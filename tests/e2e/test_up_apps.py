@@ -5,7 +5,7 @@ import re
 import pytest
 
 import hashrange
-from tests.e2e.test_up import HERE, SAMPLE, Upped, run_up
+from tests.e2e.test_up import HERE, SAMPLE, UpProcess, run_up
 
 SCHEMA = """
 from typing import Protocol
@@ -69,7 +69,7 @@ def up(tmp_path):
     started = []
 
     def start(*options, environment=None):
-        started.append(Upped(tmp_path, *options, environment=environment))
+        started.append(UpProcess(tmp_path, *options, environment=environment))
         return started[-1]
 
     yield start

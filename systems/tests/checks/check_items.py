@@ -1,4 +1,4 @@
-"""Users and checks for the tests: the seed's example items as printed, and ours."""
+"""Users and checks for the tests: example items of the original system, and ours."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -69,7 +69,7 @@ def make_user(userid="u1", **more):
 
 
 def sign_up(db, userid="u1", **more):
-    """Take a user in as a service would: the user and the address, or neither."""
+    """Add a user as a service does: the user and the address, or neither."""
     user = make_user(userid, **more)
     return db.transact(db.create(user), db.create(EmailClaim(address=user.email, owner=userid))).run()[0]
 
@@ -92,7 +92,7 @@ def make_check(checkid="c1", **more):
 
 
 def make_active(checkid="c1", **more):
-    """A check as the original system leaves it: active, and in no schedule."""
+    """A check of the original system: active, but not scheduled."""
     return Active(**given_check(checkid, **more))
 
 
@@ -116,7 +116,7 @@ def find_due(db, checkid, at=NOON):
 
 
 def race(count, attempt):
-    """Run an attempt so many times at once; return what came of each, conflicts included."""
+    """Run an attempt many times concurrently; return the results, including conflicts."""
 
     def run(number):
         try:

@@ -16,7 +16,7 @@ def db(database, clock):
 
 
 def keep_what_expires(database):
-    """Let a server delete nothing: its clock is the machine's, by which all that a test writes has long expired."""
+    """Disable TTL on a server: by its clock, everything that a test writes has already expired."""
     setting = {"AttributeName": "expiresAt", "Enabled": False}
     database.call("UpdateTimeToLive", {"TableName": "CHECK", "TimeToLiveSpecification": setting})
 

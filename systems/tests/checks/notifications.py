@@ -1,4 +1,4 @@
-"""Alerts that wait, channels for them, and senders that do what a test tells them to."""
+"""Queued alerts, channels for them, and scripted senders."""
 
 import asyncio
 from collections import Counter
@@ -35,13 +35,13 @@ def make_alert(number=1, **more):
         "content": CONTENT,
         "created_at": NOON,
         "send_at": NOON,
-        "expires_at": NOON + timedelta(days=36_500),  # a server in another process has its own time, and sweeps by it
+        "expires_at": NOON + timedelta(days=36_500),  # a server in another process has its own clock for TTL
     }
     return Waiting(**(given | more))
 
 
-class Recording:
-    """A sender that writes down what it is given, after whatever should go wrong did."""
+class RecordingSender:
+    """A sender that records messages, after raising the scripted errors."""
 
     def __init__(self, *errors, meanwhile=None):
         self.errors = list(errors)
@@ -64,7 +64,7 @@ def make_outbox(db, clock, **senders):
 
 
 async def send_all(outbox):
-    """Send what is due in all shards, and count what came of it."""
+    """Send the due alerts of all shards, and count the outcomes."""
     total = Counter()
     for shard in range(8):
         total.update({outcome.value: count for outcome, count in (await outbox.send_due(str(shard))).items()})

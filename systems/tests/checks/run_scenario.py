@@ -1,4 +1,4 @@
-"""A stage for runs: targets whose outcomes a test writes down, workers on them, and what they left behind."""
+"""Scripted targets for runs, workers on them, and the stored results."""
 
 import asyncio
 from datetime import timedelta
@@ -20,7 +20,7 @@ LETTERS = {"u": UP, "d": DOWN, "?": UNKNOWN}
 
 
 class Target:
-    """Answers each probe with the next outcome of its script, the last one again and again."""
+    """Answers each probe with the next outcome of its script; the last one repeats."""
 
     def __init__(self, script="u", meanwhile=None):
         self.script = list(script)
@@ -35,8 +35,8 @@ class Target:
         return notification if isinstance(notification, Outcome) else LETTERS[notification]
 
 
-class Throttled:
-    """A transport that refuses the next calls of an operation for lack of capacity."""
+class ThrottledTransport:
+    """A transport that throttles the next calls of an operation."""
 
     def __init__(self, inner):
         self.inner = inner
@@ -58,7 +58,7 @@ class Throttled:
         self.inner.close()
 
 
-class Silence:
+class SilentOutbox:
     """An outbox that sends nothing."""
 
     def __init__(self):
@@ -68,8 +68,8 @@ class Silence:
         self.asked.append(shard)
 
 
-class Sleeper:
-    """Lets no time pass, and remembers how long it should have."""
+class FakeSleep:
+    """A sleep that returns at once, and records the durations."""
 
     def __init__(self):
         self.slept = []
@@ -80,16 +80,16 @@ class Sleeper:
 
 def make_runs(db, clock, script="u", **more):
     target = script if isinstance(script, Target) else Target(script)
-    return Runs(db, clock, target, **({"sleep": Sleeper()} | more))
+    return Runs(db, clock, target, **({"sleep": FakeSleep()} | more))
 
 
 def make_worker(db, clock, script="u", settings=None, **more):
     runs = make_runs(db, clock, script, **more)
-    return Worker(runs, History(db, clock), Silence(), db, clock, settings or WorkerSettings())
+    return Worker(runs, History(db, clock), SilentOutbox(), db, clock, settings or WorkerSettings())
 
 
 def open_throttled(database, clock):
-    transport = Throttled(database)
+    transport = ThrottledTransport(database)
     return transport, Checks.open(transport, clock=clock)
 
 
@@ -116,8 +116,8 @@ def now_of(clock):
     return NOON + timedelta(milliseconds=clock.millis() - to_ms(NOON))
 
 
-def run_slot(db, clock, runs, checkid="c1"):
-    """Claim and perform what is due; the clock is at the slot."""
+def run_due_check(db, clock, runs, checkid="c1"):
+    """Claim and run the due check."""
 
     async def run():
         claim = await runs.claim(find_due(db, checkid, now_of(clock)))
@@ -130,17 +130,17 @@ def next_run(db, checkid="c1"):
     return db.check(checkid).required().run().next_run_at
 
 
-def wait_for_slot(db, clock, checkid="c1"):
-    """Move the clock to the check's next slot."""
+def wait_until_due(db, clock, checkid="c1"):
+    """Move the clock to the check's next due time."""
     clock.set(next_run(db, checkid).timestamp())
 
 
-def live_through(db, clock, runs, count, checkid="c1"):
-    """Run so many slots, each at its time; return what came of each."""
+def run_scheduled(db, clock, runs, count, checkid="c1"):
+    """Run a check at its next due times; return the results."""
     finished = []
     for _ in range(count):
-        wait_for_slot(db, clock, checkid)
-        finished.append(run_slot(db, clock, runs, checkid))
+        wait_until_due(db, clock, checkid)
+        finished.append(run_due_check(db, clock, runs, checkid))
     return finished
 
 

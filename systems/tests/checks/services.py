@@ -1,4 +1,4 @@
-"""The services for users and their checks as one thing, users and checks made with it, races and crashes."""
+"""All services on one database, and helpers for users, checks, races and crashes."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -72,7 +72,7 @@ def draft(**more):
 
 
 def race(count, attempt):
-    """Make so many attempts at once, each on an event loop of its own; return what came of each, refusals included."""
+    """Run attempts concurrently, each on its own event loop; return the results, including errors."""
 
     def run(number):
         try:
@@ -92,8 +92,8 @@ class Crash(Exception):
     """The process is gone."""
 
 
-class Dying:
-    """A transport whose process dies after so many calls."""
+class CrashingTransport:
+    """A transport that raises Crash after a number of calls."""
 
     def __init__(self, inner, calls):
         self.inner, self.left = inner, calls
@@ -111,8 +111,8 @@ class Dying:
         self.inner.close()
 
 
-class Interfering:
-    """A transport that lets somebody else act once, right before the first call of an operation, or right after it."""
+class InterferingTransport:
+    """A transport that runs another action once, just before or after the first call of an operation."""
 
     def __init__(self, inner, operation, meanwhile, *, afterwards):
         self.inner, self.operation, self.meanwhile, self.afterwards = inner, operation, meanwhile, afterwards
@@ -136,15 +136,17 @@ class Interfering:
 
 
 def interfere(services, meanwhile, operation="TransactWriteItems", *, afterwards=False):
-    """The same office, where somebody else is faster with the first write, or there right after it."""
-    return ServiceSet(Interfering(services.database, operation, meanwhile, afterwards=afterwards), services.clock)
+    """The same services, with another writer just before or after the first write."""
+    return ServiceSet(
+        InterferingTransport(services.database, operation, meanwhile, afterwards=afterwards), services.clock
+    )
 
 
 def fail_at_every_call(services, prepare, act, settled):
-    """Let an act die after its first call, its second, and so on; done again, it must be as if it never had."""
+    """Crash an action after its first call, its second, and so on; a repetition must complete it."""
     for calls in range(500):
         subject = prepare(calls)
-        dying = ServiceSet(Dying(services.database, calls), services.clock)
+        dying = ServiceSet(CrashingTransport(services.database, calls), services.clock)
         try:
             asyncio.run(act(dying, subject))
         except Crash:

@@ -14,7 +14,7 @@ from hashrange_systems.checks.service.history import History, join_neighbours, r
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from systems.tests.checks.check_items import MINUTE, NOON, make_check, sign_up
 from systems.tests.checks.model.test_uptime import look_at_second
-from systems.tests.checks.run_scenario import live_through, make_runs, set_up
+from systems.tests.checks.run_scenario import make_runs, run_scheduled, set_up
 
 MINUTE_MS = 60_000
 NOON_MS = to_ms(NOON)
@@ -141,7 +141,7 @@ def test_a_rollup_is_kept_as_long_as_the_tier_says(db, clock):
 def test_a_failure_before_midnight_that_is_confirmed_after_it_is_downtime_of_both_days(db, clock):
     set_up(db, next_run_at=from_ms(TODAY + DAY_MS - 12 * MINUTE_MS), attributes={"retries": 10})
     runs, history = make_runs(db, clock, "uu" + "d" * 12 + "u"), History(db, clock)
-    live_through(db, clock, runs, 15)
+    run_scheduled(db, clock, runs, 15)
     check = db.check("c1").required().run()
     times = [to_ms(run.at) for run in db.runs("c1").run()][::-1]
     verdicts = [run.verdict for run in db.runs("c1").run()][::-1]

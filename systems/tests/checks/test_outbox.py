@@ -16,7 +16,7 @@ from hashrange_systems.shared.notifications.outbox import GIVE_UP_AFTER, LEASE, 
 from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (
-    Recording,
+    RecordingSender,
     make_alert,
     make_channel,
     make_outbox,
@@ -24,7 +24,7 @@ from systems.tests.checks.notifications import (
     send_now,
     waiting,
 )
-from systems.tests.checks.run_scenario import Throttled
+from systems.tests.checks.run_scenario import ThrottledTransport
 
 DAY = timedelta(days=1)
 
@@ -36,7 +36,7 @@ def only(db):
 
 def test_an_alert_that_is_due_is_sent_and_leaves_the_outbox(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    sender = Recording()
+    sender = RecordingSender()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"sent": 1}
     assert [notification.subject for notification in sender.letters] == ["DOWN: Shop"]
     assert (type(only(db)), only(db).sent_at, only(db).attempts) == (Sent, NOON, 1)
@@ -46,15 +46,15 @@ def test_an_alert_that_is_due_is_sent_and_leaves_the_outbox(db, clock):
 
 def test_an_alert_is_not_sent_before_its_time(db, clock):
     db.batch([make_channel(), make_alert(send_at=NOON + timedelta(milliseconds=1))]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=Recording())) == {}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender())) == {}
     clock.advance(0.001)
-    assert send_now(make_outbox(db, clock, EMAIL=Recording())) == {"sent": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender())) == {"sent": 1}
 
 
 def test_of_eight_senders_at_once_each_alert_is_sent_by_one(db, clock):
     alerts = [make_alert(number, checkid=f"c{number}") for number in range(40)]
     db.batch([make_channel(), *alerts]).run()
-    sender = Recording()
+    sender = RecordingSender()
 
     async def send_at_once():
         return await asyncio.gather(*(send_all(make_outbox(db, clock, EMAIL=sender)) for _ in range(8)))
@@ -66,14 +66,14 @@ def test_of_eight_senders_at_once_each_alert_is_sent_by_one(db, clock):
 
 def test_a_shard_is_sent_to_its_end_however_many_wait(db, clock):
     db.batch([make_channel(), *(make_alert(number) for number in range(40))]).run()
-    sender = Recording()
+    sender = RecordingSender()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"sent": 40}
     assert len(set(sender.keys)) == 40
 
 
 def test_what_cannot_be_sent_now_is_sent_later_with_the_same_key(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    sender = Recording(DeliveryFailed("connection refused"), DeliveryFailed("connection refused"))
+    sender = RecordingSender(DeliveryFailed("connection refused"), DeliveryFailed("connection refused"))
     outbox = make_outbox(db, clock, EMAIL=sender)
     assert send_now(outbox) == {"put off": 1}
     assert (only(db).last_error, only(db).send_at) == ("connection refused", NOON + timedelta(seconds=15))
@@ -88,7 +88,7 @@ def test_what_cannot_be_sent_now_is_sent_later_with_the_same_key(db, clock):
 
 def test_a_receiver_that_wants_to_be_left_alone_is(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    send_now(make_outbox(db, clock, EMAIL=Recording(DeliveryFailed("busy", wait_s=600))))
+    send_now(make_outbox(db, clock, EMAIL=RecordingSender(DeliveryFailed("busy", wait_s=600))))
     assert only(db).send_at == NOON + timedelta(seconds=600)
 
 
@@ -99,7 +99,7 @@ def test_pauses_grow_to_an_hour_and_are_spread():
 
 def test_an_alert_is_given_up_after_a_day_of_trying_and_kept(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    outbox = make_outbox(db, clock, EMAIL=Recording(*[DeliveryFailed("down")] * 200))
+    outbox = make_outbox(db, clock, EMAIL=RecordingSender(*[DeliveryFailed("down")] * 200))
     while counts := send_now(outbox):
         if counts == {"given up": 1}:
             break
@@ -113,7 +113,7 @@ def test_an_alert_is_given_up_after_a_day_of_trying_and_kept(db, clock):
 def test_an_alert_that_waited_while_nothing_ran_is_still_tried(db, clock):
     db.batch([make_channel(), make_alert()]).run()
     clock.advance(3 * 86_400)
-    assert send_now(make_outbox(db, clock, EMAIL=Recording())) == {"sent": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender())) == {"sent": 1}
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_an_alert_that_waited_while_nothing_ran_is_still_tried(db, clock):
 )
 def test_nothing_is_sent_to_a_channel_that_is_gone_or_not_verified(db, clock, channel, reason):
     db.batch([channel, make_alert()]).run()
-    sender = Recording()
+    sender = RecordingSender()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"given up": 1}
     assert (only(db).last_error, sender.keys) == (reason, [])
 
 
 def test_what_the_receiver_refuses_is_given_up_at_once(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=Recording(DeliveryRejected("no such user")))) == {"given up": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender(DeliveryRejected("no such user")))) == {"given up": 1}
     assert type(only(db)) is Undeliverable
 
 
@@ -144,20 +144,23 @@ def test_an_alert_waits_for_a_sender_that_is_not_set_up(db, clock):
 
 def test_a_sender_with_a_bug_puts_off_its_own_alert_and_no_other(db, clock, caplog):
     db.batch([make_channel(), make_alert(1), make_alert(2)]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=Recording(ZeroDivisionError("oops")))) == {"put off": 1, "sent": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender(ZeroDivisionError("oops")))) == {
+        "put off": 1,
+        "sent": 1,
+    }
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_sender_that_never_returns_is_not_waited_for(db, clock, monkeypatch):
     monkeypatch.setattr(module, "SEND_TIMEOUT_S", 0.01)
     db.batch([make_channel(), make_alert()]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=Recording(meanwhile=asyncio.Event().wait))) == {"put off": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender(meanwhile=asyncio.Event().wait))) == {"put off": 1}
     assert only(db).last_error == "not taken within 0.01 s"
 
 
 def test_an_alert_that_is_deleted_while_it_waits_is_not_sent(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    sender, outbox = Recording(), make_outbox(db, clock)
+    sender, outbox = RecordingSender(), make_outbox(db, clock)
 
     async def scene():
         (seen,) = waiting(db)
@@ -170,7 +173,7 @@ def test_an_alert_that_is_deleted_while_it_waits_is_not_sent(db, clock):
 
 def test_an_alert_that_kills_whoever_sends_it_is_given_up_in_the_end(db, clock):
     db.batch([make_channel(), make_alert(attempts=MAX_ATTEMPTS)]).run()
-    sender = Recording()
+    sender = RecordingSender()
     assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"given up": 1}
     assert sender.keys == []
 
@@ -187,28 +190,28 @@ def lose_lease(db, clock, other):
 
 def test_who_lost_the_lease_still_marks_what_was_sent(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    slow = Recording(meanwhile=lose_lease(db, clock, Recording(DeliveryFailed("refused"))))
+    slow = RecordingSender(meanwhile=lose_lease(db, clock, RecordingSender(DeliveryFailed("refused"))))
     assert send_now(make_outbox(db, clock, EMAIL=slow)) == {"sent": 1}
     assert (type(only(db)), waiting(db, DAY)) == (Sent, [])
 
 
 @pytest.mark.parametrize("others", [[], [DeliveryFailed("busy")]])
 def test_who_lost_the_lease_and_failed_puts_nothing_off(db, clock, others):
-    class Failing(Recording):
+    class Failing(RecordingSender):
         async def send(self, channel, notification, key):
             await super().send(channel, notification, key)
             raise DeliveryFailed("reset")
 
     db.batch([make_channel(), make_alert()]).run()
-    slow = Failing(meanwhile=lose_lease(db, clock, Recording(*others)))
+    slow = Failing(meanwhile=lose_lease(db, clock, RecordingSender(*others)))
     assert send_now(make_outbox(db, clock, EMAIL=slow)) == {"missed": 1}
     assert only(db).last_error == ("busy" if others else None)
 
 
 def test_a_throttled_database_has_nothing_sent_twice(database, db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    throttled = Throttled(database)
-    sender = Recording()
+    throttled = ThrottledTransport(database)
+    sender = RecordingSender()
 
     async def throttle():
         throttled.throttle("UpdateItem", 3)
@@ -231,7 +234,7 @@ def test_a_clean_stop_ends_what_is_being_sent(db, clock):
             begun.set()
             await go_on.wait()
 
-        task = asyncio.create_task(send_all(make_outbox(db, clock, EMAIL=Recording(meanwhile=meanwhile))))
+        task = asyncio.create_task(send_all(make_outbox(db, clock, EMAIL=RecordingSender(meanwhile=meanwhile))))
         await begun.wait()
         task.cancel()
         await asyncio.sleep(0)
@@ -276,7 +279,7 @@ def test_a_sender_killed_between_sending_and_marking_loses_nothing_and_the_key_s
     killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     assert killed.returncode == -9, killed.stderr
     with hashrange.open(tmp_path, clock=clock) as database:
-        db, sender = Checks.open(database, clock=clock), Recording()
+        db, sender = Checks.open(database, clock=clock), RecordingSender()
         assert send_now(make_outbox(db, clock, EMAIL=sender)) == {}  # the lease of the dead is not over
         clock.advance(LEASE.total_seconds())
         assert send_now(make_outbox(db, clock, EMAIL=sender)) == {"sent": 1}

@@ -19,14 +19,14 @@ from systems.tests.checks.run_scenario import (
     Target,
     add_channel,
     alerts_of,
-    live_through,
     make_runs,
     next_run,
     now_of,
     open_throttled,
-    run_slot,
+    run_due_check,
+    run_scheduled,
     set_up,
-    wait_for_slot,
+    wait_until_due,
 )
 
 DELAY = timedelta(minutes=5)
@@ -86,7 +86,7 @@ def test_a_released_claim_is_due_again_at_once(db, clock):
 def test_checks_run_at_a_fixed_rate_on_a_grid_of_their_own(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 4)
+    run_scheduled(db, clock, runs, 4)
     due_times = [run.due_at for run in db.runs("c1").run()][::-1]
     phase = find_phase("c1", 300_000)
     assert [to_ms(due_at) % 300_000 for due_at in due_times[1:]] == [phase] * 3
@@ -96,25 +96,25 @@ def test_checks_run_at_a_fixed_rate_on_a_grid_of_their_own(db, clock):
 def test_a_run_that_is_late_or_slow_shifts_nothing(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     expected = next_run(db) + DELAY
 
     async def take_some_time():
         clock.advance(20)
 
-    wait_for_slot(db, clock)
+    wait_until_due(db, clock)
     clock.advance(30)
-    run_slot(db, clock, make_runs(db, clock, Target("u", take_some_time)))
+    run_due_check(db, clock, make_runs(db, clock, Target("u", take_some_time)))
     assert next_run(db) == expected
 
 
 def test_missed_slots_are_skipped_not_made_up_for(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     planned = next_run(db)
     clock.set((planned + 7 * DELAY + MINUTE).timestamp())
-    run_slot(db, clock, runs)
+    run_due_check(db, clock, runs)
     assert next_run(db) == planned + 8 * DELAY
     assert len(db.runs("c1").run()) == 3
 
@@ -122,33 +122,33 @@ def test_missed_slots_are_skipped_not_made_up_for(db, clock):
 def test_a_failure_is_looked_at_again_soon_and_then_at_its_old_rate(db, clock):
     set_up(db)
     runs = make_runs(db, clock, "uuddddd")
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     regular = next_run(db)
-    live_through(db, clock, runs, 1)
+    run_scheduled(db, clock, runs, 1)
     assert next_run(db) - regular == timedelta(seconds=30)
-    live_through(db, clock, runs, 1)
+    run_scheduled(db, clock, runs, 1)
     assert next_run(db) - regular == timedelta(seconds=60)
-    live_through(db, clock, runs, 1)
+    run_scheduled(db, clock, runs, 1)
     assert next_run(db) == regular + DELAY
 
 
 def test_a_run_by_hand_never_shifts_the_slot(db, clock):
     set_up(db)
     runs = make_runs(db, clock, "uud")
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     planned = next_run(db)
     for seconds in (1, 100, 180):
         clock.set((planned - timedelta(seconds=seconds)).timestamp())
         assert run_by_hand(db, runs).check.next_run_at == planned
-    wait_for_slot(db, clock)
-    run_slot(db, clock, runs)
+    wait_until_due(db, clock)
+    run_due_check(db, clock, runs)
     assert next_run(db) > planned
 
 
 def test_a_run_by_hand_that_died_leaves_the_slot_where_it_was(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     planned = next_run(db)
     clock.set((planned - timedelta(seconds=200)).timestamp())
     claim_by_hand(db, runs)
@@ -178,8 +178,8 @@ def test_a_run_by_hand_of_an_overdue_check_is_its_slot(db, clock):
 def test_a_clock_that_goes_backwards_loses_and_doubles_nothing(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 3)
-    wait_for_slot(db, clock)
+    run_scheduled(db, clock, runs, 3)
+    wait_until_due(db, clock)
     planned = next_run(db)
     mine = claim(db, clock, runs)
     clock.advance(-3600)
@@ -193,7 +193,7 @@ def test_a_clock_that_goes_backwards_loses_and_doubles_nothing(db, clock):
 def test_two_runs_in_the_same_millisecond_are_two_runs(db, clock):
     set_up(db)
     runs = make_runs(db, clock)
-    run_slot(db, clock, runs)
+    run_due_check(db, clock, runs)
     run_by_hand(db, runs)
     assert [run.at for run in db.runs("c1")] == [NOON + timedelta(milliseconds=1), NOON]
 
@@ -202,7 +202,7 @@ def test_the_change_of_the_clocks_in_spring_moves_no_slot(db, clock):
     change = from_ms(1_774_746_000_000)  # 2026-03-29T01:00:00Z, when Europe loses an hour
     set_up(db, next_run_at=change - DELAY)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 6)
+    run_scheduled(db, clock, runs, 6)
     due_times = [run.due_at for run in db.runs("c1").run()][::-1]
     assert {late - early for early, late in pairwise(due_times[1:])} == {DELAY}
 
@@ -212,7 +212,7 @@ def test_a_run_leaves_its_result_as_the_seed_has_it_and_the_configuration_alone(
     set_up(db, "abcdef", userid="u1")
     found = Outcome(status=Status.UP, response_time=250, keyword_found=True)
     clock.advance(0.123)
-    run_slot(db, clock, make_runs(db, clock, Target([found])), "abcdef")
+    run_due_check(db, clock, make_runs(db, clock, Target([found])), "abcdef")
     item = get_plain(database, "CHECK", "abcdef", "CHECK")
     assert item["lastResult"] == CHECK["lastResult"]
     assert item["lastExecutedAt"] == "2026-01-15T12:00:00Z"
@@ -222,14 +222,14 @@ def test_a_run_leaves_its_result_as_the_seed_has_it_and_the_configuration_alone(
 
 def test_many_runs_leave_updated_at_alone(db, clock):
     set_up(db)
-    live_through(db, clock, make_runs(db, clock, "uddddu"), 6)
+    run_scheduled(db, clock, make_runs(db, clock, "uddddu"), 6)
     assert db.check("c1").required().run().updated_at == NOON
 
 
 def test_a_run_is_kept_as_long_as_the_tier_says(db, clock):
     set_up(db)
     db.change_tier("u1", "PRO", check_limit=100, updated_at=NOON).run()
-    run_slot(db, clock, make_runs(db, clock))
+    run_due_check(db, clock, make_runs(db, clock))
     (run,) = db.runs("c1").run()
     assert run.expires_at == NOON + timedelta(days=90)
     assert (run.verdict, run.delay_ms, run.result["status"]) == ("UP", 300_000, "UP")
@@ -238,7 +238,7 @@ def test_a_run_is_kept_as_long_as_the_tier_says(db, clock):
 def test_failures_are_pending_before_they_are_down(db, clock):
     set_up(db, attributes={"retries": 2})
     runs = make_runs(db, clock, "uddd")
-    finished = live_through(db, clock, runs, 4)
+    finished = run_scheduled(db, clock, runs, 4)
     assert [read_state(each.check.state).phase for each in finished] == [
         Phase.UP,
         Phase.PENDING,
@@ -251,13 +251,13 @@ def test_failures_are_pending_before_they_are_down(db, clock):
 def test_an_incident_starts_with_the_first_failure_and_ends_with_the_first_success(db, clock):
     set_up(db)
     runs = make_runs(db, clock, "udddduu")
-    finished = live_through(db, clock, runs, 4)
+    finished = run_scheduled(db, clock, runs, 4)
     assert [event.kind for event in finished[3].events] == [EventKind.OPENED]
     (opened,) = db.incidents("c1").run()
     times = [run.at for run in db.runs("c1").run()][::-1]
     assert (type(opened), opened.started_at, opened.cause) == (Ongoing, times[1], "STATUS")
     assert opened.evidence == "HTTP 500: answered 500"
-    live_through(db, clock, runs, 3)
+    run_scheduled(db, clock, runs, 3)
     (ended,) = db.incidents("c1").run()
     times = [run.at for run in db.runs("c1").run()][::-1]
     assert (type(ended), ended.started_at, ended.ended_at) == (Ended, times[1], times[5])
@@ -266,10 +266,10 @@ def test_an_incident_starts_with_the_first_failure_and_ends_with_the_first_succe
 def test_an_incident_that_is_no_longer_kept_can_still_end(db, database, clock):
     set_up(db)
     runs = make_runs(db, clock, "ddduu")
-    live_through(db, clock, runs, 3)
+    run_scheduled(db, clock, runs, 3)
     (opened,) = db.incidents("c1").run()
     db.batch(delete=[opened]).run()
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     assert [type(incident) for incident in db.incidents("c1")] == [Ended]
 
 
@@ -278,9 +278,9 @@ def test_alerts_are_queued_once_for_each_verified_channel(db, clock):
     for channel, verified in (("m1", True), ("m2", True), ("m3", False)):
         add_channel(db, channel, verified=verified)
     runs = make_runs(db, clock, "udddduu")
-    live_through(db, clock, runs, 3)
+    run_scheduled(db, clock, runs, 3)
     assert alerts_of(db) == []
-    live_through(db, clock, runs, 4)
+    run_scheduled(db, clock, runs, 4)
     assert sorted(alerts_of(db)) == [("DOWN", "m1"), ("DOWN", "m2"), ("UP", "m1"), ("UP", "m2")]
     (started,) = {to_ms(incident.started_at) for incident in db.incidents("c1")}
     ids = {alert.message_id for alert in db.alerts("c1")}
@@ -294,7 +294,7 @@ def test_only_the_chosen_channels_are_told(db, clock):
     set_up(db, channels=["m2"])
     add_channel(db, "m1")
     add_channel(db, "m2")
-    live_through(db, clock, make_runs(db, clock, "ddd"), 3)
+    run_scheduled(db, clock, make_runs(db, clock, "ddd"), 3)
     assert alerts_of(db) == [("DOWN", "m2")]
 
 
@@ -302,7 +302,7 @@ def test_an_alert_that_is_queued_already_is_neither_reset_nor_in_the_way(db, clo
     set_up(db)
     add_channel(db)
     runs = make_runs(db, clock, "ddd")
-    live_through(db, clock, runs, 2)
+    run_scheduled(db, clock, runs, 2)
     started = read_state(db.check("c1").required().run().state).incident.started_at
     early = Waiting(
         checkid="c1",
@@ -315,7 +315,7 @@ def test_an_alert_that_is_queued_already_is_neither_reset_nor_in_the_way(db, clo
         send_at=NOON,
     )
     sent = db.sent(db.create(early).run(), sent_at=NOON).run()
-    (third,) = live_through(db, clock, runs, 1)
+    (third,) = run_scheduled(db, clock, runs, 1)
     assert third is not None
     assert db.alerts("c1").run() == [sent]
 
@@ -325,12 +325,12 @@ def test_within_maintenance_nothing_is_counted_and_nobody_is_told(db, clock):
     set_up(db, maintenance=[window, {"kind": "of another system"}])
     add_channel(db)
     runs = make_runs(db, clock, "d")
-    live_through(db, clock, runs, 5)
+    run_scheduled(db, clock, runs, 5)
     assert {run.verdict for run in db.runs("c1")} == {"UNKNOWN"}
     assert (alerts_of(db), db.incidents("c1").run()) == ([], [])
     while next_run(db) < NOON + timedelta(hours=1):
-        live_through(db, clock, runs, 1)
-    live_through(db, clock, runs, 3)
+        run_scheduled(db, clock, runs, 1)
+    run_scheduled(db, clock, runs, 3)
     assert alerts_of(db) == [("DOWN", "m1")]
 
 
@@ -346,7 +346,7 @@ def test_within_maintenance_nothing_is_counted_and_nobody_is_told(db, clock):
 def test_a_check_that_cannot_be_run_fails_without_being_probed(db, clock, more, reason):
     set_up(db, **more)
     target = Target("u")
-    finished = run_slot(db, clock, make_runs(db, clock, target))
+    finished = run_due_check(db, clock, make_runs(db, clock, target))
     failed = db.check("c1").required().run()
     assert (type(failed), target.probes, finished.check) == (Failed, [], failed)
     assert reason in failed.failed_reason
@@ -359,7 +359,7 @@ def test_a_forbidden_address_disables_the_check_and_ends_its_incident(db, clock)
     add_channel(db)
     refused = Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message="a.example is at a private address")
     runs = make_runs(db, clock, Target([DOWN, DOWN, DOWN, refused]))
-    finished = live_through(db, clock, runs, 4)
+    finished = run_scheduled(db, clock, runs, 4)
     failed = db.check("c1").required().run()
     assert (type(failed), failed.failed_reason) == (Failed, "a.example is at a private address")
     assert finished[3].disabled == failed.failed_reason
@@ -373,7 +373,7 @@ def test_a_forbidden_address_disables_the_check_and_ends_its_incident(db, clock)
 def test_a_delay_that_another_system_wrote_cannot_make_a_check_run_all_the_time(db, clock):
     set_up(db, delay_ms=0)
     runs = make_runs(db, clock)
-    live_through(db, clock, runs, 3)
+    run_scheduled(db, clock, runs, 3)
     due_times = [run.due_at for run in db.runs("c1").run()]
     assert due_times[0] - due_times[1] == timedelta(seconds=1)
 
@@ -383,7 +383,7 @@ def test_the_seeds_own_check_runs_once_it_has_a_slot(db, database, clock):
     set_up(db)
     check = db.resume_schedule(db.check("abcdef").required().run(), next_run_at=NOON).run()
     assert type(check) is Scheduled
-    finished = run_slot(db, clock, make_runs(db, clock), "abcdef")
+    finished = run_due_check(db, clock, make_runs(db, clock), "abcdef")
     assert finished.check.last_result == {"status": "UP", "httpStatus": 200, "responseTime": 250}
 
 
@@ -392,7 +392,7 @@ def test_a_suspended_users_check_is_passed_over(db, clock):
     set_up(db)
     db.suspend(db.user("u1").required().run(), updated_at=NOON).run()
     target = Target("u")
-    assert run_slot(db, clock, make_runs(db, clock, target)) is None
+    assert run_due_check(db, clock, make_runs(db, clock, target)) is None
     assert (target.probes, db.runs("c1").run()) == ([], [])
     assert next_run(db) > NOON
     assert db.check("c1").required().run().due_at is None
@@ -405,9 +405,9 @@ def test_who_is_suspended_during_a_run_is_not_written_to(db, clock):
     async def suspend():
         await db.suspend(await db.user("u1"), updated_at=NOON)
 
-    live_through(db, clock, make_runs(db, clock, "d"), 2)
-    wait_for_slot(db, clock)
-    assert run_slot(db, clock, make_runs(db, clock, Target("d", suspend))) is None
+    run_scheduled(db, clock, make_runs(db, clock, "d"), 2)
+    wait_until_due(db, clock)
+    assert run_due_check(db, clock, make_runs(db, clock, Target("d", suspend))) is None
     assert (alerts_of(db), db.incidents("c1").run()) == ([], [])
 
 
@@ -418,14 +418,14 @@ def test_a_check_that_is_deleted_with_its_user_during_a_run_stays_deleted(db, cl
         await db.drop("c1", userid="u1")
         await db.delete_user("u1", email="u1@example.com")
 
-    assert run_slot(db, clock, make_runs(db, clock, Target("d", delete))) is None
+    assert run_due_check(db, clock, make_runs(db, clock, Target("d", delete))) is None
     assert db.everything_of("c1").run() == []
 
 
 def test_a_check_whose_user_is_gone_is_passed_over(db, clock):
     set_up(db)
     db.delete_user("u1", email="u1@example.com").run()
-    assert run_slot(db, clock, make_runs(db, clock)) is None
+    assert run_due_check(db, clock, make_runs(db, clock)) is None
     assert db.runs("c1").run() == []
 
 
@@ -438,7 +438,7 @@ def test_a_check_that_is_paused_and_resumed_during_a_run_keeps_its_new_slot(db, 
         assert type(paused) is Paused
         await db.schedule(paused, updated_at=NOON, next_run_at=NOON + DELAY)
 
-    assert run_slot(db, clock, make_runs(db, clock, Target("d", pause_and_resume))) is None
+    assert run_due_check(db, clock, make_runs(db, clock, Target("d", pause_and_resume))) is None
     assert (next_run(db), db.runs("c1").run()) == (NOON + DELAY, [])
 
 
@@ -450,7 +450,7 @@ def test_an_outage_is_recorded_however_often_the_database_throttles(db, database
     transport, slow = open_throttled(database, clock)
     runs = make_runs(slow, clock, "d")
     for _ in range(3):
-        wait_for_slot(db, clock)
+        wait_until_due(db, clock)
         due_at = find_due(db, "c1", now_of(clock))
         transport.throttle(operation, 30)
         assert asyncio.run(perform(runs, due_at)) is not None
@@ -477,7 +477,7 @@ def test_a_run_whose_answer_was_lost_is_recorded_once(db, database, clock):
         return answer
 
     transport.call_async = lose_the_first_answer
-    run_slot(db, clock, make_runs(slow, clock))
+    run_due_check(db, clock, make_runs(slow, clock))
     check = db.check("c1").required().run()
     assert (check.last_result["status"], check.due_at) == ("UP", None)
     assert len(db.runs("c1").run()) == 1

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.e2e.served import CLEAN
-from tests.e2e.test_up import COMMAND, SOON, Upped, wait_for
+from tests.e2e.test_up import COMMAND, SOON, UpProcess, wait_for
 
 ENVIRONMENT = {"PYTHONPATH": "", "CHECKS_DEMO_PORT": "0"}
 OPTIONS = ("--only", "checks")
@@ -49,7 +49,7 @@ def up(tmp_path):
     started = []
 
     def start(*options, **environment):
-        started.append(Upped(tmp_path, *OPTIONS, *options, environment=ENVIRONMENT | environment))
+        started.append(UpProcess(tmp_path, *OPTIONS, *options, environment=ENVIRONMENT | environment))
         if "--demo" in options:
             wait_for(lambda: "demo data is there" in started[-1].logged)
         return started[-1]

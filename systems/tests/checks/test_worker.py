@@ -32,7 +32,7 @@ from systems.tests.checks.run_scenario import (
     set_up,
     until,
 )
-from systems.tests.checks.run_steps import LEASE_MS
+from systems.tests.checks.worker_process import LEASE_MS
 from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
 
 BRISK = WorkerSettings(poll_every=0.01, send_every=0.01, maintain_every=0.01, after_failure=0.01, grace=0.2)
@@ -230,7 +230,7 @@ def served(tmp_path):
 
 
 def start_worker(url, until):
-    command = [sys.executable, "-m", "systems.tests.checks.run_steps", url, str(until)]
+    command = [sys.executable, "-m", "systems.tests.checks.worker_process", url, str(until)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout.readline() == b"working\n"
     return process

@@ -1,4 +1,4 @@
-"""A port that cannot be had is explained."""
+"""A port that is not available is explained."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""The embedded database and the wire server on one loop: neither waits for the other."""
+"""The embedded database and the wire server on one event loop do not block each other."""
 
 import asyncio
 import threading

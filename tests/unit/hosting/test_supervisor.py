@@ -1,4 +1,4 @@
-"""Work goes on: after failures, later each time; and it ends cleanly."""
+"""Background work is restarted after failures with growing pauses, and stops cleanly."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A stand-in for eBay's search: the same listings in four layouts and as the API's JSON, and pages without any."""
+"""A fake of eBay's search: the same listings in four layouts and as JSON of the API, and pages without listings."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PLACEHOLDER = Listing("Shop on eBay", "$20.00", number=123456)
 
 
 def write_when(text, html):
-    """The piece of a card that is only there when there is something to say."""
+    """An optional part of a card."""
     return html if text else ""
 
 
@@ -118,7 +118,7 @@ def write_empty_page():
 
 
 def write_block_page(status=200):
-    """The page that robots get."""
+    """The page that robots receive."""
     return PageResponse(
         status=status,
         body="""<html><head><title>Pardon Our Interruption...</title></head><body><h1>Pardon Our Interruption...</h1>
@@ -127,7 +127,7 @@ def write_block_page(status=200):
 
 
 def write_unknown_page():
-    """A layout that nobody has seen yet."""
+    """An unknown layout."""
     return PageResponse(
         status=200,
         body="""<html><head><title>desk lamp for sale | eBay</title></head><body>

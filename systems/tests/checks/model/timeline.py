@@ -1,4 +1,4 @@
-"""A check's life told in a string: one letter per run, a minute apart."""
+"""The runs of a check as a string: one letter per run, a minute apart."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ OUTCOMES = {
 
 @dataclass
 class Timeline:
-    """Runs letters through the state and the alerts; upper case letters are runs within maintenance."""
+    """Applies the runs to the state and the alerts; upper case letters are runs within maintenance."""
 
     policy: StatePolicy = field(default_factory=StatePolicy)
     rules: Rules = field(default_factory=Rules)

@@ -1,4 +1,4 @@
-"""The web on the embedded engine: what differs over the wire is tried where the services are."""
+"""The web tests use the embedded engine only; the service tests run over the wire too."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The web of the system on one database: clients with keys, browsers with sessions, and the forms that they fill in."""
+"""The web application on one database: API clients with keys, browsers with sessions, and their forms."""
 
 import asyncio
 import re
@@ -58,7 +58,7 @@ class WebClient(ServiceSet):
         return browser
 
     def _open(self, base_url, headers, peer="127.0.0.1"):
-        return httpx.Client(transport=Inside(self.site, peer), base_url=base_url, headers=headers)
+        return httpx.Client(transport=InProcessTransport(self.site, peer), base_url=base_url, headers=headers)
 
     def deliver(self):
         """Send every alert that is due."""
@@ -66,14 +66,14 @@ class WebClient(ServiceSet):
             do(self.outbox.send_due(str(shard)))
 
     def everything(self):
-        """All items, but for what a request itself leaves: when a key was used."""
+        """All items, without the time at which a key was used."""
         rows = [row for table in ("USER", "CHECK") for row in self.database.call("Scan", {"TableName": table})["Items"]]
         kept = [{name: value for name, value in row.items() if name != "lastUsedAt"} for row in rows]
         return sorted(kept, key=str)
 
 
-class Inside(httpx.BaseTransport):
-    """Asks an application in this very process, as a client at that address."""
+class InProcessTransport(httpx.BaseTransport):
+    """Calls an application in this process, with a client address."""
 
     def __init__(self, app, peer):
         self.inner = httpx.ASGITransport(app, raise_app_exceptions=False, client=(peer, 50000))
@@ -82,13 +82,13 @@ class Inside(httpx.BaseTransport):
         return asyncio.run(self.ask(request))
 
     async def ask(self, request):
-        stream = Slowly(request.stream)
+        stream = SlowBody(request.stream)
         asked = httpx.Request(request.method, request.url, headers=request.headers, stream=stream)
         answer = await self.inner.handle_async_request(asked)
         return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
 
 
-class Slowly(httpx.AsyncByteStream):
+class SlowBody(httpx.AsyncByteStream):
     """A body that is sent part by part."""
 
     def __init__(self, parts):
@@ -110,7 +110,7 @@ def send(browser, path, **fields):
 
 
 class Forms(HTMLParser):
-    """What the inputs of a page hold, as a browser would send it."""
+    """The values of the inputs of a page, as a browser sends them."""
 
     def __init__(self, text):
         super().__init__()
@@ -146,5 +146,5 @@ class Forms(HTMLParser):
 
 
 def read_text(answer):
-    """The words of a page, without its marks."""
+    """The text of a page, without markup."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())

@@ -1,4 +1,4 @@
-"""A web server on a loopback port that says, byte for byte, what a test tells it to, and a fetch from it."""
+"""A scripted web server on a loopback port, and a fetch from it."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ ENOUGH = 200.0  # seconds that only a broken test waits for
 
 
 class Exchange:
-    """One request as the server sees it, and what it may do about it."""
+    """One request to the server, and the possible responses."""
 
     def __init__(self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.head = head
@@ -49,7 +49,7 @@ class Exchange:
         await asyncio.Event().wait()
 
     def reset(self):
-        """Close so that the other side gets a reset, not an end."""
+        """Close the connection with a reset."""
         raw = self._writer.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
@@ -60,7 +60,7 @@ def build(status, lines, body=b""):
 
 
 class ScriptedResolver:
-    """Answers each question with the next of the listed answers, the last one again and again."""
+    """Returns the scripted answers in order; the last one repeats."""
 
     def __init__(self, **answers: list[list[str]]) -> None:
         self._answers = {name.replace("_", "."): list(lists) for name, lists in answers.items()}
@@ -93,7 +93,7 @@ async def serving(script: Script, *, tls: ssl.SSLContext | None = None, host="12
 
 @asynccontextmanager
 async def accepting(handle, *, tls: ssl.SSLContext | None = None, host="127.0.0.1"):
-    """Run the handler for each connection, until it ends or the client has seen enough; gives the port."""
+    """Run the handler for each connection; gives the port."""
     tasks = set()
 
     async def run(reader, writer):
@@ -102,7 +102,7 @@ async def accepting(handle, *, tls: ssl.SSLContext | None = None, host="127.0.0.
             await handle(reader, writer)
             writer.close()
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            writer.transport.abort()  # the client went away, as it should from some of these
+            writer.transport.abort()  # the client closed the connection, as expected by some tests
 
     server = await asyncio.start_server(run, host, 0, ssl=tls)
     try:
@@ -116,7 +116,7 @@ async def accepting(handle, *, tls: ssl.SSLContext | None = None, host="127.0.0.
 
 
 def fetch(script, url="http://127.0.0.1:{port}/", *, tls=None, policy=LOOPBACK, resolver=None, limits=None, **request):
-    """Fetch a URL while the script serves it, and return the response or raise what the fetcher raises."""
+    """Fetch a URL while the script serves it."""
     more = {"now": request.pop("now")} if "now" in request else {}
     fetcher = Fetcher(policy, resolver=resolver or ScriptedResolver(), limits=limits or Limits(), **more)
 

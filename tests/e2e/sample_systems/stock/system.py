@@ -1,4 +1,4 @@
-"""The stock system: its worker notes each step, and can be told by the environment to fail or to take its time."""
+"""The stock system: its worker records each step; environment variables make it fail or wait."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -83,7 +83,7 @@ class StockService:
         await self.products.put(Product(shop="steps", name="closed"))
 
     def note(self, text):
-        """Leave word for the test, where there is a directory."""
+        """Create a file for the test, if there is a directory."""
         if self.host.directory is not None:
             (self.host.directory / text).touch()
 

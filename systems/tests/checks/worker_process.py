@@ -1,6 +1,6 @@
-"""A worker in a process of its own: `python -m systems.tests.checks.run_steps URL UNTIL`, until it is killed.
+"""A worker in a process of its own: `python -m systems.tests.checks.worker_process URL UNTIL`, until it is killed.
 
-Every check is looked at with a script that depends on nothing but the time, so that any worker finds the same.
+The outcome of each check depends on the time only, so that any worker finds the same.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.worker import Worker, WorkerSettings
-from systems.tests.checks.run_scenario import DOWN, UP, Silence
+from systems.tests.checks.run_scenario import DOWN, UP, SilentOutbox
 
 LEASE_MS = 700
 SETTINGS = WorkerSettings(poll_every=0.02, at_once=20, maintain_every=1.0)
@@ -34,7 +34,7 @@ def make_worker(url, until):
     clock = SystemClock()
     db = Checks.open(hashrange.connect(url), clock=clock)
     runs = Runs(db, clock, Outages(clock, until), lease_ms=LEASE_MS)
-    return Worker(runs, History(db, clock), Silence(), db, clock, SETTINGS)
+    return Worker(runs, History(db, clock), SilentOutbox(), db, clock, SETTINGS)
 
 
 async def work(url, until):
