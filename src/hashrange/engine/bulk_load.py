@@ -9,8 +9,6 @@ Files may be read by several processes; nothing that turns lines into rows needs
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
 import multiprocessing
 import os
@@ -50,8 +48,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BATCH = 10_000
 ROWS_PER_RUN = 5_000
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
-KEPT_BYTES = 32 << 20
 FEW_CHUNKS = 2  # not worth starting a process for
 Phase = Literal["reading", "storing", "indexing"]
 READING: Final = "reading"
@@ -279,16 +275,7 @@ def _start_worker() -> None:
     """Leave Ctrl-C to the process that started this one, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()  # rows and items form no cycles
-    keep_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def keep_memory() -> None:
-    """Let the allocator keep what is freed, for the next chunk (glibc only)."""
-    with contextlib.suppress(AttributeError, OSError):
-        set_option = ctypes.CDLL(None).mallopt
-        set_option(TRIM_THRESHOLD, KEPT_BYTES)
-        set_option(MMAP_THRESHOLD, KEPT_BYTES)
 
 
 def _end_with_parent() -> None:
