@@ -22,6 +22,10 @@ ROOT = Path(__file__).parents[1]
 LOCAL_TARGETS = ("embedded", "server")
 STARTED_WITHIN = 120.0  # seconds; it takes a fraction of one, but a loaded machine may be slow
 
+# A slow machine is no failure: property tests have no time limit but that of every test.
+settings.register_profile("hashrange", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("hashrange")
+
 
 def pytest_addoption(parser):
     parser.addoption(

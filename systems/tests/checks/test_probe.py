@@ -120,7 +120,7 @@ def test_redirects_in_a_circle_are_down():
 
 def test_what_is_not_http_is_down():
     async def script(exchange):
-        await exchange.escape_text(b"220 mail.example ESMTP\r\n")
+        await exchange.say(b"220 mail.example ESMTP\r\n")
 
     assert probe(script).cause is Cause.PROTOCOL
 
@@ -185,9 +185,9 @@ def test_a_keyword_that_is_gone_is_down():
 
 
 async def say_without_end(exchange):
-    await exchange.escape_text(build(200, ["Transfer-Encoding: chunked"]))
+    await exchange.say(build(200, ["Transfer-Encoding: chunked"]))
     while True:
-        await exchange.escape_text(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+        await exchange.say(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
 
 
 def test_an_endless_body_is_cut_and_proves_nothing_about_a_missing_keyword():
@@ -198,7 +198,7 @@ def test_an_endless_body_is_cut_and_proves_nothing_about_a_missing_keyword():
 
 def test_a_body_that_never_ends_for_slowness_is_down():
     async def script(exchange):
-        await exchange.escape_text(build(200, ["Content-Length: 100"], b"x"))
+        await exchange.say(build(200, ["Content-Length: 100"], b"x"))
         await exchange.stay_silent()
 
     assert probe(script, timeoutMs=150).cause is Cause.TIMEOUT

@@ -63,7 +63,9 @@ def parse_url(text: str) -> Target:
     literal = None if isinstance(host, str) else host
     path = quote(parts.path or "/", safe=SAFE_IN_PATH)
     query = f"?{quote(parts.query, safe=SAFE_IN_QUERY)}" if parts.query else ""
-    return Target(scheme=parts.scheme, host=str(host), port=_read_port(parts), path=path + query, literal=literal)
+    return Target(
+        scheme=parts.scheme, host=_format_host(host), port=_read_port(parts), path=path + query, literal=literal
+    )
 
 
 def join_url(base: Target, location: str) -> Target:
@@ -121,6 +123,14 @@ def normalise_host(raw: str) -> str | Address:
     if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels):
         raise BadUrl("the host is not a valid name")
     return name
+
+
+def _format_host(host: str | Address) -> str:
+    """Return the host as URLs spell it: a mapped IPv4 address in hexadecimal, which Python 3.14 writes with dots."""
+    if isinstance(host, IPv6Address) and host.ipv4_mapped:
+        high, low = divmod(int(host.ipv4_mapped), 1 << 16)
+        return f"::ffff:{high:x}:{low:x}"
+    return str(host)
 
 
 def _encode_name(raw: str) -> str:

@@ -21,6 +21,7 @@ from hashrange_systems.shared.fetching.http_message import Certificate
 def make_context(ca_file: Path | None, *, verify: bool) -> ssl.SSLContext:
     """Return a context that trusts the public authorities and `ca_file`; without `verify`, any certificate."""
     context = ssl.create_default_context(cafile=certifi.where())
+    context.minimum_version = ssl.TLSVersion.TLSv1_2  # Debian's Python leaves it to the system's settings
     if ca_file:
         context.load_verify_locations(cafile=ca_file)
     if not verify:
