@@ -40,7 +40,7 @@ FINE = render(body=GREETING)
 PACKED = render(body=gzip.compress(json.dumps(GREETING).encode()), content_encoding="gzip")
 
 
-class HangUp:
+class CloseConnection:
     """Close the connection, after some bytes if any."""
 
     def __init__(self, data=b"", *, reset=False):
@@ -54,7 +54,7 @@ class HangUp:
         return False
 
 
-class Drip:
+class SendSlowly:
     """Send byte by byte, with a pause after each."""
 
     def __init__(self, data, pause):
@@ -84,7 +84,7 @@ def flood(sock):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request that arrived."""
 
     head: str
@@ -92,7 +92,7 @@ class Asked:
     connection: int
 
 
-class Rude:
+class MisbehavingServer:
     """Runs its script, a step for each request; the last step is repeated."""
 
     def __init__(self, script, context=None):
@@ -136,7 +136,7 @@ class Rude:
 
     def _answer(self, sock, request, number):
         with self._lock:
-            self.asked.append(Asked(*request, number))  # type: ignore[call-arg]
+            self.asked.append(ReceivedRequest(*request, number))  # type: ignore[call-arg]
             step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(step, bytes):
             sock.sendall(step)
@@ -148,12 +148,12 @@ class Rude:
         self.listener.close()
         with self._lock:
             for sock in self._open:
-                hang_up(sock)
+                close_socket(sock)
         for thread in self._threads:
             thread.join(100)
 
 
-def hang_up(sock):
+def close_socket(sock):
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
 
@@ -176,14 +176,14 @@ def read_request(sock):
 @contextmanager
 def misbehave(*script, context=None):
     """A server with that script, as long as the block lasts."""
-    server = Rude(script, context)
+    server = MisbehavingServer(script, context)
     try:
         yield server
     finally:
         server.close()
 
 
-class Patient:
+class NoPauseRemote:
     """A client that never sleeps: it writes down for how long it would have."""
 
     def __init__(self, url, *, attempts=3, chance=1.0, bundle=None, **limits):

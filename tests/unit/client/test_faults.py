@@ -16,7 +16,7 @@ from hashrange.core.errors import (
 )
 from hashrange.faults.faults import Faults
 from hashrange.server.runner import serve_in_background
-from tests.unit.client.misbehaving_server import Patient
+from tests.unit.client.misbehaving_server import NoPauseRemote
 from tests.unit.session.library import Book, Library
 
 TABLE = {
@@ -50,7 +50,7 @@ def database(faults):
 @pytest.fixture
 def patient(database):
     """Our client over HTTP; it writes down how long it would have slept."""
-    with serve_in_background(database.engine) as server, Patient(server.url) as opened:
+    with serve_in_background(database.engine) as server, NoPauseRemote(server.url) as opened:
         yield opened
 
 
@@ -127,7 +127,7 @@ def test_a_conflict_of_transactions_is_typed_and_names_the_item(remote, faults):
 
 def test_a_slow_answer_is_waited_for_as_long_as_the_timeout_says(database, faults):
     faults.delay("PutItem", seconds=4, times=1)
-    with serve_in_background(database.engine) as server, Patient(server.url, timeout=2) as patient:
+    with serve_in_background(database.engine) as server, NoPauseRemote(server.url, timeout=2) as patient:
         patient.remote.call("PutItem", put("a"))  # the first attempt timed out, the second did not
         assert len(patient.naps) == 1
 

@@ -22,9 +22,9 @@ from tests.unit.client.misbehaving_server import (
     FINE,
     GREETING,
     PACKED,
-    Drip,
-    HangUp,
-    Patient,
+    CloseConnection,
+    NoPauseRemote,
+    SendSlowly,
     fail,
     flood,
     hang,
@@ -49,16 +49,16 @@ THROTTLE = fail("ProvisionedThroughputExceededException")
         render(body=b"not json"),
         render(body=[1]),
         render(body=b"\x1f\x8bnot gzip", content_encoding="gzip"),
-        HangUp(),
-        HangUp(reset=True),
-        HangUp(FINE[:-5]),
-        HangUp(FINE[:-5], reset=True),
-        HangUp(b"SSH-2.0-OpenSSH_9.6\r\n"),
-        HangUp(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+        CloseConnection(),
+        CloseConnection(reset=True),
+        CloseConnection(FINE[:-5]),
+        CloseConnection(FINE[:-5], reset=True),
+        CloseConnection(b"SSH-2.0-OpenSSH_9.6\r\n"),
+        CloseConnection(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
     ],
 )
 def test_a_passing_failure_is_tried_again(first):
-    with misbehave(first, FINE) as server, Patient(server.url) as client:
+    with misbehave(first, FINE) as server, NoPauseRemote(server.url) as client:
         assert client.ask() == GREETING
         assert len(server.asked) == 2
         assert len(client.naps) == 1
@@ -66,8 +66,8 @@ def test_a_passing_failure_is_tried_again(first):
 
 def test_the_same_holds_on_an_event_loop():
     with (
-        misbehave(fail("InternalServerError", 500), HangUp(FINE[:-5], reset=True), FINE) as server,
-        Patient(server.url, chance=0) as client,
+        misbehave(fail("InternalServerError", 500), CloseConnection(FINE[:-5], reset=True), FINE) as server,
+        NoPauseRemote(server.url, chance=0) as client,
     ):
         assert asyncio.run(client.remote.call_async("ListTables", {})) == GREETING
         assert len(server.asked) == 3
@@ -78,14 +78,14 @@ def test_the_same_holds_on_an_event_loop():
     [
         (fail("InternalServerError", 500), InternalServerError),
         (THROTTLE, ProvisionedThroughputExceededException),
-        (HangUp(), errors.ConnectionLost),
-        (HangUp(b"garbage"), errors.ResponseCorrupt),
+        (CloseConnection(), errors.ConnectionLost),
+        (CloseConnection(b"garbage"), errors.ResponseCorrupt),
         (render(body=b"not json"), errors.ResponseCorrupt),
         (render(504, b"gateway"), errors.ResponseUnrecognised),
     ],
 )
 def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
-    with misbehave(answer) as server, Patient(server.url, attempts=4) as client:
+    with misbehave(answer) as server, NoPauseRemote(server.url, attempts=4) as client:
         with pytest.raises(error):
             client.ask()
         assert len(server.asked) == 4
@@ -102,7 +102,7 @@ def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
     ],
 )
 def test_a_refusal_is_not_tried_again(answer, error):
-    with misbehave(answer) as server, Patient(server.url) as client:
+    with misbehave(answer) as server, NoPauseRemote(server.url) as client:
         with pytest.raises(error):
             client.ask()
         assert len(server.asked) == 1
@@ -111,7 +111,7 @@ def test_a_refusal_is_not_tried_again(answer, error):
 def test_a_refusal_keeps_what_comes_with_it():
     with (
         misbehave(fail("ConditionalCheckFailedException", Item={"pk": {"S": "1"}})) as server,
-        Patient(server.url) as client,
+        NoPauseRemote(server.url) as client,
         pytest.raises(ConditionalCheckFailedException) as refusal,
     ):
         client.ask()
@@ -119,15 +119,15 @@ def test_a_refusal_keeps_what_comes_with_it():
 
 
 def test_delays_double_from_attempt_to_attempt():
-    with misbehave(fail("InternalServerError", 500)) as server, Patient(server.url, attempts=4) as client:
+    with misbehave(fail("InternalServerError", 500)) as server, NoPauseRemote(server.url, attempts=4) as client:
         with pytest.raises(InternalServerError):
             client.ask()
         assert client.naps == [0.05, 0.1, 0.2]
 
 
-@pytest.mark.parametrize("act", [hang, Drip(FINE, 0.01)])
+@pytest.mark.parametrize("act", [hang, SendSlowly(FINE, 0.01)])
 def test_an_answer_that_takes_too_long_is_given_up(act):
-    with misbehave(act) as server, Patient(server.url, attempts=1, timeout=0.2) as client:
+    with misbehave(act) as server, NoPauseRemote(server.url, attempts=1, timeout=0.2) as client:
         started = time.monotonic()
         with pytest.raises(errors.TimedOut, match=r"within 0\.2 s"):
             client.ask()
@@ -136,39 +136,39 @@ def test_an_answer_that_takes_too_long_is_given_up(act):
 
 def test_an_answer_that_takes_too_long_is_given_up_on_an_event_loop():
     with (
-        misbehave(Drip(FINE, 0.01)) as server,
-        Patient(server.url, attempts=1, timeout=0.2) as client,
+        misbehave(SendSlowly(FINE, 0.01)) as server,
+        NoPauseRemote(server.url, attempts=1, timeout=0.2) as client,
         pytest.raises(errors.TimedOut),
     ):
         asyncio.run(client.remote.call_async("ListTables", {}))
 
 
 def test_an_answer_in_pieces_is_put_together():
-    with misbehave(Drip(FINE, 0)) as server, Patient(server.url) as client:
+    with misbehave(SendSlowly(FINE, 0)) as server, NoPauseRemote(server.url) as client:
         assert client.ask() == GREETING
 
 
 def test_a_packed_answer_is_unpacked():
-    with misbehave(PACKED) as server, Patient(server.url) as client:
+    with misbehave(PACKED) as server, NoPauseRemote(server.url) as client:
         assert client.ask() == GREETING
 
 
 def test_an_announcement_before_the_answer_is_passed_over():
-    with misbehave(b"HTTP/1.1 100 Continue\r\nX: 1\r\n\r\n" + FINE) as server, Patient(server.url) as client:
+    with misbehave(b"HTTP/1.1 100 Continue\r\nX: 1\r\n\r\n" + FINE) as server, NoPauseRemote(server.url) as client:
         assert [client.ask(), client.ask()] == [GREETING] * 2
         assert server.connections == 1
 
 
 def test_an_answer_without_end_is_cut_off(monkeypatch):
     monkeypatch.setattr(connection.HttpConnection.__init__, "__defaults__", (3 << 20,))
-    with misbehave(flood) as server, Patient(server.url) as client:
+    with misbehave(flood) as server, NoPauseRemote(server.url) as client:
         with pytest.raises(errors.ResponseTooLarge):
             client.ask()
         assert len(server.asked) == 1
 
 
 def test_a_connection_is_kept_for_the_next_request():
-    with misbehave(FINE) as server, Patient(server.url) as client:
+    with misbehave(FINE) as server, NoPauseRemote(server.url) as client:
         for _ in range(5):
             client.ask()
         assert server.connections == 1
@@ -178,20 +178,24 @@ def test_an_event_loop_opens_no_more_connections_than_it_may():
     async def ask(remote):
         return await asyncio.gather(*(remote.call_async("ListTables") for _ in range(40)))
 
-    with misbehave(FINE) as server, Patient(server.url, max_connections=3) as client:
+    with misbehave(FINE) as server, NoPauseRemote(server.url, max_connections=3) as client:
         assert asyncio.run(ask(client.remote)) == [GREETING] * 40
         assert server.connections <= 3
 
 
 def test_threads_open_no_more_connections_than_they_may():
-    with misbehave(FINE) as server, Patient(server.url, max_connections=3) as client, ThreadPoolExecutor(20) as threads:
+    with (
+        misbehave(FINE) as server,
+        NoPauseRemote(server.url, max_connections=3) as client,
+        ThreadPoolExecutor(20) as threads,
+    ):
         assert list(threads.map(lambda _: client.ask(), range(100))) == [GREETING] * 100
         assert server.connections <= 3
 
 
-@pytest.mark.parametrize("answer", [render(body=GREETING, connection="close"), HangUp(FINE)])
+@pytest.mark.parametrize("answer", [render(body=GREETING, connection="close"), CloseConnection(FINE)])
 def test_a_server_that_hangs_up_after_each_answer_is_followed(answer):
-    with misbehave(answer) as server, Patient(server.url) as client:
+    with misbehave(answer) as server, NoPauseRemote(server.url) as client:
         for _ in range(3):
             assert client.ask() == GREETING
         assert client.naps == []
@@ -199,7 +203,7 @@ def test_a_server_that_hangs_up_after_each_answer_is_followed(answer):
 
 
 def test_a_connection_that_ended_while_it_waited_costs_no_pause():
-    with misbehave(FINE, HangUp(reset=True), FINE) as server, Patient(server.url) as client:
+    with misbehave(FINE, CloseConnection(reset=True), FINE) as server, NoPauseRemote(server.url) as client:
         assert [client.ask(), client.ask()] == [GREETING] * 2
         assert client.naps == []
         assert len(server.asked) == 3
@@ -207,7 +211,7 @@ def test_a_connection_that_ended_while_it_waited_costs_no_pause():
 
 def test_a_connection_that_waited_for_long_is_looked_at_first(monkeypatch):
     monkeypatch.setattr(pool, "SURELY_ALIVE", 0.0)
-    with misbehave(HangUp(FINE)) as server, Patient(server.url, attempts=1) as client:
+    with misbehave(CloseConnection(FINE)) as server, NoPauseRemote(server.url, attempts=1) as client:
         client.ask()
         wait_for_the_end_of(client.remote)
         assert client.ask() == GREETING  # with one attempt only: nothing was sent into the void
@@ -222,21 +226,21 @@ def wait_for_the_end_of(remote):
 def test_a_connection_that_waited_for_too_long_is_not_used(monkeypatch):
     monkeypatch.setattr(pool, "SURELY_ALIVE", 0.0)
     monkeypatch.setattr(pool, "LONGEST_IDLE", 0.0)
-    with misbehave(FINE) as server, Patient(server.url) as client:
+    with misbehave(FINE) as server, NoPauseRemote(server.url) as client:
         client.ask()
         client.ask()
         assert server.connections == 2
 
 
 def test_an_answer_that_nobody_asked_for_ends_the_connection():
-    with misbehave(FINE + render(body={"TableNames": ["wrong"]})) as server, Patient(server.url) as client:
+    with misbehave(FINE + render(body={"TableNames": ["wrong"]})) as server, NoPauseRemote(server.url) as client:
         assert [client.ask(), client.ask()] == [GREETING] * 2
         assert server.connections == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_process_opens_its_own_connections():
-    with misbehave(FINE) as server, Patient(server.url) as client:
+    with misbehave(FINE) as server, NoPauseRemote(server.url) as client:
         client.ask()
         pool_of_client = client.remote._items.pool
         pool_of_client._process += 1  # as if this were the child
@@ -247,13 +251,16 @@ def test_a_forked_process_opens_its_own_connections():
 def test_nobody_listening_is_said_after_the_last_attempt():
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
-    with Patient(url) as client, pytest.raises(errors.Unreachable, match=r"cannot be reached"):
+    with NoPauseRemote(url) as client, pytest.raises(errors.Unreachable, match=r"cannot be reached"):
         client.ask()
     assert len(client.naps) == 2
 
 
 def test_an_unknown_host_is_said():
-    with Patient("http://nowhere.invalid", attempts=1) as client, pytest.raises(errors.Unreachable, match=r"nowhere"):
+    with (
+        NoPauseRemote("http://nowhere.invalid", attempts=1) as client,
+        pytest.raises(errors.Unreachable, match=r"nowhere"),
+    ):
         client.ask()
 
 
@@ -264,7 +271,7 @@ def test_a_server_that_does_not_take_the_connection_is_given_up():
             filler.setblocking(False)
             filler.connect_ex(deaf.getsockname())
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        with Patient(url, attempts=1, connect_timeout=0.2, timeout=0.2) as client, pytest.raises(TransportError):
+        with NoPauseRemote(url, attempts=1, connect_timeout=0.2, timeout=0.2) as client, pytest.raises(TransportError):
             client.ask()
         for filler in fillers:
             filler.close()
@@ -277,13 +284,13 @@ def test_a_cancelled_call_does_not_spoil_the_next():
                 await remote.call_async("ListTables", {})
         return await remote.call_async("ListTables", {})
 
-    with misbehave(hang, FINE) as server, Patient(server.url) as client:
+    with misbehave(hang, FINE) as server, NoPauseRemote(server.url) as client:
         assert asyncio.run(work(client.remote)) == GREETING
         assert server.connections == 2
 
 
 def test_transactions_are_sent_again_with_the_same_token():
-    with misbehave(HangUp(), render(body={})) as server, Patient(server.url) as client:
+    with misbehave(CloseConnection(), render(body={})) as server, NoPauseRemote(server.url) as client:
         client.remote.call("TransactWriteItems", {"TransactItems": []})
         tokens = [json.loads(asked.body)["ClientRequestToken"] for asked in server.asked]
     assert len(tokens) == 2
@@ -291,21 +298,24 @@ def test_transactions_are_sent_again_with_the_same_token():
 
 
 def test_a_token_that_was_given_is_kept():
-    with misbehave(render(body={})) as server, Patient(server.url) as client:
+    with misbehave(render(body={})) as server, NoPauseRemote(server.url) as client:
         request = {"TransactItems": [], "ClientRequestToken": "mine"}
         client.remote.call("TransactWriteItems", request)
         assert json.loads(server.asked[0].body) == request
 
 
 def test_two_transactions_have_two_tokens():
-    with misbehave(render(body={})) as server, Patient(server.url) as client:
+    with misbehave(render(body={})) as server, NoPauseRemote(server.url) as client:
         for _ in range(2):
             client.remote.call("TransactWriteItems", {"TransactItems": []})
         assert len({asked.body for asked in server.asked}) == 2
 
 
 def test_retries_end_when_the_quota_of_all_requests_is_used_up():
-    with misbehave(fail("InternalServerError", 500)) as server, Patient(server.url, attempts=1000, chance=0) as client:
+    with (
+        misbehave(fail("InternalServerError", 500)) as server,
+        NoPauseRemote(server.url, attempts=1000, chance=0) as client,
+    ):
         with pytest.raises(InternalServerError):
             client.ask()
         assert len(server.asked) == 101

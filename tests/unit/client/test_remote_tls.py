@@ -14,7 +14,7 @@ from hashrange.client import errors
 from hashrange.client.http.connector import find_proxy, parse_endpoint
 from hashrange.client.http.network_stream import make_tls_context
 from hashrange.client.remote import connect
-from tests.unit.client.misbehaving_server import FINE, GREETING, HangUp, Patient, misbehave, render
+from tests.unit.client.misbehaving_server import FINE, GREETING, CloseConnection, NoPauseRemote, misbehave, render
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def plain_environment(monkeypatch):
 
 
 def test_an_endpoint_with_a_good_certificate_is_trusted(context, bundle):
-    with misbehave(FINE, context=context) as server, Patient(server.url, bundle=bundle) as client:
+    with misbehave(FINE, context=context) as server, NoPauseRemote(server.url, bundle=bundle) as client:
         assert [client.ask(), client.ask()] == [GREETING] * 2
         assert server.connections == 1
 
@@ -60,7 +60,7 @@ def test_the_bundle_of_the_environment_is_trusted(context, bundle, monkeypatch):
 
 
 def test_an_unknown_authority_is_refused_at_once(context):
-    with misbehave(FINE, context=context) as server, Patient(server.url) as client:
+    with misbehave(FINE, context=context) as server, NoPauseRemote(server.url) as client:
         with pytest.raises(errors.CertificateRefused):
             client.ask()
         assert server.asked == []
@@ -69,7 +69,7 @@ def test_an_unknown_authority_is_refused_at_once(context):
 
 def test_a_certificate_of_another_name_is_refused(authority, bundle):
     other = certify(authority, "elsewhere.example")
-    with misbehave(FINE, context=other) as server, Patient(server.url, bundle=bundle) as client:
+    with misbehave(FINE, context=other) as server, NoPauseRemote(server.url, bundle=bundle) as client:
         with pytest.raises(errors.CertificateRefused):
             client.ask()
         assert server.asked == []
@@ -79,21 +79,21 @@ def test_tls_works_on_an_event_loop_too(context, bundle):
     async def ask(remote):
         return await asyncio.gather(*(remote.call_async("ListTables") for _ in range(10)))
 
-    with misbehave(FINE, context=context) as server, Patient(server.url, bundle=bundle) as client:
+    with misbehave(FINE, context=context) as server, NoPauseRemote(server.url, bundle=bundle) as client:
         assert asyncio.run(ask(client.remote)) == [GREETING] * 10
         assert client.ask() == GREETING
 
 
 def test_a_large_answer_comes_through_tls_whole(context, bundle):
     answer = {"TableNames": ["x" * 1_000_000]}
-    with misbehave(render(body=answer), context=context) as server, Patient(server.url, bundle=bundle) as client:
+    with misbehave(render(body=answer), context=context) as server, NoPauseRemote(server.url, bundle=bundle) as client:
         assert client.ask() == answer
         assert asyncio.run(client.remote.call_async("ListTables")) == answer
 
 
-@pytest.mark.parametrize("end", [HangUp(), HangUp(FINE[:-5]), HangUp(FINE[:-5], reset=True)])
+@pytest.mark.parametrize("end", [CloseConnection(), CloseConnection(FINE[:-5]), CloseConnection(FINE[:-5], reset=True)])
 def test_a_tls_connection_that_ends_is_tried_again(context, bundle, end):
-    with misbehave(end, FINE, context=context) as server, Patient(server.url, bundle=bundle) as client:
+    with misbehave(end, FINE, context=context) as server, NoPauseRemote(server.url, bundle=bundle) as client:
         assert client.ask() == GREETING
         assert len(server.asked) == 2
 
@@ -101,7 +101,10 @@ def test_a_tls_connection_that_ends_is_tried_again(context, bundle, end):
 def test_a_server_without_tls_is_said(bundle):
     with misbehave(FINE) as server:
         url = server.url.replace("http:", "https:")
-        with Patient(url, attempts=1, bundle=bundle, connect_timeout=0.3) as client, pytest.raises(errors.Unreachable):
+        with (
+            NoPauseRemote(url, attempts=1, bundle=bundle, connect_timeout=0.3) as client,
+            pytest.raises(errors.Unreachable),
+        ):
             client.ask()
 
 
@@ -192,7 +195,7 @@ def proxied(monkeypatch, *, user="", **options):
 
 def test_https_goes_through_the_proxy(context, bundle, monkeypatch):
     with misbehave(FINE, context=context) as server, proxied(monkeypatch) as proxy:
-        with Patient(server.url, bundle=bundle) as client:
+        with NoPauseRemote(server.url, bundle=bundle) as client:
             assert [client.ask(), client.ask()] == [GREETING] * 2
             assert asyncio.run(client.remote.call_async("ListTables")) == GREETING
         assert [asked.split("\r\n")[0] for asked in proxy.asked] == [f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"]
@@ -200,7 +203,7 @@ def test_https_goes_through_the_proxy(context, bundle, monkeypatch):
 
 def test_the_proxy_is_told_who_asks(context, bundle, monkeypatch):
     with misbehave(FINE, context=context) as server, proxied(monkeypatch, user="me:p%40ss@") as proxy:
-        with Patient(server.url, bundle=bundle) as client:
+        with NoPauseRemote(server.url, bundle=bundle) as client:
             client.ask()
         login = base64.b64encode(b"me:p@ss").decode()
         assert f"Proxy-Authorization: Basic {login}\r\n" in proxy.asked[0]
@@ -208,7 +211,7 @@ def test_the_proxy_is_told_who_asks(context, bundle, monkeypatch):
 
 def test_a_proxy_may_be_reached_through_tls_itself(context, bundle, monkeypatch):
     with misbehave(FINE, context=context) as server, proxied(monkeypatch, context=context) as proxy:
-        with Patient(server.url, bundle=bundle) as client:
+        with NoPauseRemote(server.url, bundle=bundle) as client:
             assert client.ask() == GREETING
         assert len(proxy.asked) == 1
 
@@ -218,7 +221,7 @@ def test_a_proxy_that_refuses_is_named(context, bundle, monkeypatch, answer):
     with misbehave(FINE, context=context) as server, proxied(monkeypatch, answer=answer) as proxy:
         reason = f"the proxy 127.0.0.1:{proxy.port} answered"
         with (
-            Patient(server.url, attempts=1, bundle=bundle) as client,
+            NoPauseRemote(server.url, attempts=1, bundle=bundle) as client,
             pytest.raises(errors.Unreachable, match=reason),
         ):
             client.ask()
