@@ -100,7 +100,7 @@ def _commit(engine: Engine, work: Callable[[], T]) -> T:
 
 
 def _find(engine: Engine, n: int) -> Table:
-    """Return the table as it is now: a rollback, even of others, makes all tables anew."""
+    """Return the table as it is now: a rollback, even of another request, replaces all Table objects."""
     table = table_numbered(engine, n)
     if table is None:
         raise ResourceNotFoundException
@@ -159,7 +159,7 @@ def _hide(engine: Engine, n: int, definition: Definition) -> bool:
     engine.catalog.save(table, replace(table.definition, restoring=True))
     for name in table.sql.indexes:
         engine.store.execute(sql.drop_index(name))
-    engine.jobs.note("unfill", n, {})
+    engine.jobs.record("unfill", n, {})
     return True
 
 

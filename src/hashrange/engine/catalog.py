@@ -44,7 +44,7 @@ class Catalog:
         self.reload()
 
     def reload(self) -> None:
-        """Read everything anew from the database, as after a rollback."""
+        """Read everything from the database again, as after a rollback."""
         execute = self._engine.store.execute
         self.tables, self.retired = {}, {}
         self.deleting.clear()
@@ -83,12 +83,12 @@ class Catalog:
         self._dirty.clear()
 
     def find_rowid_collisions(self, table: Table) -> None:
-        """Look whether a table has rows that are not in the place of their key."""
+        """Check whether a table has rows whose rowid is not the one of their key."""
         found = self._engine.store.execute(sql.find_rowid_collision(table.n)).fetchone()
         table.has_collisions = found is not None
 
     def recount(self, table: Table) -> None:
-        """Count a table's rows and index entries anew."""
+        """Count a table's rows and index entries again."""
         execute = self._engine.store.execute
         counted = iter(execute(sql.sum_sizes(table.n, [index.column for index in table.indexes])).fetchone())
         table.item_count, table.size_bytes = next(counted), next(counted)
@@ -168,7 +168,7 @@ class Catalog:
         )
 
     def drop(self, table: Table) -> None:
-        """Take a table away; its rows go in slices or stay as a backup, its closed streams are readable for a day."""
+        """Delete a table; its rows are purged in slices or stay as a backup, its streams are readable for a day."""
         del self.tables[table.name]
         self._dirty.discard(table)
         execute = self._engine.store.execute
@@ -189,8 +189,8 @@ class Catalog:
         if left:
             self._engine.jobs.start("purge", table.n, {"names": left})
 
-    def forget(self, table: Table) -> None:
-        """Remove the last traces of a deleted table, once its streams have run out."""
+    def delete_retired(self, table: Table) -> None:
+        """Delete what is left of a deleted table, once its streams have expired."""
         self.retired.pop(table.n, None)
         self._engine.store.execute(sql.DELETE_TABLE, (table.n,))
         self._engine.store.execute(sql.drop_table(f"c{table.n}"))

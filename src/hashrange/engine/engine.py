@@ -1,6 +1,6 @@
-"""Engine: the embedded database. It holds the parts together and decides when a write becomes an answer.
+"""Engine: the embedded database. It owns the store, the catalog and the jobs, and groups requests into commits.
 
-One thread at a time is inside. Everything performed between `begin` and `end` shares one commit; the answers may be
+One thread at a time is inside. Everything performed between `begin` and `end` shares one commit; the responses may be
 sent only after `end` has returned. `call` does the three for one request, and concurrent callers share commits.
 """
 
@@ -45,7 +45,7 @@ DEFAULT_REGION = "eu-west-2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """What an engine is told when it is opened."""
+    """The options that an engine is opened with."""
 
     region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
     account: str = "123456789012"
@@ -219,7 +219,7 @@ class Engine:
         self.store.rollback()
         self.in_transaction = False
         if self.copies.finished:
-            self.copies.conclude(kept=False)
+            self.copies.finish_files(kept=False)
         self.catalog.reload()
         self.jobs.resume()
         return InternalServerError(str(failure))
@@ -263,7 +263,7 @@ class Engine:
             self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
             raise
         if self.copies.finished:
-            self.copies.conclude(kept=True)
+            self.copies.finish_files(kept=True)
 
     def call(self, name: str, request: Wire, reread: Reread = as_given, *, delay: bool = True) -> bytes:
         """Run one request and return its answer once it is durable; threads that wait share the commit."""

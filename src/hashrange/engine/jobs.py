@@ -1,7 +1,7 @@
-"""Long work in slices: backfilling an index, clearing a slot, purging a deleted table, filling in expiry times.
+"""Long work in slices: backfill an index, clear a column, purge a deleted table, fill in expiry times.
 
-A job is a row in the database, advanced in the same transaction as the work it records: after a kill it goes on where
-it stood. Requests run between slices. When there is no job, the regular rounds (expiry, trimming) have their turn.
+A job is a row in the database, advanced in the same transaction as the work it records: after a kill it continues where
+it stopped. Requests run between slices. When there is no job, the regular rounds (TTL, trimming) run.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Job:
 
 Slice = Callable[["Engine", Job], bool]
 KINDS: dict[str, Slice] = {}
-# Where the kinds that are not at the end of this file are declared; imported when there is such a job.
-HOMES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
+# The modules that declare the kinds that are not at the end of this file; imported when there is such a job.
+MODULES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
 
 
 def job_kind(kind: str) -> Callable[[Slice], Slice]:
@@ -63,17 +63,17 @@ def job_kind(kind: str) -> Callable[[Slice], Slice]:
 def find_slice(kind: str) -> Slice:
     """Return what does a slice of such jobs."""
     if kind not in KINDS:
-        import_module(HOMES[kind])
+        import_module(MODULES[kind])
     return KINDS[kind]
 
 
 class Jobs:
-    """The jobs under way, and whoever works on them."""
+    """The jobs that are not done yet, and the thread that works on them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._pending: dict[int, Job] = {}
-        self._upkeep: JobThread | None = None
+        self._job_thread: JobThread | None = None
         self._next_round = 0
 
     def resume(self) -> None:
@@ -83,8 +83,8 @@ class Jobs:
         self.wake()
 
     def start(self, kind: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
-        """Begin a job inside the caller's transaction; on a small table, or when told so, it is finished at once."""
-        job = self.note(kind, n, state)
+        """Start a job inside the caller's transaction; on a small table, or with `at_once`, it is finished at once."""
+        job = self.record(kind, n, state)
         self._pending[job.id] = job
         if self._is_small(n) if at_once is None else at_once:
             while not self._advance(job):
@@ -92,14 +92,14 @@ class Jobs:
         else:
             self.wake()
 
-    def note(self, kind: str, n: int, state: Wire) -> Job:
+    def record(self, kind: str, n: int, state: Wire) -> Job:
         """Record a job that is picked up only after a restart, should it still be there."""
         execute = self._engine.store.execute
         execute(sql.ADD_JOB, (kind, n, orjson.dumps(state)))
         return Job(self._engine.store.connection.last_insert_rowid(), kind, n, state)
 
     def drop(self, n: int, kind: str | None = None) -> None:
-        """Forget the jobs on a table: all of them, or those of a kind."""
+        """Delete the jobs of a table: all of them, or those of a kind."""
         self._engine.store.execute(sql.DELETE_JOBS, (n, kind))
         dropped = [job.id for job in self._pending.values() if job.n == n and kind in (None, job.kind)]
         for identity in dropped:
@@ -111,7 +111,7 @@ class Jobs:
         return found is not None and found[0] <= SMALL_TABLE
 
     def _advance(self, job: Job) -> bool:
-        """Do one slice; keep the new state, or forget the job when it is done."""
+        """Do one slice; store the new state, or delete the job when it is done."""
         execute = self._engine.store.execute
         done = find_slice(job.kind)(self._engine, job)
         if self._pending.get(job.id) is not job:  # dropped by its own work; the number may be another's by now
@@ -138,7 +138,7 @@ class Jobs:
         now = self._engine.clock.millis()
         if now < self._next_round and self._next_round - now <= ROUND_SECONDS * 1000:
             return (self._next_round - now) / 1000
-        more = ttl.sweep(self._engine) or streams.trim(self._engine)
+        more = ttl.delete_expired(self._engine) or streams.trim(self._engine)
         backup_store.expire(self._engine)
         if more:
             return 0.0
@@ -150,7 +150,7 @@ class Jobs:
         self._next_round = 0
 
     @property
-    def wanted(self) -> bool:
+    def has_work(self) -> bool:
         """Tell whether there is anything that needs regular attention."""
         catalog = self._engine.catalog
         return bool(self._pending or catalog.retired) or any(_needs_rounds(table) for table in catalog.tables.values())
@@ -159,19 +159,19 @@ class Jobs:
 
     def start_thread(self) -> None:
         """Let a thread of ours do the work (for engines inside a program; a server does it between requests)."""
-        if self._upkeep is None and isinstance(self._engine.clock, SystemClock):
-            self._upkeep = JobThread(self._engine)
+        if self._job_thread is None and isinstance(self._engine.clock, SystemClock):
+            self._job_thread = JobThread(self._engine)
             self.wake()
 
     def wake(self) -> None:
         """Tell the thread, if there is one, that there is work."""
-        if self._upkeep is not None and self.wanted:
-            self._upkeep.wake()
+        if self._job_thread is not None and self.has_work:
+            self._job_thread.wake()
 
     def stop(self) -> None:
         """End the thread."""
-        if self._upkeep is not None:
-            self._upkeep.stop()
+        if self._job_thread is not None:
+            self._job_thread.stop()
 
 
 def _needs_rounds(table: Table) -> bool:
@@ -210,7 +210,7 @@ class JobThread:
             except InternalServerError:  # undone, and tried again later
                 pause = ROUND_SECONDS
             busy = monotonic() - started
-            delay = max(pause, busy) if self._engine.jobs.wanted else None  # half of the time is for everybody else
+            delay = max(pause, busy) if self._engine.jobs.has_work else None  # leave half of the time to requests
 
 
 # -- the kinds of jobs -----------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def _unlink(engine: Engine, job: Job) -> bool:
 
 @job_kind("clear")
 def _clear(engine: Engine, job: Job) -> bool:
-    """Empty the slot of a removed index, so that another can have it."""
+    """Empty the column of a removed index, so that another index can use it."""
     released, n = job.state["slot"], job.n
     engine.store.execute(sql.clear_column(n, released, ROWS_PER_SLICE))
     if engine.store.connection.changes():

@@ -1,7 +1,7 @@
-"""THE read path: a page is a range of keys, walked forward or backward, tested, projected and counted.
+"""The read path: a page is a range of keys, read forward or backward, filtered, projected and counted.
 
-Ranges come from key conditions, scan segments and start keys, all as bytes. Rows that need neither test nor projection
-are answered with the bytes they are stored as.
+Ranges come from key conditions, scan segments and start keys, all as bytes. Rows that need neither filter nor
+projection are returned as the bytes they are stored as.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
 MOST_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
 SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
-LONGEST_NAMES = 2_000  # bounds what the decoders that are kept weigh
-unfit_in = re.compile(r'["\\\x00-\x1f]').search  # msgspec has no fields of such names
+LONGEST_NAMES = 2_000  # limits the memory of the cached decoders
+has_special_characters = re.compile(r'["\\\x00-\x1f]').search  # msgspec has no fields of such names
 Rows = Iterable[tuple[int, bytes]]
 
 
@@ -78,8 +78,8 @@ def read_page(engine: Engine, source: RowSource) -> RowPage:
     """Read rows until the limit, a megabyte, or the end of the range."""
     rows = _open(engine, source)
     if source.test is None and source.project is None and (source.index is None or source.index.keeps_all):
-        return _splice(rows, source)
-    return _sift(rows, source)
+        return _read_stored(rows, source)
+    return _read_decoded(rows, source)
 
 
 def _open(engine: Engine, source: RowSource) -> Rows:
@@ -93,7 +93,7 @@ def _open(engine: Engine, source: RowSource) -> Rows:
     return rows.fetchall() if 0 < source.limit <= SMALL_PAGE else rows  # type: ignore[no-any-return]
 
 
-def _splice(rows: Rows, source: RowSource) -> RowPage:
+def _read_stored(rows: Rows, source: RowSource) -> RowPage:
     """Collect stored bytes as they are."""
     bodies: list[bytes] = []
     size = 0
@@ -108,7 +108,7 @@ def _splice(rows: Rows, source: RowSource) -> RowPage:
     return RowPage(bodies, len(bodies), len(bodies), size, [], last)
 
 
-def _sift(rows: Rows, source: RowSource) -> RowPage:
+def _read_decoded(rows: Rows, source: RowSource) -> RowPage:
     """Keep what passes the test, and shape it."""
     if source.project is None and (source.index is None or source.index.keeps_all):
         return _filter(rows, source)
@@ -120,13 +120,13 @@ def _filter(rows: Rows, source: RowSource) -> RowPage:
     page = RowPage([], 0, 0, 0, [], None)
     test = source.test
     assert test is not None
-    glimpse = choose_decoder(test.attributes)
+    decode = choose_decoder(test.attributes)
     size = scanned = 0
     body = b""
     for row_size, body in rows:
         size += row_size
         scanned += 1
-        if test(glimpse(body)):
+        if test(decode(body)):
             page.bodies.append(body)
         if size >= PAGE_BYTES:
             break
@@ -139,31 +139,31 @@ def _filter(rows: Rows, source: RowSource) -> RowPage:
 def choose_decoder(names: frozenset[str]) -> Callable[[bytes], Item]:
     """Return what decodes at least these attributes of a stored item."""
     text = "".join(names)
-    return orjson.loads if len(text) > LONGEST_NAMES or unfit_in(text) else glimpse_at(names)
+    return orjson.loads if len(text) > LONGEST_NAMES or has_special_characters(text) else make_partial_decoder(names)
 
 
 @lru_cache(maxsize=512)
-def glimpse_at(names: frozenset[str]) -> Callable[[bytes], Item]:
-    """Return what decodes only these attributes of a stored item: a third of the time of decoding all of it."""
+def make_partial_decoder(names: frozenset[str]) -> Callable[[bytes], Item]:
+    """Return what decodes only these attributes of a stored item, in a third of the time of decoding all of it."""
     fields = {f"f{number}": name for number, name in enumerate(sorted(names))}
     columns = [(field, Any, None) for field in fields]
-    decode: Callable[[bytes], Any] = Decoder(defstruct("Glimpse", columns, rename=fields, gc=False)).decode
+    decode: Callable[[bytes], Any] = Decoder(defstruct("PartialItem", columns, rename=fields, gc=False)).decode
 
-    def glimpse(body: bytes) -> Item:
+    def decode_some(body: bytes) -> Item:
         seen = decode(body)
         return {name: value for field, name in fields.items() if (value := getattr(seen, field)) is not None}
 
     if not 1 <= len(fields) <= 2:
-        return glimpse
+        return decode_some
     first, last = fields["f0"], fields.get("f1", fields["f0"])
 
-    def glimpse_at_two(body: bytes) -> Item:  # most filters name one or two, and most items have them
+    def decode_two(body: bytes) -> Item:  # most filters name one or two, and most items have them
         seen = decode(body)
         one = seen.f0
         other = one if first is last else seen.f1
-        return {first: one, last: other} if one is not None and other is not None else glimpse(body)
+        return {first: one, last: other} if one is not None and other is not None else decode_some(body)
 
-    return glimpse_at_two
+    return decode_two
 
 
 def _reshape(rows: Rows, source: RowSource) -> RowPage:

@@ -1,4 +1,4 @@
-"""Where a page starts: ExclusiveStartKey as a position between keys, checked as Query and Scan word it.
+"""Where a page starts: ExclusiveStartKey as a position between keys, with the error texts of Query and Scan.
 
 A position need not be an item. On an index it is the index key and the table key together, or equal index keys
 would lose or repeat items.
@@ -32,33 +32,33 @@ def check_start_values(start: Item, layer: ErrorWording) -> Item:
 
 
 def start_query(source: RowSource, start: Item, partition: bytes) -> None:
-    """Let a query go on after a start key."""
+    """Start a query after a start key."""
     table, index = source.table, source.index
     if index is None and not table.codec.ranges:
         shown = ", ".join(f"{name}=AttributeValue: {_show(value)}" for name, value in start.items())
         raise ValidationException(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{shown}}}")
-    slot, key = _encode(table, index, start, INVALID)
-    position = slot if slot is not None else key
+    index_key, key = _encode(table, index, start, INVALID)
+    position = key if index_key is None else index_key
     if not position.startswith(partition):
         raise ValidationException(OUTSIDE)
     if not source.low <= position < source.high:
         raise ValidationException(UNMATCHED)
-    _move(source, slot, key)
+    _start_after(source, index_key, key)
 
 
 def start_scan(source: RowSource, start: Item, segment: int, total: int) -> None:
-    """Let a scan go on after a start key, which must be of its segment."""
-    slot, key = _encode(source.table, source.index, start, f"{INVALID}: {MISMATCH}")
-    if segment_of(slot if slot is not None else key, total) != segment:
+    """Start a scan after a start key, which must be in its segment."""
+    index_key, key = _encode(source.table, source.index, start, f"{INVALID}: {MISMATCH}")
+    if segment_of(key if index_key is None else index_key, total) != segment:
         raise ValidationException(
             f"{INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
             f"TotalSegments: {total} Segment: {segment}"
         )
-    _move(source, slot, key)
+    _start_after(source, index_key, key)
 
 
 def limit_to_segment(source: RowSource, segment: int, total: int) -> None:
-    """Confine a scan to one of its segments."""
+    """Limit a scan to one of its segments."""
     source.low, high = segment_bounds(segment, total)
     source.high = high or TOP
 
@@ -71,15 +71,15 @@ def _encode(table: Table, index: Index | None, start: Item, refusal: str) -> tup
     for codec in codecs:
         check_key_contents(codec, start)
     key = table.codec.encode(start)
-    slot = index.codec.encode(start) if index else None
+    index_key = index.codec.encode(start) if index else None
     if key is None:
         raise ValidationException(refusal)
-    return slot, key
+    return index_key, key
 
 
-def _move(source: RowSource, slot: bytes | None, key: bytes) -> None:
-    if slot is not None:
-        source.start = (slot, key)
+def _start_after(source: RowSource, index_key: bytes | None, key: bytes) -> None:
+    if index_key is not None:
+        source.start = (index_key, key)
     elif source.forward:
         source.low = max(source.low, key + b"\x00")
     else:

@@ -3,7 +3,7 @@
 On-disk format 2
     DIR/hashrange.db    one SQLite database in WAL mode, application_id 0x68617268, user_version = format
     DIR/hashrange.lock  held (flock) by the process that owns the directory; its text says which process that is
-    DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` until the commit that tells of it
+    DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` until the commit that records it
 
     catalog (n, name, definition)            one row per table; `name` is NULL once the table is deleted
     counts  (n, items, bytes, indexes)       exact counters, written with every commit that changes them
@@ -14,7 +14,7 @@ On-disk format 2
     backup  (arn, name, created, details)    what ListBackups knows
     meta    (key, value)                     the sequence number last given, and other single facts
 
-An acknowledged write survives `kill -9` (it is in the WAL, hence with the operating system); with fsync it survives
+An acknowledged write survives `kill -9` (it is in the WAL, which the operating system holds); with fsync it survives
 power loss too. Checkpoints run on a thread of their own, so that no request waits for one.
 """
 
@@ -167,11 +167,11 @@ class Store:
         """Return the names of such files."""
         return set() if self.directory is None else {path.name for path in (self.directory / BACKUPS).glob("*.db")}
 
-    def clean_up_partial_copies(self, told: set[str]) -> None:
-        """After a kill: give files that a commit has told of their names, and remove the others that have none."""
+    def clean_up_partial_copies(self, recorded: set[str]) -> None:
+        """After a kill: rename partial files that a commit has recorded, and remove the others."""
         for path in [] if self.directory is None else (self.directory / BACKUPS).glob(f"*{PARTIAL}"):
             with contextlib.suppress(OSError):  # in nobody's way
-                if path.stem in told and not path.with_suffix("").exists():
+                if path.stem in recorded and not path.with_suffix("").exists():
                     path.rename(path.with_suffix(""))
                 else:
                     path.unlink()
@@ -235,7 +235,7 @@ class Store:
 
 
 class CopyFile:
-    """A file of rows being written: it has its name only when the commit that tells of it is over.
+    """A file of rows being written: it gets its name after the commit that records it.
 
     Its own connection reads the database under a snapshot taken when it was begun. It may be used from any thread.
     """

@@ -117,9 +117,9 @@ def cancel(count: int, reasons: dict[int, Wire]) -> TransactionCanceledException
 
 
 def digest_request(request: Wire) -> bytes:
-    """Return what identifies a request under a token: everything but the token and the detail of the answer."""
-    told = {k: v for k, v in request.items() if k not in ("ClientRequestToken", "ReturnConsumedCapacity")}
-    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).digest()
+    """Return the digest of a request with a token: of all members but the token and ReturnConsumedCapacity."""
+    members = {k: v for k, v in request.items() if k not in ("ClientRequestToken", "ReturnConsumedCapacity")}
+    return hashlib.sha256(orjson.dumps(members, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 def find_replay(engine: Engine, operation: str, request: Wire, digest: bytes) -> list[list[Any]] | None:

@@ -1,7 +1,7 @@
-"""Expiry by TTL: deletes what has expired, as the service does behind its users' backs.
+"""Time to live: deletes expired items in the background, as the service does.
 
-Expired items stay readable until they are swept. Each is judged again inside the deleting transaction, so an expiry
-that was pushed back survives.
+Expired items stay readable until they are deleted. Each is checked again inside the deleting transaction, so an item
+whose expiry was moved into the future stays.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
-FIVE_YEARS = 5 * 365 * 24 * 3600  # values older than that are taken for something else than a time
+FIVE_YEARS = 5 * 365 * 24 * 3600  # an older value is not taken for a time
 ITEMS_PER_SLICE = 200
 
 
-def sweep(engine: Engine) -> bool:
+def delete_expired(engine: Engine) -> bool:
     """Delete a slice of expired items; tell whether there may be more."""
     now = engine.clock.millis() // 1000
     tables = [table for table in engine.catalog.tables.values() if table.ttl_attribute]
-    return sum(_sweep_table(engine, table, now) for table in tables) > 0
+    return sum(_delete_expired_of(engine, table, now) for table in tables) > 0
 
 
-def _sweep_table(engine: Engine, table: Table, now: int) -> bool:
+def _delete_expired_of(engine: Engine, table: Table, now: int) -> bool:
     rows = engine.store.execute(sql.expired_keys(table.n, ITEMS_PER_SLICE), (now, now - FIVE_YEARS)).fetchall()
     if rows:
         engine.begin_transaction()

@@ -1,4 +1,4 @@
-"""What an account with regional tables alone is told about global tables: there are none, and none can be made."""
+"""Error texts about global tables: there are none, and none can be created."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _invalid(reason: str) -> ValidationException:
 
 
 def _misplaced(text: str, part: Any) -> ValidationException:
-    """Return the refusal of something well-formed in the wrong place: it names the place where that ends."""
+    """Return the error for a well-formed part in the wrong position: it names the position where the part ends."""
     shown = part if part is text else orjson.dumps(part).decode()
     end = max(text.find(shown), 0) + len(shown)
     before = text[:end]

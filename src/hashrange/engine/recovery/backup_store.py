@@ -1,4 +1,4 @@
-"""Where backups are kept: made, found, removed, expired. Their rows are copies (`engine.recovery.table_copy`).
+"""Create, find, delete and expire backups. Their rows are copies (`engine.recovery.table_copy`).
 
 A backup has its own copy of the table's definition, so it outlives the table. When a table with point-in-time recovery
 is deleted, its rows stay where they are as a system backup, for 35 days.
@@ -148,7 +148,7 @@ def expire(engine: Engine) -> None:
 
 
 def resume(engine: Engine) -> None:
-    """Go on after a restart: begin anew what was not completed, as long as the table is still there."""
+    """Continue after a restart: start again what was not completed, if the table still exists."""
     _clean_up_files(engine)
     for backup in _load_all(engine):
         if backup.details.status != CREATING:
@@ -165,20 +165,20 @@ def resume(engine: Engine) -> None:
 def _clean_up_files(engine: Engine) -> None:
     """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
     backups = _load_all(engine)
-    told = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
-    engine.store.clean_up_partial_copies(told)
+    recorded = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
+    engine.store.clean_up_partial_copies(recorded)
     found = engine.store.list_copies()
     for backup in backups:
         if backup.file and backup.file not in found:
             logger.warning("Backup %s is not there: its file %s is missing in backups.", backup.arn, backup.file)
-    for file in sorted(found - told):
+    for file in sorted(found - recorded):
         logger.warning("The file %s in backups is of no backup that is known here; it can be removed.", file)
 
 
 def _list_job_files(engine: Engine) -> set[str]:
     states = [orjson.loads(state) for (state,) in engine.store.execute(sql.LOAD_JOB_STATES).fetchall()]
-    places = [state.get("place") or state for state in states]
-    return {place["file"] for place in places if "file" in place}
+    locations = [state.get("place") or state for state in states]
+    return {location["file"] for location in locations if "file" in location}
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------

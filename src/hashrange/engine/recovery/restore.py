@@ -96,8 +96,8 @@ def check_target(engine: Engine, name: str) -> None:
 
 
 def _create(engine: Engine, definition: Definition, state: RestoreState, summary: Wire, moment: int) -> Table:
-    told = {**summary, "RestoreDateTime": moment / 1000, "RestoreInProgress": True}
-    shown = {"RestoreSummary": told, "TableSizeBytes": 0, "ItemCount": 0}
+    described = {**summary, "RestoreDateTime": moment / 1000, "RestoreInProgress": True}
+    shown = {"RestoreSummary": described, "TableSizeBytes": 0, "ItemCount": 0}
     phase = Phase("CREATING", UNTIL_DONE, shown)
     return engine.catalog.create(replace(definition, restoring=state, phase=phase))
 

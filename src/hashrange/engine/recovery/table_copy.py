@@ -1,8 +1,9 @@
 """Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
 
 A copy is in a file of the data directory's `backups`, or in a table inside the database (in memory, and for restores of
-small tables). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread
-writes the file while requests go on. A file is undone with the transaction that tells of it, or gets its name after it.
+small tables). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread writes the
+file while requests go on. A file is removed when the transaction that records it is rolled back, and gets its name
+after the commit.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Table
 
 logger = logging.getLogger("hashrange")
-Outcome = Callable[[StorageError | None], None]
+OnCopied = Callable[[StorageError | None], None]
 SMALL = 1_000  # rows that are copied inside a call
 ROWS_PER_PAGE = 250
 
@@ -99,25 +100,25 @@ def discard_copy(engine: Engine, location: CopyLocation) -> None:
 
 
 class BackgroundCopies:
-    """The copies that are being written on threads of their own, and the files that the open transaction tells of."""
+    """The copies that are being written on threads of their own, and the files that the open transaction records."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._running: dict[threading.Thread, CopyFile] = {}
         self.finished: list[CopyFile] = []
 
-    def start(self, rows: CopyQuery, name: str, tell: Outcome) -> None:
-        """Take a snapshot now, write it into a file meanwhile, and tell inside the engine how that went."""
+    def start(self, rows: CopyQuery, name: str, conclude: OnCopied) -> None:
+        """Take a snapshot now, write it to a file on a thread, then call `conclude` inside the engine."""
         copy = self._engine.store.begin_copy(name)
         if not all(copy.has_table(table) for table in rows.tables):  # made in this very transaction
             _write_at_once(self._engine, rows, copy)
-            tell(None)
+            conclude(None)
             return
-        thread = threading.Thread(target=self._run, args=(rows, copy, tell), name="hashrange-capture", daemon=True)
+        thread = threading.Thread(target=self._run, args=(rows, copy, conclude), name="hashrange-copy", daemon=True)
         self._running[thread] = copy
         thread.start()
 
-    def _run(self, rows: CopyQuery, copy: CopyFile, tell: Outcome) -> None:
+    def _run(self, rows: CopyQuery, copy: CopyFile, conclude: OnCopied) -> None:
         failure: StorageError | None = None
         try:
             copy.select(rows.query, rows.parameters)
@@ -125,18 +126,20 @@ class BackgroundCopies:
         except (SqliteError, OSError) as cause:
             copy.discard()
             failure = StorageError(f"The copy could not be written: {cause}")
-        with contextlib.suppress(InternalServerError):  # undone; begun anew when the database is opened again
-            self._engine.run_in_group(lambda: self._engine.run_or_roll_back(lambda: self._tell(tell, copy, failure)))
+        with contextlib.suppress(InternalServerError):  # rolled back; started again when the database is opened
+            self._engine.run_in_group(
+                lambda: self._engine.run_or_roll_back(lambda: self._conclude(conclude, copy, failure))
+            )
         self._running.pop(threading.current_thread(), None)
 
-    def _tell(self, tell: Outcome, copy: CopyFile, failure: StorageError | None) -> None:
+    def _conclude(self, conclude: OnCopied, copy: CopyFile, failure: StorageError | None) -> None:
         if not self._engine.closed:
             self._engine.begin_transaction()
             if failure is None:
                 self.finished.append(copy)
-            tell(failure)
+            conclude(failure)
 
-    def conclude(self, *, kept: bool) -> None:
+    def finish_files(self, *, kept: bool) -> None:
         """Give the files of the transaction that is over their names or, when it was undone, remove them."""
         copies, self.finished = self.finished, []
         for copy in copies:
@@ -146,7 +149,7 @@ class BackgroundCopies:
                 else:
                     copy.discard()
             except OSError:
-                logger.exception("A file in backups could not be settled; it is at the next start.")
+                logger.exception("A file in backups could not be renamed or removed; the next start does it.")
 
     def wait(self) -> None:
         """Wait for all of them."""
@@ -154,7 +157,7 @@ class BackgroundCopies:
             thread.join()
 
     def stop(self) -> None:
-        """Cut them off; what they were for is begun anew when the database is opened again."""
+        """Interrupt them; they are started again when the database is opened."""
         for thread, copy in list(self._running.items()):
             while thread.is_alive():
                 copy.interrupt()  # goes unnoticed between two statements

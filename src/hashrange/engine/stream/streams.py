@@ -78,7 +78,7 @@ def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
     chosen = live.values() if name is None else [live[name]] if name in live else []
     tables = [*chosen, *(table for table in retired if name is None or table.name == name)]
     streams = [Stream(table, entry) for table in tables for entry in table.definition.streams]
-    shown = [stream for stream in streams if not is_forgotten(stream.definition, engine.now())]
+    shown = [stream for stream in streams if not has_expired(stream.definition, engine.now())]
     return sorted(shown, key=lambda stream: stream.arn)
 
 
@@ -138,7 +138,7 @@ def last_removed(engine: Engine, table: Table) -> int:
     return int(found[0]) if found else 0
 
 
-def is_forgotten(stream: StreamDefinition, now: int) -> bool:
+def has_expired(stream: StreamDefinition, now: int) -> bool:
     """Tell whether a stream was closed more than a day ago."""
     return stream.closed is not None and stream.closed < now - DAY
 
@@ -158,7 +158,7 @@ def _all_tables(engine: Engine) -> list[Table]:
 
 
 def trim(engine: Engine) -> bool:
-    """Remove a slice of the log that nobody may read any more; tell whether there may be more."""
+    """Remove a slice of the log that is past its retention; tell whether there may be more."""
     trimmed = [
         _trim_table(engine, table) for table in _all_tables(engine) if table.definition.has_log
     ]  # each has its turn
@@ -170,7 +170,7 @@ def _trim_table(engine: Engine, table: Table) -> bool:
     execute = engine.store.execute
     newest = execute(sql.newest_of_oldest(n, ROWS_PER_TRIM), (horizon,)).fetchone()
     if newest is None or newest[0] is None:
-        _forget_closed(engine, table)
+        _drop_expired(engine, table)
         return False
     engine.begin_transaction()
     engine.written += 1
@@ -185,15 +185,15 @@ def retention(table: Table) -> int:
     return DAY if recovery is None else recovery.days * DAY + HOUR
 
 
-def _forget_closed(engine: Engine, table: Table) -> None:
+def _drop_expired(engine: Engine, table: Table) -> None:
     """Drop streams that were closed more than a day ago and, after the last of them, a deleted table."""
     streams = table.definition.streams
-    kept = tuple(stream for stream in streams if not is_forgotten(stream, engine.now()))
+    kept = tuple(stream for stream in streams if not has_expired(stream, engine.now()))
     if len(kept) == len(streams):
         return
     engine.begin_transaction()
     if not kept and table.n in engine.catalog.retired:
-        engine.catalog.forget(table)
+        engine.catalog.delete_retired(table)
         engine.store.execute(sql.DELETE_META, (f"trimmed{table.n}",))
     else:
         engine.catalog.save(table, replace(table.definition, streams=kept))
