@@ -127,3 +127,11 @@ def test_capacity_is_summed_per_table_and_rounded_up_per_item(client, make_table
     answer = client.batch_get_item(RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
     consumed = {each["TableName"]: each["CapacityUnits"] for each in answer["ConsumedCapacity"]}
     assert consumed == {one.name: 1.0 + 0.5, two.name: 1.0}
+
+
+@pytest.mark.parametrize(("path", "named"), [("pk.b", "Key: pk"), ("pk[0]", "Key: pk"), ("a.b", "IndexKey: a")])
+def test_a_key_attribute_is_no_document(client, make_table, path, named):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    with invalid(text + named):
+        client.batch_get_item(RequestItems={table.name: {"Keys": [item(pk="p")], "ProjectionExpression": path}})

@@ -218,3 +218,11 @@ def test_a_missing_item_costs_the_least_there_is(table):
 def test_capacity_is_not_reported_unless_asked_for(table):
     for options in ({}, {"ReturnConsumedCapacity": "NONE"}):
         assert "ConsumedCapacity" not in table.get_item(Key=item(pk="a"), **options)
+
+
+@pytest.mark.parametrize(("path", "named"), [("pk.b", "Key: pk"), ("pk[0]", "Key: pk"), ("a.b", "IndexKey: a")])
+def test_a_key_attribute_is_no_document(client, make_table, path, named):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    with invalid(text + named):
+        table.get_item(Key=item(pk="p"), ProjectionExpression=path)

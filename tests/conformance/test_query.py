@@ -8,6 +8,7 @@ from tests.conformance.table import new_name
 from tests.conformance.wire import item
 
 PREFIX = "Invalid KeyConditionExpression: "
+SCALARS = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
 
 
 def condition(expression, /, names=None, **values):
@@ -231,6 +232,17 @@ def test_a_start_key_must_belong_to_the_query(sorted_table, expression, start, t
         sorted_table.query(**condition(expression, p="p", **values), ExclusiveStartKey=start)
 
 
+def test_a_page_of_a_partition_without_sort_key_is_the_last(client, table):
+    table.put(pk="p", n=1)
+    request = {"TableName": table.name, **partition(), "PaginationConfig": {"PageSize": 1}}
+    pages = list(client.get_paginator("query").paginate(**request))
+    assert [page["Items"] for page in pages] == [[item(pk="p", n=1)]]
+    assert "LastEvaluatedKey" not in table.query(**partition(), Limit=1)
+    start = "The provided exclusive start key is invalid: ExclusiveStartKey: {pk=AttributeValue: {S:p}}"
+    with invalid(start):
+        table.query(**partition(), ExclusiveStartKey=item(pk="p"))
+
+
 def test_a_limit_is_at_least_one(send, table):
     _, answer = send("Query", {"TableName": table.name, **partition(), "Limit": 0})
     assert answer["message"] == (
@@ -335,3 +347,16 @@ def test_a_query_of_a_partition_that_was_read_page_by_page_sees_later_writes(ten
     ten.put(pk="p", sk=10)
     rest = read_all(ten.query, **partition() | {"ExclusiveStartKey": first["LastEvaluatedKey"]})
     assert [int(found["sk"]["N"]) for found in rest] == [5, 6, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("path", ["{}.b.c", "{}[0]"])
+def test_a_key_attribute_is_no_document(make_table, path):
+    table = make_table("pk:S / sk:S", gsi={"gsi": "a:S"})
+    with invalid(SCALARS + "Key: sk"):
+        table.query(**partition(), ProjectionExpression=path.format("sk"))
+    with invalid(SCALARS + "IndexKey: a"):
+        table.query(**partition(), ProjectionExpression=path.format("a"))
+    with invalid(SCALARS + "IndexKey: a"):
+        table.query(**partition(), FilterExpression=f"attribute_exists({path.format('a')})")
+    with invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: sk"):
+        table.query(**partition(), FilterExpression=f"attribute_exists({path.format('sk')})")

@@ -102,6 +102,18 @@ def test_a_global_index_cannot_give_what_it_does_not_project(make_table):
         query(table, "gsi", "a = :a", a="x", Select="ALL_ATTRIBUTES")
 
 
+@pytest.mark.parametrize("index", ["gsi", "lsi"])
+@pytest.mark.parametrize("more", [{}, {"ProjectionExpression": "a"}, {"Select": "ALL_PROJECTED_ATTRIBUTES"}])
+def test_a_query_filters_only_by_what_the_index_projects(make_table, index, more):
+    table = make_table("pk:S / sk:S", gsi={"gsi": ("a:S", ["near"])}, lsi={"lsi": ("pk:S / a:S", ["near"])})
+    table.put(pk="p", sk="s", a="x", near=1, far=2)
+    key = ("a = :k", "x") if index == "gsi" else ("pk = :k", "p")
+    with invalid(f"{INVALID}Secondary index {index} does not project one or more filter attributes: [far]"):
+        query(table, index, key[0], k=key[1], v=2, FilterExpression="far = :v", **more)
+    assert query(table, index, key[0], k=key[1], v=1, FilterExpression="near = :v", **more)["Count"] == 1
+    assert query(table, index, key[0], k=key[1], v=2, FilterExpression="near = :v", **more)["Count"] == 0
+
+
 def test_a_global_index_cannot_be_read_consistently(make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
     with invalid("Consistent reads are not supported on global secondary indexes"):

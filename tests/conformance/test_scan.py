@@ -223,3 +223,25 @@ def test_a_scan_costs_the_sum_of_what_it_evaluated_rounded_up_once(table):
             "CapacityUnits": units,
             "Table": {"CapacityUnits": units},
         }
+
+
+@pytest.mark.parametrize("path", ["{}.b.c", "{}[0]"])
+def test_a_key_attribute_is_no_document(make_table, path):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    for name, named in (("pk", "Key: pk"), ("a", "IndexKey: a")):
+        with invalid(text + named):
+            table.scan(ProjectionExpression=path.format(name))
+        with invalid(text + named):
+            table.scan(FilterExpression=f"attribute_exists({path.format(name)})")
+
+
+def test_a_filter_sees_only_what_an_index_projects(make_table):
+    indexes = {"gsi": {"gsi": ("a:S", "KEYS_ONLY")}, "lsi": {"lsi": ("pk:S / a:S", "KEYS_ONLY")}}
+    table = make_table("pk:S / sk:S", **indexes)
+    table.put(pk="p", sk="s", a="x", far=1)
+    for index in ("gsi", "lsi"):
+        for more in ({}, {"ProjectionExpression": "a"}):
+            request = {"IndexName": index, **more}
+            assert table.scan(FilterExpression="attribute_exists(far)", **request)["Items"] == []
+            assert table.scan(FilterExpression="attribute_not_exists(far)", **request)["Count"] == 1

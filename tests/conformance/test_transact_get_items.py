@@ -88,3 +88,13 @@ def test_a_transactional_read_costs_two_units_per_4_kb_missing_items_included(re
             "Table": {"CapacityUnits": 6.0, "ReadCapacityUnits": 6.0},
         }
     ]
+
+
+@pytest.mark.parametrize(("path", "named"), [("pk.b", "Key: pk"), ("pk[0]", "Key: pk"), ("a.b", "IndexKey: a")])
+def test_a_key_attribute_is_no_document(client, make_table, path, named):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    with invalid(text + named):
+        client.transact_get_items(
+            TransactItems=[{"Get": {"TableName": table.name, "Key": item(pk="p"), "ProjectionExpression": path}}]
+        )

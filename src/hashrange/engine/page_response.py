@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import orjson
@@ -10,6 +11,7 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units
+from hashrange.engine.table import check_scalars
 
 if TYPE_CHECKING:
     from hashrange.engine.read import RowPage, RowSource
@@ -56,17 +58,15 @@ def apply_select(source: RowSource, request: Wire, expressions: Expressions) -> 
     source.limit = request.get("Limit", -1)
     source.test = expressions.filter
     source.project = projection
-    if index is None or index.keeps_all:
-        return
-    everything = request.get("Select") == "ALL_ATTRIBUTES"
-    named = (projection.attributes if projection else frozenset()) | (
-        expressions.filter.attributes if expressions.filter else frozenset()
-    )
-    missing = named - index.projected
-    if index.is_global:
-        _check_projected(index, missing if projection else frozenset(), everything=everything)
-    else:
-        source.fetches = everything or bool(missing)
+    if index is not None and not index.keeps_all:
+        everything = request.get("Select") == "ALL_ATTRIBUTES"
+        missing = projection.attributes - index.projected if projection else frozenset()
+        if index.is_global:
+            _check_projected(index, missing, everything=everything)
+        else:
+            source.fetches = everything or bool(missing)
+    if expressions.filter is not None:
+        check_scalars(source.table, expressions.filter.document_attributes)
 
 
 def _check_projected(index: Index, missing: frozenset[str], *, everything: bool) -> None:
@@ -78,6 +78,33 @@ def _check_projected(index: Index, missing: frozenset[str], *, everything: bool)
     if missing:
         shown = ", ".join(sorted(missing))
         raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
+
+
+def check_filter_projected(index: Index, attributes: Iterable[str]) -> None:
+    """Raise when a query filters by attributes that the index does not project; a scan takes them as absent."""
+    if index.keeps_all:
+        return
+    missing = [name for name in attributes if name not in index.projected]
+    if missing:
+        shown = ", ".join(in_hash_order(missing))
+        text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
+        raise ValidationException(INVALID_PARAMETER + text)
+
+
+def in_hash_order(names: list[str]) -> list[str]:
+    """Return names in the order of the service's hash set."""
+    buckets = 16
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _java_hash(name) % buckets)
+
+
+def _java_hash(name: str) -> int:
+    total = 0
+    units = name.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        total = (31 * total + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return total ^ (total >> 16)
 
 
 def build_page_response(page: RowPage, source: RowSource, request: Wire) -> bytes:

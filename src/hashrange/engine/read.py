@@ -174,18 +174,18 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
     stored_form = project is None and (not narrow or source.fetches)
     item: Item = {}
     for row_size, body in rows:
-        item = orjson.loads(body)
-        shown = item
+        entry = shown = item = orjson.loads(body)
         if narrow and index is not None:
-            shown = index.project(item)
-            page.size += measure_item(shown)
+            entry = index.project(item)
+            page.size += measure_item(entry)
             if source.fetches:
-                shown = item
                 page.fetched.append(row_size)
+            else:
+                shown = entry
         else:
             page.size += row_size
         page.scanned += 1
-        if test is None or test(shown):
+        if test is None or test(entry):
             page.count += 1
             if not source.counts_only:
                 page.bodies.append(body if stored_form else orjson.dumps(project(shown) if project else shown))

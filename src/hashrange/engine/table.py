@@ -5,7 +5,7 @@ Definitions are the catalog's; which requests may change them is decided by `eng
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import TYPE_NAMES, KeyAttribute, KeyEncoder, check_key_size, message_for_empty_key
@@ -214,3 +214,17 @@ def check_index_lengths(index: Index, item: Item) -> None:
         sum(measure(item[a.name]) for a in index.codec.hashes if a.name in item),
         sum(measure(item[a.name]) for a in index.codec.ranges if a.name in item),
     )
+
+
+def check_scalars(table: Table, attributes: Collection[str]) -> None:
+    """Raise when a key attribute is used as if it were a list or a map."""
+    if not attributes:
+        return
+    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    for name in table.key_names:
+        if name in attributes:
+            raise ValidationException(f"{text}Key: {name}")
+    for index in table.indexes:
+        for attribute in index.codec.attributes:
+            if attribute.name in attributes:
+                raise ValidationException(f"{text}IndexKey: {attribute.name}")

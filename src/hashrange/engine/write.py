@@ -9,7 +9,7 @@ msgspec's structs are created in half the time of a class with an `__init__`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import orjson
@@ -29,7 +29,7 @@ from hashrange.core.values import (
 )
 from hashrange.core.wire import Wire
 from hashrange.engine.store import NotUnique
-from hashrange.engine.table import Table, check_index_lengths
+from hashrange.engine.table import Table, check_index_lengths, check_scalars
 from hashrange.expr.parameters import UPDATE, ExpressionParameters
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
@@ -378,17 +378,3 @@ def _check_scalar_keys(table: Table, expressions: Expressions) -> None:
     for expression in (expressions.condition, expressions.update):
         if expression is not None and expression.document_attributes:
             check_scalars(table, expression.document_attributes)
-
-
-def check_scalars(table: Table, attributes: Collection[str]) -> None:
-    """Raise when a key attribute is used as if it were a list or a map."""
-    if not attributes:
-        return
-    text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
-    for name in table.key_names:
-        if name in attributes:
-            raise ValidationException(f"{text}Key: {name}")
-    for index in table.indexes:
-        for attribute in index.codec.attributes:
-            if attribute.name in attributes:
-                raise ValidationException(f"{text}IndexKey: {attribute.name}")

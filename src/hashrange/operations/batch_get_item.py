@@ -18,6 +18,7 @@ from hashrange.engine.shape.constraint_message import (
     message_with_value,
     message_without_value,
 )
+from hashrange.engine.table import check_scalars
 from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import BATCH_GET
 from hashrange.expr.request_expressions import check_mixing_across, read_expressions
@@ -53,6 +54,8 @@ class TableKeys:
         """Find the table, and the stored form of the keys."""
         self.table = engine.catalog.find(self.name)
         self.keys = {self.table.key_of(key): key for key in self.asked}
+        if self.projection is not None:
+            check_scalars(self.table, self.projection.document_attributes)
 
     def render(self, row: Row) -> bytes:
         """Return an item as the response shows it."""

@@ -10,6 +10,7 @@ from hashrange.core.values import check_key
 from hashrange.engine.capacity import ConsumedCapacity, read_units
 from hashrange.engine.operation import operation
 from hashrange.engine.read import fetch
+from hashrange.engine.table import check_scalars
 from hashrange.expr.parameters import GET
 from hashrange.expr.request_expressions import check_mixing, read_expressions
 
@@ -24,7 +25,10 @@ def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
     key = check_key(request["Key"])
     projection = read_expressions(request, GET).projection
     table = engine.catalog.find(request["TableName"])
-    size, body = fetch(engine, table, table.key_of(key)) or (0, None)
+    encoded = table.key_of(key)
+    if projection is not None:
+        check_scalars(table, projection.document_attributes)
+    size, body = fetch(engine, table, encoded) or (0, None)
     if projection is not None and body is not None:
         body = orjson.dumps(projection(orjson.loads(body)))
     mode = request.get("ReturnConsumedCapacity", "NONE")

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ENVELOPE, ValidationException
 from hashrange.engine.operation import operation
-from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
+from hashrange.engine.page_response import (
+    apply_select,
+    build_page_response,
+    check_filter_projected,
+    check_select,
+    find_index,
+)
 from hashrange.engine.read import RowSource, key_range, read_page
 from hashrange.engine.shape.constraint_message import (
     ViolationReport,
@@ -15,6 +21,7 @@ from hashrange.engine.shape.constraint_message import (
     message_without_value,
 )
 from hashrange.engine.start_key import check_start_values, start_query
+from hashrange.engine.table import check_scalars
 from hashrange.expr.key_condition_expression import check_key_condition
 from hashrange.expr.parameters import QUERY
 from hashrange.expr.request_expressions import check_mixing, read_expressions
@@ -22,7 +29,8 @@ from hashrange.expr.request_expressions import check_mixing, read_expressions
 if TYPE_CHECKING:
     from hashrange.core.keys import KeyEncoder
     from hashrange.engine.engine import Engine
-    from hashrange.expr.request_expressions import Expressions
+    from hashrange.engine.table import Index
+    from hashrange.expr.condition import Predicate
 
 
 def _messages(violations: Violations) -> list[str]:
@@ -54,17 +62,23 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     source.low, source.high = key_range(codec, hashes, clauses)
     if start is not None:
         start_query(source, start, key_range(codec, hashes, ())[0])
-    check_filter(codec, expressions, request)
+    if expressions.projection is not None:
+        check_scalars(table, expressions.projection.document_attributes)
+    if expressions.filter is not None:
+        check_filter(expressions.filter, codec, index, request)
     apply_select(source, request, expressions)
-    return build_page_response(read_page(engine, source), source, request)
+    page = read_page(engine, source)
+    if index is None and not codec.ranges:
+        page.last = None  # the partition has no other item, and such a start key is refused
+    return build_page_response(page, source, request)
 
 
-def check_filter(codec: KeyEncoder, expressions: Expressions, request: dict[str, Any]) -> None:
-    """Raise when a filter names a key attribute of the queried table or index."""
-    if expressions.filter is None:
-        return
+def check_filter(predicate: Predicate, codec: KeyEncoder, index: Index | None, request: dict[str, Any]) -> None:
+    """Raise when a filter names a key attribute of the queried table or index, or what the index does not project."""
     named = "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
     for attribute in codec.attributes:
-        if attribute.name in expressions.filter.attributes:
+        if attribute.name in predicate.attributes:
             text = f"{named} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
             raise ValidationException(text)
+    if index is not None:
+        check_filter_projected(index, predicate.attributes)

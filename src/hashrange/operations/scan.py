@@ -9,6 +9,7 @@ from hashrange.engine.operation import operation
 from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
 from hashrange.engine.read import RowSource, read_page
 from hashrange.engine.start_key import check_start_values, limit_to_segment, start_scan
+from hashrange.engine.table import check_scalars
 from hashrange.expr.parameters import SCAN
 from hashrange.expr.request_expressions import check_mixing, read_expressions
 
@@ -33,6 +34,8 @@ def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     limit_to_segment(source, segment, total)
     if start is not None:
         start_scan(source, start, segment, total)
+    if expressions.projection is not None:
+        check_scalars(table, expressions.projection.document_attributes)
     apply_select(source, request, expressions)
     return build_page_response(read_page(engine, source), source, request)
 

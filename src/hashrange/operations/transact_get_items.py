@@ -12,7 +12,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
-from hashrange.engine.table import SchemaMismatch, Table
+from hashrange.engine.table import SchemaMismatch, Table, check_scalars
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
 from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import TRANSACT_GET
@@ -33,6 +33,9 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
     asked = [_read(get) for get in gets]
     tables = [engine.catalog.find(get["TableName"]) for get in gets]
     keys = _find_keys([key for key, _ in asked], tables)
+    for table, (_, projection) in zip(tables, asked, strict=True):
+        if projection is not None:
+            check_scalars(table, projection.document_attributes)
     rows = [load_row(engine, table, key) for table, key in zip(tables, keys, strict=True)]
     if sum(row.size for row in rows if row) > SIZE_LIMIT:
         raise ValidationException(TOO_LARGE)

@@ -8,8 +8,8 @@ import orjson
 
 from hashrange.core.errors import DuplicateItemException, ValidationException
 from hashrange.core.values import INVALID_PARAMETER, TOO_DEEP, Item, check_item
-from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
-from hashrange.engine.write import ItemWrite, check_put_size, check_scalars, make_image, make_updater
+from hashrange.engine.table import MISMATCH, SchemaMismatch, Table, check_scalars
+from hashrange.engine.write import ItemWrite, check_put_size, make_image, make_updater
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import And, Comparison, Condition, Literal, path_of
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions

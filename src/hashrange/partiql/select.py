@@ -14,10 +14,10 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
 from hashrange.engine.capacity import ConsumedCapacity, read_units
-from hashrange.engine.page_response import last_key, page_capacity
+from hashrange.engine.page_response import check_filter_projected, last_key, page_capacity
 from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
 from hashrange.engine.start_key import start_query, start_scan
-from hashrange.engine.write import check_scalars
+from hashrange.engine.table import check_scalars
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.nodes import paths_of
 from hashrange.expr.path import document_attributes, make_getter
@@ -235,36 +235,16 @@ def _check_columns(columns: Iterable[SelectColumn], index: Index) -> None:
 
 def _check_filters(branches: Sequence[WhereBranch], planner: KeyRangePlanner, index: Index) -> None:
     """Refuse a query if all branches test attributes that the index does not project; name those of the last one."""
-    if index.keeps_all:
-        return
     tag = planner.hash.tag
     ordered = sorted(branches, key=lambda branch: ENCODERS[tag](branch.values_of(planner.hash)[0][tag]))
     missing = [_unprojected(branch, index) for branch in ordered]
     if all(missing):
-        shown = ", ".join(in_hash_order(missing[-1]))
-        text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
-        raise ValidationException(INVALID_PARAMETER + text)
+        check_filter_projected(index, missing[-1])
 
 
 def _unprojected(branch: WhereBranch, index: Index) -> list[str]:
     named = (str(path.elements[0]) for condition in branch.filters for path in paths_of(condition))
     return list(dict.fromkeys(name for name in named if name not in index.projected))
-
-
-def in_hash_order(names: list[str]) -> list[str]:
-    """Return names in the order of the service's hash set."""
-    buckets = 16
-    while len(names) > buckets * 3 // 4:
-        buckets *= 2
-    return sorted(names, key=lambda name: _java_hash(name) % buckets)
-
-
-def _java_hash(name: str) -> int:
-    total = 0
-    units = name.encode("utf-16-be")
-    for at in range(0, len(units), 2):
-        total = (31 * total + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
-    return total ^ (total >> 16)
 
 
 # -- tokens -----------------------------------------------------------------------------------------------------------
