@@ -1,4 +1,4 @@
-"""Writes that speak of an item, and the variants and states that it may be of: their index keys never go stale."""
+"""A write that names an item, but not the variant or state that it has, leaves no stale index key."""
 
 from datetime import UTC, datetime
 from typing import Literal, Protocol
@@ -23,7 +23,7 @@ from hashrange import (
 )
 
 NOON = datetime(2027, 1, 15, 12, tzinfo=UTC)
-table = Table("kin", "pk", indexes=[Gsi("ByCity", "city", "progress", ["number"]), Gsi("Unpaid", "unpaid")])
+table = Table("parcels", "pk", indexes=[Gsi("ByCity", "city", "progress", ["number"]), Gsi("Unpaid", "unpaid")])
 
 
 class Journey(View["Parcel"]):
