@@ -25,7 +25,7 @@ BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # What concepts.md calls index column or due time, rowid, rowid collision, response, list of terms.
 FORMER_TERMS = ("slots?", "place of (?:the|its|a) key", "displaced", "answers? of", "glossary")
-PAGES_ABOUT_FORMER_TERMS = ("CHANGELOG", "0020", "0021")  # the last about slots of Python classes
+PAGES_ABOUT_FORMER_TERMS = ("CHANGELOG", "0020", "0021", "0024")  # the last two: slots of Python classes
 DOCUMENTED_COMMANDS = {"up": "howto/run-everything.md", "serve": "howto/serve.md", "load": "howto/load-data.md"}
 
 
@@ -133,6 +133,16 @@ def test_no_page_uses_a_former_term(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_every_file_of_the_project_that_a_page_names_exists(page):
     assert [path for path in find_named_files(page) if not is_in_project(path)] == []
+
+
+def test_every_page_and_decision_that_the_source_names_exists():
+    sources = [path for folder in ("src", "systems/src", "bench") for path in (ROOT / folder).rglob("*.py")]
+    text = "\n".join(path.read_text("utf-8") for path in sources if "node_modules" not in path.parts)
+    pages = set(re.findall(r"docs/[\w/-]+\.md", text))
+    decisions = {int(number) for number in re.findall(r"decision (\d+)", text)}
+    assert pages
+    assert [page for page in pages if not (ROOT / page).exists()] == []
+    assert max(decisions, default=0) <= len(list((DOCS / "decisions").glob("*.md")))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_page)

@@ -4,7 +4,7 @@ The heads of one client differ in a few values only: dates, signatures, lengths,
 the positions of those values. A head that equals it everywhere else, and has only letters, digits and hyphens in those
 positions, would be parsed to the same result. Everything else goes to the parser.
 
-Measured (`bench/heads.py`, decision 22): a GetItem from the JavaScript SDK takes 46 % less CPU time, one from a session
+Measured (`bench/heads.py`, decision 23): a GetItem from the JavaScript SDK takes 46 % less CPU time, one from a session
 41 %, one from boto3 nothing if its head and body arrive apart, and a third if they arrive together.
 """
 
