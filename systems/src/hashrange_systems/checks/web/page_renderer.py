@@ -16,7 +16,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import check_view as view
 from hashrange_systems.shared.charts.plot import plot_days
 from hashrange_systems.shared.epoch import to_ms
-from hashrange_systems.shared.text import format_duration, format_time
+from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
 
@@ -67,7 +67,6 @@ class PageRenderer:
             "format_price": format_price,
             "plot_days": plot_days,
         }
-        self._environment.filters |= {"moment": lambda at: format_time(to_ms(at)), "duration": format_duration}
 
     def render(
         self, request: Request, template: str, visitor: Visitor | None = None, status: int = 200, **context: Any

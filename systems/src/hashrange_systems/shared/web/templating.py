@@ -7,20 +7,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.text import format_duration, format_time
+
 A_YEAR = "public, max-age=31536000, immutable"
 
 
 def make_environment(package: str) -> Environment:
-    """Return the templates of a package: values are escaped, and an undefined name is an error."""
-    return Environment(
-        loader=PackageLoader(package), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    """Return the templates of a package, and the shared ones: values are escaped, and an undefined name is an error."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(__package__)]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
+    environment.filters |= {"moment": lambda at: format_time(to_ms(at)), "duration": format_duration}
+    return environment
 
 
 class CachedStaticFiles(StaticFiles):
