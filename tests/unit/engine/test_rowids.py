@@ -1,4 +1,4 @@
-"""Rows stand in the place of their key; those that find it taken, or were stored before places, are found as well."""
+"""The rowid is derived from the key; rows with a collided rowid, and rows of format 1, are found as well."""
 
 from contextlib import contextmanager
 from functools import partial
@@ -35,47 +35,47 @@ def stored_ids(local):
     return [identity for (identity,) in local.engine.store.execute("SELECT id FROM t1 ORDER BY id")]
 
 
-def displaced(local):
+def has_collisions(local):
     return local.engine.catalog.find("tab").has_collisions
 
 
-# -- the place of a key -----------------------------------------------------------------------------------------------
+# -- the rowid of a key -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("pk", "sk", "place"),
+    ("pk", "sk", "rowid"),
     [
         ("a", "b", 0x7A2D_EF84_D6EE_6162),
         ("SHOP#1", "PRODUCT#0042", 0x44F9_F67A_DAD4_3432),
         ("user", "2026-01-31T12:00:00Z", 0x6364_F59F_8AC0_305A),
     ],
 )
-def test_a_place_is_part_of_the_format_and_never_changes(pk, sk, place):
-    assert rowid_of(key_of(pk, sk)) == place
+def test_a_rowid_is_part_of_the_format_and_never_changes(pk, sk, rowid):
+    assert rowid_of(key_of(pk, sk)) == rowid
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_a_place_is_a_positive_number_of_64_bits_above_all_others(pk, sk):
+def test_a_rowid_is_a_positive_number_of_64_bits_above_all_others(pk, sk):
     assert FIRST_ROWID <= rowid_of(key_of(pk, sk)) < 1 << 63
 
 
 @given(st.text(min_size=1), st.integers(0, 10**6))
-def test_keys_that_differ_at_the_end_alone_stand_in_their_order_with_nobody_far_between(pk, start):
-    places = [rowid_of(key_of(pk, f"ORDER#{start:08}{number:02}")) for number in range(100)]
-    assert places == sorted(set(places))
-    assert places[-1] - places[0] < 1 << 16
+def test_keys_that_differ_at_the_end_alone_are_close_together_in_their_order(pk, start):
+    rowids = [rowid_of(key_of(pk, f"ORDER#{start:08}{number:02}")) for number in range(100)]
+    assert rowids == sorted(set(rowids))
+    assert rowids[-1] - rowids[0] < 1 << 16
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=2))
-def test_the_keys_of_a_partition_stand_together(pk, sks):
+def test_the_keys_of_a_partition_are_close_together(pk, sks):
     assert len({rowid_of(key_of(pk, sk)) >> 37 for sk in sks}) == 1
 
 
-# -- two keys, one place ----------------------------------------------------------------------------------------------
+# -- two keys, one rowid ----------------------------------------------------------------------------------------------
 
 
 def find_twins():
-    """Two sort keys of partition `p` whose places are the same."""
+    """Two sort keys of partition `p` whose rowids are the same."""
     seen = {}
     sks = (f"{number:x}-xx" for number in count())
     return next((twin, sk) for sk in sks if (twin := seen.setdefault(rowid_of(key_of("p", sk)), sk)) != sk)
@@ -92,14 +92,14 @@ def local(request, tmp_path):
     opened.close()
 
 
-def test_two_keys_with_the_same_place_are_two_items(local):
+def test_two_keys_with_the_same_rowid_are_two_items(local):
     first, second = TWINS
     assert rowid_of(key_of("p", first)) == rowid_of(key_of("p", second))
     local.put(pk="p", sk=first, n=1)
-    assert not displaced(local)
+    assert not has_collisions(local)
     assert get(local, pk="p", sk=second) is None
     local.put(pk="p", sk=second, n=2)
-    assert displaced(local)
+    assert has_collisions(local)
     assert stored_ids(local) == [1, rowid_of(key_of("p", first))]
     assert get(local, pk="p", sk=first) == item(pk="p", sk=first, n=1)
     assert get(local, pk="p", sk=second) == item(pk="p", sk=second, n=2)
@@ -108,7 +108,7 @@ def test_two_keys_with_the_same_place_are_two_items(local):
     assert local.items() == sort_items([item(pk="p", sk=first, n=4), item(pk="p", sk=second, n=3)])
 
 
-def test_the_one_that_had_to_give_way_is_found_when_the_other_is_gone(local):
+def test_a_collided_row_is_found_when_the_other_is_deleted(local):
     first, second = TWINS
     local.put(pk="p", sk=first)
     local.put(pk="p", sk=second)
@@ -128,11 +128,11 @@ def test_after_opening_it_is_known_whether_a_row_gave_way(tmp_path):
     for sk in TWINS:
         local.put(pk="p", sk=sk)
     local.reopen()
-    assert displaced(local)
+    assert has_collisions(local)
     assert [get(local, pk="p", sk=sk) for sk in TWINS] == [item(pk="p", sk=sk) for sk in TWINS]
     local.delete(pk="p", sk=second)
     local.reopen()
-    assert not displaced(local)
+    assert not has_collisions(local)
     assert get(local, pk="p", sk=first) == item(pk="p", sk=first)
     local.close()
 
@@ -151,12 +151,12 @@ def test_a_row_that_gave_way_in_a_transaction_that_was_undone_is_not_there(tmp_p
     local.close()
 
 
-# -- when nearly all places are taken ---------------------------------------------------------------------------------
+# -- when nearly all rowids are taken ---------------------------------------------------------------------------------
 
 
 @contextmanager
-def few_places():
-    """Three places for all keys."""
+def few_rowids():
+    """Three rowids for all keys."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (read, write):
             patch.setattr(module, "rowid_of", lambda key: FIRST_ROWID | rowid_of(key) % 3)
@@ -165,8 +165,8 @@ def few_places():
 
 @settings(max_examples=40, deadline=None)
 @given(histories)
-def test_with_three_places_for_all_keys_everything_is_as_with_many(history):
-    with few_places():
+def test_with_three_rowids_for_all_keys_everything_is_as_with_many(history):
+    with few_rowids():
         local = Local()
         local.create(KEYS, lsi=LOCAL, gsi=GLOBAL)
         naive = Naive(KEYS, INDEXES)
@@ -185,7 +185,7 @@ def assert_gets(local, naive):
     assert sort_items(batch["Responses"]["tab"]) == sort_items([each for each in found if each])
 
 
-# -- rows from before there were places -------------------------------------------------------------------------------
+# -- rows from before there were rowids -------------------------------------------------------------------------------
 
 
 def make_older(directory):
@@ -209,7 +209,7 @@ def test_a_directory_of_format_1_is_taken_over_as_it_is(tmp_path_factory, before
     make_older(directory)
     local = Local(directory)
     assert local.engine.store.execute("PRAGMA user_version").fetchone() == (FORMAT,)
-    assert displaced(local) == bool(naive.items)
+    assert has_collisions(local) == bool(naive.items)
     assert_gets(local, naive)
     Writer(local, naive).run(after)
     assert_agree(local, naive)
@@ -217,7 +217,7 @@ def test_a_directory_of_format_1_is_taken_over_as_it_is(tmp_path_factory, before
     local.close()
 
 
-def test_a_restored_table_has_its_rows_in_their_places(tmp_path):
+def test_a_restored_table_has_its_rows_under_the_rowids_of_their_keys(tmp_path):
     local = Local(tmp_path)
     local.create("pk:S / sk:N", recovery=True)
     for number in range(30):
