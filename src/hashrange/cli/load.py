@@ -54,7 +54,8 @@ def load(
 ) -> None:
     """Load items from files into a table."""
     from hashrange.core.errors import HashrangeError
-    from hashrange.engine.engine import EngineSettings, open_engine
+    from hashrange.engine.context import EngineSettings
+    from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
 
     try:

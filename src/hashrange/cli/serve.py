@@ -141,7 +141,8 @@ def run(options: ServeOptions, settings: ServerSettings) -> None:
 def open_served_engine(options: ServeOptions) -> Engine:
     """Open the engine to serve; exit when its directory cannot be opened."""
     from hashrange.core.errors import StorageError
-    from hashrange.engine.engine import EngineSettings, open_engine
+    from hashrange.engine.context import EngineSettings
+    from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
 
     settings = EngineSettings(region=options.region)

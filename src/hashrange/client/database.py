@@ -18,7 +18,8 @@ from hashrange.client.request_encoder import encode_request
 from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
-from hashrange.engine.engine import Engine, EngineSettings, open_engine
+from hashrange.engine.context import EngineSettings
+from hashrange.engine.engine import Engine, open_engine
 from hashrange.engine.operation import name_method, name_operation
 from hashrange.operations import OPERATIONS
 

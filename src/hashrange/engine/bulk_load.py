@@ -39,7 +39,7 @@ from hashrange.engine import shape, sql, write
 from hashrange.engine.definition import Definition, RestoreState, dump_definition, load_definition
 from hashrange.engine.external_sort import Row, SortedRows, SortedRun, sort_run
 from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk, read_line
-from hashrange.engine.jobs import Job, job_kind, table_numbered
+from hashrange.engine.jobs import Job, JobContext, job_kind, table_numbered
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _commit(engine: Engine, work: Callable[[], T]) -> T:
     return engine.run_in_group(lambda: engine.run_or_roll_back(work))
 
 
-def _find(engine: Engine, n: int) -> Table:
+def _find(engine: JobContext, n: int) -> Table:
     """Return the table as it is now: a rollback, even of another request, replaces all Table objects."""
     table = table_numbered(engine, n)
     if table is None:
@@ -163,7 +163,7 @@ def _hide(engine: Engine, n: int, definition: Definition) -> bool:
     return True
 
 
-def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
+def _reveal(engine: JobContext, n: int, *, empty: bool) -> None:
     """Build the indexes, count, and put the table into use."""
     engine.begin_transaction()
     execute, table = engine.store.execute, _find(engine, n)
@@ -178,13 +178,13 @@ def _reveal(engine: Engine, n: int, *, empty: bool) -> None:
     engine.jobs.drop(n, "unfill")
 
 
-def _unhide(engine: Engine, n: int) -> None:
+def _unhide(engine: JobContext, n: int) -> None:
     if table_numbered(engine, n) is not None:
         _reveal(engine, n, empty=True)
 
 
 @job_kind("unfill")
-def _unfill(engine: Engine, job: Job) -> bool:
+def _unfill(engine: JobContext, job: Job) -> bool:
     """Empty a table whose load was interrupted, and put it back into use."""
     _unhide(engine, job.n)
     return True

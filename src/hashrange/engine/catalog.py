@@ -6,9 +6,9 @@ transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import orjson
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from hashrange.core.errors import AccessDeniedException, ResourceNotFoundException, ValidationException
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
+from hashrange.engine.context import EngineContext
 from hashrange.engine.definition import (
     Definition,
     GlobalIndexDefinition,
@@ -24,18 +25,15 @@ from hashrange.engine.definition import (
     dump_definition,
     load_definition,
 )
-from hashrange.engine.recovery import backup_store
 from hashrange.engine.table import Index, Table
-
-if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
 
 
 class Catalog:
     """The tables by name."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EngineContext, keep_deleted: Callable[[Table], None]) -> None:
         self._engine = engine
+        self._keep_deleted = keep_deleted  # keeps the rows of a deleted table as a backup
         self.tables: dict[str, Table] = {}
         self.retired: dict[int, Table] = {}  # deleted, but with a stream that may still be read
         self.deleting: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
@@ -176,7 +174,7 @@ class Catalog:
         self._engine.jobs.drop(table.n)
         left = [f"t{table.n}"]
         if table.definition.recovery is not None:
-            backup_store.keep_deleted_table(self._engine, table)
+            self._keep_deleted(table)
             left = []
         if table.definition.stream is not None:
             self.close_stream(table)
@@ -257,3 +255,12 @@ class Catalog:
         if stream is not None:
             closed = replace(stream, end=self._engine.next_sequence(), closed=self._engine.now())
             self.save(table, replace(table.definition, streams=(*table.definition.streams[:-1], closed)))
+
+
+class CatalogContext(EngineContext, Protocol):
+    """An engine, as far as the parts above the catalog use it."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables by name."""
+        ...

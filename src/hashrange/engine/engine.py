@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar, TypeVarTuple
 
@@ -30,6 +30,7 @@ from hashrange.core.values import WrongWireType
 from hashrange.core.wire import Wire
 from hashrange.engine import shape, sql
 from hashrange.engine.catalog import Catalog
+from hashrange.engine.context import EngineSettings
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
 from hashrange.engine.recovery import backup_store, restore
@@ -41,15 +42,6 @@ Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")
 DEFAULT_REGION = "eu-west-2"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineSettings:
-    """The options that an engine is opened with."""
-
-    region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
-    account: str = "123456789012"
-    status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
 
 class CommitGroup(Struct):
@@ -103,7 +95,7 @@ class Engine:
         self._sequence = 0
         self.closed = False
         self.jobs = Jobs(self)
-        self.catalog = Catalog(self)
+        self.catalog = Catalog(self, lambda table: backup_store.keep_deleted_table(self, table))
         self.copies = BackgroundCopies(self)
         self._sequence = streams.last_number(self)
         self._last_time = self._sequence >> streams.SEQUENCE_BITS

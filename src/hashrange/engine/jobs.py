@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 from msgspec.structs import replace
@@ -21,10 +21,10 @@ from hashrange.core.wire import Wire
 from hashrange.engine import sql, ttl
 from hashrange.engine.definition import GlobalIndexDefinition
 from hashrange.engine.recovery import backup_store
+from hashrange.engine.recovery.table_copy import CopyContext
 from hashrange.engine.stream import streams
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
 ROWS_PER_SLICE = 250
@@ -44,7 +44,20 @@ class Job:
         self.state = state
 
 
-Slice = Callable[["Engine", Job], bool]
+class JobContext(CopyContext, Protocol):
+    """An engine, as far as jobs use it."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs under way."""
+        ...
+
+    def maintain(self) -> float:
+        """Do a slice of what is due; return the seconds until there is more."""
+        ...
+
+
+Slice = Callable[[JobContext, Job], bool]
 KINDS: dict[str, Slice] = {}
 # The modules that declare the kinds that are not at the end of this file; imported when there is such a job.
 MODULES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
@@ -70,7 +83,7 @@ def find_slice(kind: str) -> Slice:
 class Jobs:
     """The jobs that are not done yet, and the thread that works on them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: JobContext) -> None:
         self._engine = engine
         self._pending: dict[int, Job] = {}
         self._job_thread: JobThread | None = None
@@ -181,7 +194,7 @@ def _needs_rounds(table: Table) -> bool:
 class JobThread:
     """A thread that calls `maintain`; started by the first need for it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: JobContext) -> None:
         self._engine = engine
         self._due = threading.Event()
         self._thread: threading.Thread | None = None
@@ -217,7 +230,7 @@ class JobThread:
 
 
 @job_kind("purge")
-def _purge(engine: Engine, job: Job) -> bool:
+def _purge(engine: JobContext, job: Job) -> bool:
     """Remove what is left of a deleted table: its rows, its log."""
     execute, names = engine.store.execute, job.state["names"]
     execute(sql.delete_rows(names[0], ROWS_PER_SLICE))
@@ -228,14 +241,14 @@ def _purge(engine: Engine, job: Job) -> bool:
 
 
 @job_kind("unlink")
-def _unlink(engine: Engine, job: Job) -> bool:
+def _unlink(engine: JobContext, job: Job) -> bool:
     """Remove a file of rows, after the commit that no longer needs it."""
     engine.store.remove_copy(job.state["file"])
     return True
 
 
 @job_kind("clear")
-def _clear(engine: Engine, job: Job) -> bool:
+def _clear(engine: JobContext, job: Job) -> bool:
     """Empty the column of a removed index, so that another index can use it."""
     released, n = job.state["slot"], job.n
     engine.store.execute(sql.clear_column(n, released, ROWS_PER_SLICE))
@@ -249,7 +262,7 @@ def _clear(engine: Engine, job: Job) -> bool:
 
 
 @job_kind("backfill")
-def _backfill(engine: Engine, job: Job) -> bool:
+def _backfill(engine: JobContext, job: Job) -> bool:
     """Put items from before an index into it, skipping those whose values cannot be its key."""
     table = table_numbered(engine, job.n)
     index = table.indexes_by_name.get(job.state["index"]) if table else None
@@ -273,7 +286,7 @@ def _backfill(engine: Engine, job: Job) -> bool:
 
 
 @job_kind("expiry")
-def _fill_expiry(engine: Engine, job: Job) -> bool:
+def _fill_expiry(engine: JobContext, job: Job) -> bool:
     """Note when the existing items of a table expire."""
     table = table_numbered(engine, job.n)
     if table is None:
@@ -286,7 +299,7 @@ def _fill_expiry(engine: Engine, job: Job) -> bool:
     return len(rows) < ROWS_PER_SLICE
 
 
-def _rows_after(engine: Engine, job: Job, column: str) -> list[tuple[Any, ...]]:
+def _rows_after(engine: JobContext, job: Job, column: str) -> list[tuple[Any, ...]]:
     """Return the next rows; when they are fewer than a slice, all that comes later is complete from the start."""
     rows: list[tuple[Any, ...]] = engine.store.execute(
         sql.rows_after(job.n, column, ROWS_PER_SLICE), (job.state["last"],)
@@ -296,6 +309,6 @@ def _rows_after(engine: Engine, job: Job, column: str) -> list[tuple[Any, ...]]:
     return rows
 
 
-def table_numbered(engine: Engine, n: int) -> Table | None:
+def table_numbered(engine: JobContext, n: int) -> Table | None:
     """Return the live table of a number."""
     return next((table for table in engine.catalog.tables.values() if table.n == n), None)

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 from hashrange.engine import sql, write
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
     from hashrange.engine.table import Table
 
 FIVE_YEARS = 5 * 365 * 24 * 3600  # an older value is not taken for a time
 ITEMS_PER_SLICE = 200
 
 
-def delete_expired(engine: Engine) -> bool:
+def delete_expired(engine: CatalogContext) -> bool:
     """Delete a slice of expired items; tell whether there may be more."""
     now = engine.clock.millis() // 1000
     tables = [table for table in engine.catalog.tables.values() if table.ttl_attribute]
     return sum(_delete_expired_of(engine, table, now) for table in tables) > 0
 
 
-def _delete_expired_of(engine: Engine, table: Table, now: int) -> bool:
+def _delete_expired_of(engine: CatalogContext, table: Table, now: int) -> bool:
     rows = engine.store.execute(sql.expired_keys(table.n, ITEMS_PER_SLICE), (now, now - FIVE_YEARS)).fetchall()
     if rows:
         engine.begin_transaction()

@@ -34,7 +34,7 @@ from hashrange.expr.parameters import UPDATE, ExpressionParameters
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
 
 ITEM_LIMIT = 409_600
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -113,7 +113,7 @@ class WriteRequest(Struct, gc=False):
     """A request that was checked on its own; `resolve` needs the tables."""
 
     expressions: Expressions
-    resolve: Callable[[Engine], ItemWrite]
+    resolve: Callable[[CatalogContext], ItemWrite]
 
 
 # -- a request, checked on its own, then with its table ---------------------------------------------------------------
@@ -129,7 +129,7 @@ def check_put(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
     if size > ITEM_LIMIT:
         raise ValidationException(PUT_TOO_LARGE)
 
-    def resolve(engine: Engine) -> ItemWrite:
+    def resolve(engine: CatalogContext) -> ItemWrite:
         table = engine.catalog.find(request["TableName"])
         key = table.key_of_item(item)
         image = make_image(table, item, size)
@@ -157,7 +157,7 @@ def _check_keyed(request: Wire, parameters: ExpressionParameters, *, only_checks
     if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
         raise RequestInvalid(WRONG_RETURN_VALUES)
 
-    def resolve(engine: Engine) -> ItemWrite:
+    def resolve(engine: CatalogContext) -> ItemWrite:
         table = engine.catalog.find(request["TableName"])
         key = table.key_of(key_item)
         _check_scalar_keys(table, expressions)
@@ -172,7 +172,7 @@ def check_update(request: Wire, parameters: ExpressionParameters) -> WriteReques
     key_item = check_key(request["Key"], parameters.wording)
     expressions = read_expressions(request, parameters)
 
-    def resolve(engine: Engine) -> ItemWrite:
+    def resolve(engine: CatalogContext) -> ItemWrite:
         table = engine.catalog.find(request["TableName"])
         key = table.key_of(key_item)
         _check_scalar_keys(table, expressions)
@@ -211,7 +211,7 @@ def make_image(table: Table, item: Item, size: int, *, checked: bool = False) ->
 # -- the write itself -------------------------------------------------------------------------------------------------
 
 
-def write_item(engine: Engine, write: ItemWrite) -> WriteResult:
+def write_item(engine: CatalogContext, write: ItemWrite) -> WriteResult:
     """Load the row, check the condition, make the new image and apply it."""
     row = load_row(engine, write.table, write.key)
     write.check(row)
@@ -219,7 +219,7 @@ def write_item(engine: Engine, write: ItemWrite) -> WriteResult:
     return apply(engine, write.table, write.key, row, image)
 
 
-def load_row(engine: Engine, table: Table, key: bytes) -> Row | None:
+def load_row(engine: CatalogContext, table: Table, key: bytes) -> Row | None:
     """Return the stored row of a key."""
     found = engine.store.run(table.sql.select, (key, rowid_of(key))).get
     if found is None and table.has_collisions:
@@ -228,7 +228,7 @@ def load_row(engine: Engine, table: Table, key: bytes) -> Row | None:
 
 
 def apply(
-    engine: Engine, table: Table, key: bytes, old: Row | None, new: Image | None, actor: int = CALLER
+    engine: CatalogContext, table: Table, key: bytes, old: Row | None, new: Image | None, actor: int = CALLER
 ) -> WriteResult:
     """Store (or, with no image, remove) the item of a key; a write that changes nothing leaves no trace."""
     change = WriteResult(table, key, old, new)
@@ -243,7 +243,7 @@ def apply(
     return change
 
 
-def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) -> None:
+def _insert(engine: CatalogContext, table: Table, key: bytes, new: Image, actor: int) -> None:
     engine.written += 1
     try:
         engine.store.run(table.sql.insert, (key, new.size, new.body, *new.columns, rowid_of(key)))
@@ -255,7 +255,7 @@ def _insert(engine: Engine, table: Table, key: bytes, new: Image, actor: int) ->
         _log(engine, table, key, None, new.body, actor)
 
 
-def _replace(engine: Engine, table: Table, key: bytes, old: Row, new: Image, actor: int) -> None:
+def _replace(engine: CatalogContext, table: Table, key: bytes, old: Row, new: Image, actor: int) -> None:
     if table.logged and old.size == new.size and old.item == new.item:
         return  # the same attributes in another order
     engine.written += 1
@@ -271,7 +271,7 @@ def _replace(engine: Engine, table: Table, key: bytes, old: Row, new: Image, act
         _log(engine, table, key, old.body, new.body, actor)
 
 
-def _remove(engine: Engine, table: Table, key: bytes, old: Row, actor: int) -> None:
+def _remove(engine: CatalogContext, table: Table, key: bytes, old: Row, actor: int) -> None:
     engine.written += 1
     engine.store.run(table.sql.delete, (old.id,))
     _count(engine, table, old, None)
@@ -279,11 +279,11 @@ def _remove(engine: Engine, table: Table, key: bytes, old: Row, actor: int) -> N
         _log(engine, table, key, old.body, None, actor)
 
 
-def _log(engine: Engine, table: Table, key: bytes, old: bytes | None, new: bytes | None, actor: int) -> None:
+def _log(engine: CatalogContext, table: Table, key: bytes, old: bytes | None, new: bytes | None, actor: int) -> None:
     engine.store.run(table.sql.log, (engine.next_sequence(), engine.now(), key, old, new, actor))
 
 
-def _count(engine: Engine, table: Table, old: Row | None, new: Image | None) -> None:
+def _count(engine: CatalogContext, table: Table, old: Row | None, new: Image | None) -> None:
     """Keep the counters of the table and its indexes exact."""
     table.item_count += (new is not None) - (old is not None)
     table.size_bytes += (new.size if new else 0) - (old.size if old else 0)

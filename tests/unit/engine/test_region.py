@@ -3,7 +3,8 @@
 import pytest
 
 from hashrange.core.errors import StorageError
-from hashrange.engine.engine import EngineSettings, open_engine
+from hashrange.engine.context import EngineSettings
+from hashrange.engine.engine import open_engine
 from hashrange.engine.store import LOCK_FILE
 from hashrange.operations import OPERATIONS
 

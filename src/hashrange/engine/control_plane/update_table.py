@@ -50,7 +50,7 @@ from hashrange.engine.definition import (
 from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import EngineSettings
+    from hashrange.engine.context import EngineSettings
 
 
 UPDATING = "UPDATING"

@@ -39,7 +39,7 @@ from hashrange.engine.recovery.point_in_time import format_time
 from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.recovery.table_copy import CopyContext
     from hashrange.engine.table import Table
 
 
@@ -48,7 +48,7 @@ KEPT_DAYS = 35
 ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+)/backup/(\d{14}-[0-9a-f]{8})")
 
 
-def create_backup(engine: Engine, table: Table, name: str) -> Backup:
+def create_backup(engine: CopyContext, table: Table, name: str) -> Backup:
     """Back a table up: at once when that is quick, else as of now, while requests go on."""
     backup = _compose(engine, table, name, USER)
     _save(engine, backup)
@@ -56,7 +56,7 @@ def create_backup(engine: Engine, table: Table, name: str) -> Backup:
     return backup
 
 
-def _fill(engine: Engine, backup: Backup, table: Table) -> None:
+def _fill(engine: CopyContext, backup: Backup, table: Table) -> None:
     rows, file = table_copy.rows_now(table), f"{backup.identity}.db"
     if engine.store.in_memory:
         _complete(engine, backup, table_copy.copy_to_table(engine, rows))
@@ -66,7 +66,7 @@ def _fill(engine: Engine, backup: Backup, table: Table) -> None:
         engine.copies.start(rows, file, lambda failure: _conclude(engine, backup, CopyLocation(file=file), failure))
 
 
-def _conclude(engine: Engine, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
+def _conclude(engine: CopyContext, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
     """Complete or remove a large backup once its file is written; its row may have been rolled back meanwhile."""
     kept = _load(engine, backup.arn)
     if kept is None:
@@ -78,11 +78,11 @@ def _conclude(engine: Engine, backup: Backup, location: CopyLocation, failure: S
         _remove(engine, backup)
 
 
-def _complete(engine: Engine, backup: Backup, location: CopyLocation) -> None:
+def _complete(engine: CopyContext, backup: Backup, location: CopyLocation) -> None:
     _save(engine, replace(backup, details=replace(backup.details, status=AVAILABLE, location=location)))
 
 
-def keep_deleted_table(engine: Engine, table: Table) -> None:
+def keep_deleted_table(engine: CopyContext, table: Table) -> None:
     """Keep the rows of a table that is being deleted, where they are, as its system backup."""
     backup = _compose(engine, table, f"{table.name}$DeletedTableBackup", SYSTEM)
     location, expires = CopyLocation(table=table.n), engine.now() + KEPT_DAYS * DAY
@@ -90,7 +90,7 @@ def keep_deleted_table(engine: Engine, table: Table) -> None:
     _save(engine, replace(backup, details=details))
 
 
-def _compose(engine: Engine, table: Table, name: str, kind: str) -> Backup:
+def _compose(engine: CopyContext, table: Table, name: str, kind: str) -> Backup:
     now = engine.now()
     details = BackupDetails(
         type=kind,
@@ -104,7 +104,7 @@ def _compose(engine: Engine, table: Table, name: str, kind: str) -> Backup:
     return Backup(_new_arn(engine, table, now, kind), name, now, details)
 
 
-def _new_arn(engine: Engine, table: Table, now: int, kind: str) -> str:
+def _new_arn(engine: CopyContext, table: Table, now: int, kind: str) -> str:
     while True:
         arn = f"{table.arn}/backup/{now:014d}-{'00000000' if kind == SYSTEM else secrets.token_hex(4)}"
         if _load(engine, arn) is None:
@@ -112,7 +112,7 @@ def _new_arn(engine: Engine, table: Table, now: int, kind: str) -> str:
         now += 1
 
 
-def delete_backup(engine: Engine, backup: Backup) -> None:
+def delete_backup(engine: CopyContext, backup: Backup) -> None:
     """Remove a user's backup, unless it is being made or restored from."""
     if backup.is_system:
         raise ValidationException(
@@ -126,20 +126,20 @@ def delete_backup(engine: Engine, backup: Backup) -> None:
     _remove(engine, backup)
 
 
-def is_being_restored(engine: Engine, backup: Backup) -> bool:
+def is_being_restored(engine: CopyContext, backup: Backup) -> bool:
     """Tell whether a table is being made from a backup."""
     restoring = [table.definition.restoring for table in engine.catalog.tables.values()]
     return any(isinstance(state, RestoreState) and state.backup == backup.arn for state in restoring)
 
 
-def _remove(engine: Engine, backup: Backup) -> None:
+def _remove(engine: CopyContext, backup: Backup) -> None:
     engine.written += 1
     engine.store.execute(sql.DELETE_BACKUP, (backup.arn,))
     if backup.details.location is not None:
         table_copy.discard_copy(engine, backup.details.location)
 
 
-def expire(engine: Engine) -> None:
+def expire(engine: CopyContext) -> None:
     """Remove system backups that are past their time."""
     for backup in _load_all(engine, sql.FIND_BACKUPS_UNTIL, engine.now() - KEPT_DAYS * DAY):
         if backup.has_expired(engine.now()) and not is_being_restored(engine, backup):
@@ -147,7 +147,7 @@ def expire(engine: Engine) -> None:
             _remove(engine, backup)
 
 
-def resume(engine: Engine) -> None:
+def resume(engine: CopyContext) -> None:
     """Continue after a restart: start again what was not completed, if the table still exists."""
     _clean_up_files(engine)
     for backup in _load_all(engine):
@@ -162,7 +162,7 @@ def resume(engine: Engine) -> None:
             _remove(engine, backup)
 
 
-def _clean_up_files(engine: Engine) -> None:
+def _clean_up_files(engine: CopyContext) -> None:
     """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
     backups = _load_all(engine)
     recorded = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
@@ -175,7 +175,7 @@ def _clean_up_files(engine: Engine) -> None:
         logger.warning("The file %s in backups is of no backup that is known here; it can be removed.", file)
 
 
-def _list_job_files(engine: Engine) -> set[str]:
+def _list_job_files(engine: CopyContext) -> set[str]:
     states = [orjson.loads(state) for (state,) in engine.store.execute(sql.LOAD_JOB_STATES).fetchall()]
     locations = [state.get("place") or state for state in states]
     return {location["file"] for location in locations if "file" in location}
@@ -184,7 +184,7 @@ def _list_job_files(engine: Engine) -> set[str]:
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
-def find_backup(engine: Engine, arn: str) -> Backup:
+def find_backup(engine: CopyContext, arn: str) -> Backup:
     """Return a backup by its ARN, whatever region that names, or raise that there is none."""
     match = ARN.fullmatch(arn)
     if match is None:
@@ -203,11 +203,11 @@ def find_backup(engine: Engine, arn: str) -> Backup:
     return backup
 
 
-def _is_kept(engine: Engine, backup: Backup) -> bool:
+def _is_kept(engine: CopyContext, backup: Backup) -> bool:
     return backup.file is None or engine.store.has_copy(backup.file)  # files can be moved away
 
 
-def list_after(engine: Engine, start: str | None) -> list[Backup]:
+def list_after(engine: CopyContext, start: str | None) -> list[Backup]:
     """Return all backups, in the order they were made, that come after an ARN, which need not exist any more."""
     after = ("", "") if start is None else _place_in_order(engine, start)
     now = engine.now()
@@ -218,7 +218,7 @@ def list_after(engine: Engine, start: str | None) -> list[Backup]:
     )
 
 
-def _place_in_order(engine: Engine, arn: str) -> tuple[str, str]:
+def _place_in_order(engine: CopyContext, arn: str) -> tuple[str, str]:
     match = ARN.fullmatch(arn)
     if match is None:
         raise ValidationException("Invalid Backup ARN")
@@ -227,11 +227,11 @@ def _place_in_order(engine: Engine, arn: str) -> tuple[str, str]:
     return match[6], arn
 
 
-def _load(engine: Engine, arn: str) -> Backup | None:
+def _load(engine: CopyContext, arn: str) -> Backup | None:
     return next(iter(_load_all(engine, sql.FIND_BACKUP, arn)), None)
 
 
-def _load_all(engine: Engine, query: str = sql.LOAD_BACKUPS, *parameters: object) -> list[Backup]:
+def _load_all(engine: CopyContext, query: str = sql.LOAD_BACKUPS, *parameters: object) -> list[Backup]:
     rows = engine.store.execute(query, parameters)
     return [_read(row) for row in rows.fetchall()]
 
@@ -241,7 +241,7 @@ def _read(row: tuple[Any, ...]) -> Backup:
     return Backup(arn, name, created, load_details(details))
 
 
-def _save(engine: Engine, backup: Backup) -> None:
+def _save(engine: CopyContext, backup: Backup) -> None:
     engine.written += 1
     engine.store.execute(
         sql.SAVE_BACKUP,

@@ -24,7 +24,7 @@ from hashrange.engine.definition import PointInTimeRecovery
 from hashrange.engine.stream.streams import DAY
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
     from hashrange.engine.table import Table
 
 
@@ -44,7 +44,7 @@ class RestoreWindow:
     latest: int
 
 
-def find_table(engine: Engine, name_or_arn: str) -> Table:
+def find_table(engine: CatalogContext, name_or_arn: str) -> Table:
     """Return a table for the backup and recovery operations, which have an error of their own."""
     table = engine.catalog.get(name_or_arn)
     if table is None or table.is_hidden:
@@ -60,7 +60,7 @@ def check_specification(specification: Wire) -> None:
         )
 
 
-def switch_recovery(engine: Engine, table: Table, specification: Wire) -> None:
+def switch_recovery(engine: CatalogContext, table: Table, specification: Wire) -> None:
     """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
     wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
     current = table.definition.recovery
@@ -114,7 +114,7 @@ def check_time_members(request: Wire) -> None:
         )
 
 
-def find_source(engine: Engine, request: Wire) -> Table:
+def find_source(engine: CatalogContext, request: Wire) -> Table:
     """Return the table that is to be taken back, given by name or by ARN."""
     if "SourceTableArn" not in request:
         if "SourceTableName" not in request:

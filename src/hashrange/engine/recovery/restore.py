@@ -30,14 +30,14 @@ from hashrange.engine.stream import streams
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.jobs import JobContext
 
 
 logger = logging.getLogger("hashrange")
 UNTIL_DONE = 2**53
 
 
-def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
+def restore_backup(engine: JobContext, backup: Backup, request: Wire) -> Table:
     """Make a table from a backup."""
     definition = _define(engine, backup.definition, request)
     check_target(engine, request["TargetTableName"])
@@ -53,7 +53,7 @@ def restore_backup(engine: Engine, backup: Backup, request: Wire) -> Table:
     return table
 
 
-def _check_readable(engine: Engine, backup: Backup) -> None:
+def _check_readable(engine: JobContext, backup: Backup) -> None:
     try:
         if backup.details.location is not None:
             table_copy.read_rows(engine, backup.details.location, 0)
@@ -61,7 +61,7 @@ def _check_readable(engine: Engine, backup: Backup) -> None:
         raise InternalServerError(f"Backup {backup.arn} cannot be read. {failure}") from failure
 
 
-def restore_to_time(engine: Engine, source: Table, moment: int, request: Wire) -> Table:
+def restore_to_time(engine: JobContext, source: Table, moment: int, request: Wire) -> Table:
     """Make a table that is what another was at a time."""
     definition = _define(engine, source.definition, request)
     check_target(engine, request["TargetTableName"])
@@ -74,7 +74,7 @@ def restore_to_time(engine: Engine, source: Table, moment: int, request: Wire) -
     return table
 
 
-def _define(engine: Engine, source: Definition, request: Wire) -> Definition:
+def _define(engine: JobContext, source: Definition, request: Wire) -> Definition:
     from hashrange.engine.recovery.restore_overrides import (
         make_restored,  # the rules of definitions: not needed to start
     )
@@ -83,7 +83,7 @@ def _define(engine: Engine, source: Definition, request: Wire) -> Definition:
     return make_restored(source, request, engine.now(), settings.region, settings.account)
 
 
-def check_target(engine: Engine, name: str) -> None:
+def check_target(engine: JobContext, name: str) -> None:
     """Raise when there is a table of the name to be restored to."""
     table = engine.catalog.get(name)
     if table is None:
@@ -95,14 +95,14 @@ def check_target(engine: Engine, name: str) -> None:
     raise TableInUseException(f"Table: {name} is already being restored{origin}")
 
 
-def _create(engine: Engine, definition: Definition, state: RestoreState, summary: Wire, moment: int) -> Table:
+def _create(engine: JobContext, definition: Definition, state: RestoreState, summary: Wire, moment: int) -> Table:
     described = {**summary, "RestoreDateTime": moment / 1000, "RestoreInProgress": True}
     shown = {"RestoreSummary": described, "TableSizeBytes": 0, "ItemCount": 0}
     phase = Phase("CREATING", UNTIL_DONE, shown)
     return engine.catalog.create(replace(definition, restoring=state, phase=phase))
 
 
-def _copy_rows(engine: Engine, source: Table, table: Table, moment: int) -> None:
+def _copy_rows(engine: JobContext, source: Table, table: Table, moment: int) -> None:
     rows = table_copy.rows_at(source, moment)
     is_small = table_copy.is_small_copy(engine, rows)
     if is_small or engine.store.in_memory:
@@ -112,7 +112,7 @@ def _copy_rows(engine: Engine, source: Table, table: Table, moment: int) -> None
     engine.copies.start(rows, location.file or "", lambda failure: _conclude(engine, table.n, location, failure))
 
 
-def _conclude(engine: Engine, n: int, location: CopyLocation, failure: StorageError | None) -> None:
+def _conclude(engine: JobContext, n: int, location: CopyLocation, failure: StorageError | None) -> None:
     """Continue once the copy is written; the whole restore may have been rolled back meanwhile."""
     table = table_numbered(engine, n)
     if table is None or not table.is_hidden:
@@ -123,18 +123,18 @@ def _conclude(engine: Engine, n: int, location: CopyLocation, failure: StorageEr
         _give_up(engine, table, str(failure))
 
 
-def _start(engine: Engine, table: Table, location: CopyLocation, *, temporary: bool, at_once: bool) -> None:
+def _start(engine: JobContext, table: Table, location: CopyLocation, *, temporary: bool, at_once: bool) -> None:
     state = {"place": to_wire(location), "passing": temporary, "last": 0}
     engine.jobs.start("restore", table.n, state, at_once=at_once)
 
 
-def _give_up(engine: Engine, table: Table, reason: str) -> None:
+def _give_up(engine: JobContext, table: Table, reason: str) -> None:
     logger.error("The restore of table %s was given up. %s", table.name, reason)
     engine.catalog.drop(table)
 
 
 @job_kind("restore")
-def _restore(engine: Engine, job: Job) -> bool:
+def _restore(engine: JobContext, job: Job) -> bool:
     """Put some of the copied items into the table; at the end, put it into use and remove a passing copy."""
     table, state = table_numbered(engine, job.n), job.state
     rows = [] if table is None else _read(engine, table, state)
@@ -149,7 +149,7 @@ def _restore(engine: Engine, job: Job) -> bool:
     return True
 
 
-def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
+def _read(engine: JobContext, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
     """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
     try:
         return table_copy.read_rows(engine, CopyLocation(**state["place"]), state["last"])
@@ -158,21 +158,21 @@ def _read(engine: Engine, table: Table, state: Wire) -> list[tuple[Any, ...]] | 
         return None
 
 
-def _put(engine: Engine, table: Table, rows: list[tuple[Any, ...]]) -> None:
+def _put(engine: JobContext, table: Table, rows: list[tuple[Any, ...]]) -> None:
     for _, key, size, body in rows:
         item = orjson.loads(body)
         image = write.make_image(table, item, measure_item(item) if size is None else size, checked=True)
         write.apply(engine, table, key, None, image)
 
 
-def _reveal(engine: Engine, table: Table) -> None:
+def _reveal(engine: JobContext, table: Table) -> None:
     definition, phase = table.definition, table.definition.phase
     assert phase is not None
     until = max(engine.now(), definition.created + engine.settings.status_delay)
     engine.catalog.save(table, replace(definition, restoring=False, phase=replace(phase, until=until)))
 
 
-def resume(engine: Engine) -> None:
+def resume(engine: JobContext) -> None:
     """Go on after a restart with the restores that had not come as far as a job."""
     under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, ("restore",))}
     for table in list(engine.catalog.tables.values()):
@@ -182,7 +182,7 @@ def resume(engine: Engine) -> None:
             _start_again(engine, table, state)
 
 
-def _start_again(engine: Engine, table: Table, state: RestoreState) -> None:
+def _start_again(engine: JobContext, table: Table, state: RestoreState) -> None:
     tables, moment = engine.catalog.tables.values(), state.moment
     source = next((other for other in tables if other.definition.table_id == state.source), None)
     recovery = source.definition.recovery if source else None

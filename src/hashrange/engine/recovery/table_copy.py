@@ -13,16 +13,16 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine import sql
+from hashrange.engine.catalog import CatalogContext
 from hashrange.engine.recovery.backup import CopyLocation
 from hashrange.engine.store import CopyFile, SqliteError, take_page
 from hashrange.engine.stream.streams import number_at
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
     from hashrange.engine.table import Table
 
 logger = logging.getLogger("hashrange")
@@ -51,13 +51,13 @@ def rows_at(table: Table, moment: int) -> CopyQuery:
     return CopyQuery(sql.past_rows(table.n), (*bounds, *bounds), (f"t{table.n}", f"c{table.n}"))
 
 
-def is_small_copy(engine: Engine, rows: CopyQuery) -> bool:
+def is_small_copy(engine: CopyContext, rows: CopyQuery) -> bool:
     """Tell whether a copy is small enough to be made inside a call."""
     found = engine.store.execute(sql.count_rows(rows.tables, SMALL + 1)).fetchone()
     return found is not None and found[0] <= SMALL
 
 
-def copy_to_table(engine: Engine, rows: CopyQuery) -> CopyLocation:
+def copy_to_table(engine: CopyContext, rows: CopyQuery) -> CopyLocation:
     """Copy inside the database, at once."""
     n = engine.catalog.next_number()
     execute = engine.store.execute
@@ -67,14 +67,14 @@ def copy_to_table(engine: Engine, rows: CopyQuery) -> CopyLocation:
     return CopyLocation(table=n)
 
 
-def copy_to_file(engine: Engine, rows: CopyQuery, name: str) -> CopyLocation:
+def copy_to_file(engine: CopyContext, rows: CopyQuery, name: str) -> CopyLocation:
     """Copy into a file, at once."""
     copy = engine.store.begin_copy(name)
     _write_at_once(engine, rows, copy)
     return CopyLocation(file=name)
 
 
-def _write_at_once(engine: Engine, rows: CopyQuery, copy: CopyFile) -> None:
+def _write_at_once(engine: CopyContext, rows: CopyQuery, copy: CopyFile) -> None:
     try:
         copy.add(engine.store.execute(rows.query, rows.parameters))
         copy.finish()
@@ -84,14 +84,14 @@ def _write_at_once(engine: Engine, rows: CopyQuery, copy: CopyFile) -> None:
     engine.copies.finished.append(copy)
 
 
-def read_rows(engine: Engine, location: CopyLocation, after: int) -> list[tuple[Any, ...]]:
+def read_rows(engine: CopyContext, location: CopyLocation, after: int) -> list[tuple[Any, ...]]:
     """Return a page of the rows of a copy: id, key, size or None, item."""
     if location.file is not None:
         return engine.store.read_copy(location.file, after, ROWS_PER_PAGE)
     return take_page(engine.store.execute(sql.copied_rows_after(location.table), (after, ROWS_PER_PAGE)))
 
 
-def discard_copy(engine: Engine, location: CopyLocation) -> None:
+def discard_copy(engine: CopyContext, location: CopyLocation) -> None:
     """Remove a copy: a table's rows in slices, a file after the commit that no longer mentions it."""
     if location.table is None:
         engine.jobs.start("unlink", 0, {"file": location.file}, at_once=False)
@@ -102,7 +102,7 @@ def discard_copy(engine: Engine, location: CopyLocation) -> None:
 class BackgroundCopies:
     """The copies that are being written on threads of their own, and the files that the open transaction records."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: CopyContext) -> None:
         self._engine = engine
         self._running: dict[threading.Thread, CopyFile] = {}
         self.finished: list[CopyFile] = []
@@ -162,3 +162,12 @@ class BackgroundCopies:
             while thread.is_alive():
                 copy.interrupt()  # goes unnoticed between two statements
                 thread.join(0.02)
+
+
+class CopyContext(CatalogContext, Protocol):
+    """An engine, as far as the parts that copy tables use it."""
+
+    @property
+    def copies(self) -> BackgroundCopies:
+        """The copies that are being written."""
+        ...

@@ -21,7 +21,7 @@ from hashrange.engine.arn import stream_arn
 from hashrange.engine.definition import StreamDefinition, to_wire
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
     from hashrange.engine.table import Table
 
 
@@ -72,7 +72,7 @@ def number_at(millis: int) -> int:
     return millis << SEQUENCE_BITS
 
 
-def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
+def list_streams(engine: CatalogContext, name: str | None = None) -> list[Stream]:
     """Return all streams in the order of their ARNs, or those of tables of a name, deleted ones included."""
     live, retired = engine.catalog.tables, engine.catalog.retired.values()
     chosen = live.values() if name is None else [live[name]] if name in live else []
@@ -82,7 +82,7 @@ def list_streams(engine: Engine, name: str | None = None) -> list[Stream]:
     return sorted(shown, key=lambda stream: stream.arn)
 
 
-def find_stream(engine: Engine, arn: str) -> Stream:
+def find_stream(engine: CatalogContext, arn: str) -> Stream:
     """Return a stream by its ARN, or raise that there is none."""
     if not STREAM_ARN.fullmatch(arn):
         raise ValidationException("Invalid StreamArn")
@@ -106,7 +106,7 @@ def describe_stream(stream: Stream) -> Wire:
     }
 
 
-def describe_shard(engine: Engine, stream: Stream) -> Wire:
+def describe_shard(engine: CatalogContext, stream: Stream) -> Wire:
     """Return the description of a stream's shard; what was trimmed is no part of it."""
     numbers = {"StartingSequenceNumber": write_number(first_number(engine, stream))}
     if stream.definition.end is not None:
@@ -117,12 +117,12 @@ def describe_shard(engine: Engine, stream: Stream) -> Wire:
 # -- what is still there -----------------------------------------------------------------------------------------------
 
 
-def first_number(engine: Engine, stream: Stream) -> int:
+def first_number(engine: CatalogContext, stream: Stream) -> int:
     """Return the lowest sequence number from which a stream can be read without missing anything."""
     return max(stream.definition.start, last_trimmed(engine, stream.table) + 1)
 
 
-def last_trimmed(engine: Engine, table: Table) -> int:
+def last_trimmed(engine: CatalogContext, table: Table) -> int:
     """Return the sequence number of the newest change that streams no longer show; 0 when they show all."""
     horizon = number_at(engine.now() - DAY)
     execute, n = engine.store.execute, table.n
@@ -132,7 +132,7 @@ def last_trimmed(engine: Engine, table: Table) -> int:
     return last_removed(engine, table)
 
 
-def last_removed(engine: Engine, table: Table) -> int:
+def last_removed(engine: CatalogContext, table: Table) -> int:
     """Return the sequence number of the newest change that is gone from a log; 0 when none is."""
     found = engine.store.execute(sql.FIND_META, (f"trimmed{table.n}",)).fetchone()
     return int(found[0]) if found else 0
@@ -143,7 +143,7 @@ def has_expired(stream: StreamDefinition, now: int) -> bool:
     return stream.closed is not None and stream.closed < now - DAY
 
 
-def last_number(engine: Engine) -> int:
+def last_number(engine: CatalogContext) -> int:
     """Return the highest sequence number that anything remembers; 0 when there is none."""
     execute, tables = engine.store.execute, _all_tables(engine)
     entries = [entry for table in tables for entry in table.definition.streams]
@@ -153,11 +153,11 @@ def last_number(engine: Engine) -> int:
     return max((int(number) for number in given if number is not None), default=0)
 
 
-def _all_tables(engine: Engine) -> list[Table]:
+def _all_tables(engine: CatalogContext) -> list[Table]:
     return [*engine.catalog.tables.values(), *engine.catalog.retired.values()]
 
 
-def trim(engine: Engine) -> bool:
+def trim(engine: CatalogContext) -> bool:
     """Remove a slice of the log that is past its retention; tell whether there may be more."""
     trimmed = [
         _trim_table(engine, table) for table in _all_tables(engine) if table.definition.has_log
@@ -165,7 +165,7 @@ def trim(engine: Engine) -> bool:
     return any(trimmed)
 
 
-def _trim_table(engine: Engine, table: Table) -> bool:
+def _trim_table(engine: CatalogContext, table: Table) -> bool:
     horizon, n = number_at(engine.now() - retention(table)), table.n
     execute = engine.store.execute
     newest = execute(sql.newest_of_oldest(n, ROWS_PER_TRIM), (horizon,)).fetchone()
@@ -185,7 +185,7 @@ def retention(table: Table) -> int:
     return DAY if recovery is None else recovery.days * DAY + HOUR
 
 
-def _drop_expired(engine: Engine, table: Table) -> None:
+def _drop_expired(engine: CatalogContext, table: Table) -> None:
     """Drop streams that were closed more than a day ago and, after the last of them, a deleted table."""
     streams = table.definition.streams
     kept = tuple(stream for stream in streams if not has_expired(stream, engine.now()))

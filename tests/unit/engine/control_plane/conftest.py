@@ -6,7 +6,8 @@ import pytest
 
 from hashrange.core.clock import ManualClock
 from hashrange.core.errors import ServiceError
-from hashrange.engine.engine import EngineSettings, open_engine
+from hashrange.engine.context import EngineSettings
+from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
 from tests.conformance.table import define
 

@@ -1,0 +1,69 @@
+"""What the parts of an engine see of it. The parts are below `engine.engine`, which is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from hashrange.core.clock import Clock
+from hashrange.core.wire import Wire
+from hashrange.engine.store import Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """The options that an engine is opened with."""
+
+    region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
+    account: str = "123456789012"
+    status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
+
+
+class JobQueue(Protocol):
+    """Where parts start work that takes long; `engine.jobs` has the implementation."""
+
+    def start(self, kind: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+        """Begin a job on a table inside the caller's transaction."""
+        ...
+
+    def drop(self, n: int, kind: str | None = None) -> None:
+        """Forget the jobs on a table: all of them, or those of a kind."""
+        ...
+
+
+class EngineContext(Protocol):
+    """An engine, as far as the catalog uses it."""
+
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    written: int
+    closed: bool
+
+    @property
+    def jobs(self) -> JobQueue:
+        """The jobs under way."""
+        ...
+
+    def now(self) -> int:
+        """Return the time in milliseconds; it never runs backwards."""
+        ...
+
+    def next_sequence(self) -> int:
+        """Return the next number of the change log."""
+        ...
+
+    def begin_transaction(self) -> None:
+        """Make sure that there is an open write transaction."""
+        ...
+
+    def run_in_group(self, work: Callable[[], T]) -> T:
+        """Run some work inside a commit group of its own."""
+        ...
+
+    def run_or_roll_back(self, work: Callable[[], T]) -> T:
+        """Run background work inside the group; whatever it fails with, undo the whole group."""
+        ...
