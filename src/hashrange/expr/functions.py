@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeAlias, cast
+
+from msgspec import Struct
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import TAGS, Item, Value
@@ -44,8 +45,7 @@ class Role(Enum):
     """On the right side of SET."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperandRule:
+class OperandRule(Struct, frozen=True):
     """What a function takes as one of its operands."""
 
     types: frozenset[str] = TAGS
@@ -56,8 +56,7 @@ class OperandRule:
     """Whether it must be a value of the request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class Function(Struct, frozen=True, kw_only=True):
     """What is true of one function: operands, evaluator, cost, and where it may be called."""
 
     name: str
