@@ -40,15 +40,15 @@ class ConsumedCapacity:
         self.indexes: dict[Index, float] = {}
 
     def add_table(self, units: float) -> None:
-        """Add units to the table's arm."""
+        """Add units to the table."""
         self.table += units
 
     def add_index(self, index: Index, units: float) -> None:
-        """Add units to an index's arm."""
+        """Add units to an index."""
         self.indexes[index] = self.indexes.get(index, 0.0) + units
 
     def add_write(self, change: WriteResult, factor: int = 1) -> None:
-        """Add what a write costs; `factor` doubles the table's arm in transactions."""
+        """Add what a write costs; `factor` doubles the table's part in transactions."""
         old, new = change.old, change.new
         self.table += factor * write_units(max(old.size if old else 0, new.size if new else 0))
         first = 1 if change.table.ttl_attribute else 0
@@ -59,17 +59,19 @@ class ConsumedCapacity:
 
     def report(self, mode: str) -> Wire:
         """Return the ConsumedCapacity of the request in the asked detail."""
-        total = self._arm(self.table + sum(self.indexes.values()))
+        total = self._units_of(self.table + sum(self.indexes.values()))
         wire: Wire = {"TableName": self.name, **total}
         if mode == "INDEXES":
-            wire["Table"] = self._arm(self.table)
+            wire["Table"] = self._units_of(self.table)
             for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
-                arms = {i.name: self._arm(u) for i, u in self.indexes.items() if i.is_global is is_global}
-                if arms:
-                    wire[member] = arms
+                units_by_index = {
+                    i.name: self._units_of(u) for i, u in self.indexes.items() if i.is_global is is_global
+                }
+                if units_by_index:
+                    wire[member] = units_by_index
         return wire
 
-    def _arm(self, units: float) -> Wire:
+    def _units_of(self, units: float) -> Wire:
         return {"CapacityUnits": units} | ({f"{self.side}CapacityUnits": units} if self.side else {})
 
 

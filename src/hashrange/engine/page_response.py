@@ -1,4 +1,4 @@
-"""What a query or scan returns: the rules of Select, projections against indexes, and the answer's bytes."""
+"""The response of a query or scan: the rules of Select, projections of indexes, and the bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of a single-item write: attributes, consumed capacity, item-collection metrics, as bytes."""
+"""The response of a single-item write: attributes, consumed capacity, item-collection metrics, as bytes."""
 
 from __future__ import annotations
 
