@@ -1,6 +1,6 @@
 """A soak of the checks system: thousands of checks at one a minute, each a real request to a page on a loopback port.
 
-The worker runs in this process on a database on disk, as `hashrange up` has it. What counts is lateness: from a slot to
+The worker runs in this process on a database on disk, as `hashrange up` has it. What counts is lateness: from the due time to
 the moment its request begins.
 """
 
@@ -118,7 +118,7 @@ def make_user(userid: str, now: datetime) -> ActiveUser:
 
 
 def make_check(number: int, now: datetime, port: int, start_at: int) -> Scheduled:
-    """A check whose first slot is the first on its grid after the start."""
+    """A check whose first due time is the first regular one after the start."""
     checkid = f"check-{number:06}"
     due_at = next_due_time(checkid, DELAY_MS, due_at=start_at - DELAY_MS, now=start_at)
     return Scheduled(

@@ -142,7 +142,7 @@ def interfere(services, meanwhile, operation="TransactWriteItems", *, afterwards
     )
 
 
-def fail_at_every_call(services, prepare, act, settled):
+def fail_at_every_call(services, prepare, act, resolved):
     """Crash an action after its first call, its second, and so on; a repetition must complete it."""
     for calls in range(500):
         subject = prepare(calls)
@@ -151,8 +151,8 @@ def fail_at_every_call(services, prepare, act, settled):
             asyncio.run(act(dying, subject))
         except Crash:
             asyncio.run(act(services, subject))
-            settled(subject)
+            resolved(subject)
         else:
-            settled(subject)
+            resolved(subject)
             return calls
     raise AssertionError("it never ends")

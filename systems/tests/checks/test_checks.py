@@ -299,11 +299,11 @@ def test_a_deletion_cut_short_anywhere_is_completed_by_another(services, ann):
         if await at.db.check(checkid) is not None:
             await at.checks.delete(ann, checkid)
 
-    def settled(checkid):
+    def resolved(checkid):
         assert services.stored("CHECK") == []
         assert do(services.users.find(ann)).check_count == 0
 
-    assert fail_at_every_call(services, prepare, delete, settled) > 5
+    assert fail_at_every_call(services, prepare, delete, resolved) > 5
 
 
 def test_a_check_that_is_being_deleted_is_not_run_any_more(services, ann):

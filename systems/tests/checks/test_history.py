@@ -81,8 +81,8 @@ def test_stored_days_and_live_runs_together_agree_with_the_oracle(db, clock, see
     live = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
     assert [durations(found) for found in live] == [ask_oracle(samples, *period) for period in PERIODS]
     assert asyncio.run(history.finalise_days(check)) == 4
-    settled = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
-    assert settled == live
+    resolved = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
+    assert resolved == live
 
 
 def test_days_are_settled_once_and_never_touched_again(db, clock):
@@ -100,10 +100,10 @@ def test_days_are_settled_once_and_never_touched_again(db, clock):
 def test_workers_that_settle_at_once_store_each_day_once(db, clock):
     check, history = keep(db, invent(2)), History(db, clock)
 
-    async def settle():
+    async def parse_attributes():
         return await asyncio.gather(*(history.finalise_days(check) for _ in range(5)))
 
-    assert sum(asyncio.run(settle())) == 4
+    assert sum(asyncio.run(parse_attributes())) == 4
     assert len(db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()) == 4
 
 

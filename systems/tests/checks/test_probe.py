@@ -9,7 +9,7 @@ import pytest
 import trustme
 
 from hashrange import ManualClock
-from hashrange_systems.checks.model.check_type import settle
+from hashrange_systems.checks.model.check_type import parse_attributes
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Status
 from hashrange_systems.checks.service.ebay_search import EbayAccess, read_grant
@@ -37,7 +37,7 @@ def probe(script, url="http://127.0.0.1:{port}/", *, tls=None, policy=LOOPBACK, 
     async def run():
         async with asyncio.timeout(ENOUGH), serving(script, tls=tls) as port:
             prober = make_prober(policy, resolver)
-            return await prober.probe(url.format(port=port), settle("AVAILABILITY", attributes))
+            return await prober.probe(url.format(port=port), parse_attributes("AVAILABILITY", attributes))
 
     return asyncio.run(run())
 
@@ -86,7 +86,7 @@ def test_a_port_where_nobody_listens_is_down():
     async def run():
         async with serving(never_reached) as port:
             pass
-        return await make_prober().probe(f"http://127.0.0.1:{port}/", settle("AVAILABILITY", {}))
+        return await make_prober().probe(f"http://127.0.0.1:{port}/", parse_attributes("AVAILABILITY", {}))
 
     outcome = asyncio.run(run())
     assert (outcome.status, outcome.cause) == (Status.DOWN, Cause.CONNECT)
@@ -176,7 +176,7 @@ def test_a_keyword_that_is_gone_is_down():
 
     async def run():
         async with serving(script) as port:
-            prober, attributes = make_prober(), settle("AVAILABILITY", {"keyword": "in stock"})
+            prober, attributes = make_prober(), parse_attributes("AVAILABILITY", {"keyword": "in stock"})
             return [await prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(2)]
 
     before, after = asyncio.run(run())
@@ -264,7 +264,7 @@ def test_no_more_than_so_many_look_at_one_host_at_once():
     async def run():
         prober = make_prober(turns=HostLimiter(at_once=3))
         async with serving(script) as port:
-            attributes = settle("AVAILABILITY", {})
+            attributes = parse_attributes("AVAILABILITY", {})
             outcomes = await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(12)))
         assert prober.turns.queues == {}
         return outcomes
@@ -280,7 +280,7 @@ def test_who_waits_too_long_for_a_turn_says_that_it_was_our_side():
     async def run():
         prober = make_prober(turns=HostLimiter(at_once=1, timeout_s=0.02))
         async with serving(script) as port:
-            attributes = settle("AVAILABILITY", {"timeoutMs": 300})
+            attributes = parse_attributes("AVAILABILITY", {"timeoutMs": 300})
             return await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(2)))
 
     first, second = asyncio.run(run())
@@ -314,7 +314,7 @@ def search(script, *, credentials=False, count=1, **attributes):
             here = f"http://127.0.0.1:{port}"
             secrets = {"client_id": "us", "client_secret": "hush"} if credentials else {}
             prober = make_prober(ebay=EbayAccess(site=here, api=here, **secrets))
-            given = settle("EBAY", {"query": "desk lamp", "threshold": 5000} | attributes)
+            given = parse_attributes("EBAY", {"query": "desk lamp", "threshold": 5000} | attributes)
             return await asyncio.gather(*(prober.probe(here, given) for _ in range(count)))
 
     return asyncio.run(run())
@@ -401,7 +401,7 @@ def test_a_token_that_was_withdrawn_is_replaced_by_the_next_search():
         async with serving(api) as port:
             here = f"http://127.0.0.1:{port}"
             prober = make_prober(ebay=EbayAccess(client_id="us", client_secret="hush", site=here, api=here))
-            given = settle("EBAY", {"query": "desk lamp", "threshold": 5000})
+            given = parse_attributes("EBAY", {"query": "desk lamp", "threshold": 5000})
             return [(await prober.probe(here, given)).status for _ in range(2)]
 
     assert asyncio.run(run()) == [Status.UNKNOWN, Status.UP]
@@ -423,7 +423,7 @@ def test_a_search_given_as_a_page_is_made_there_even_with_credentials():
         async with serving(script) as port:
             here = f"http://127.0.0.1:{port}"
             prober = make_prober(ebay=EbayAccess(client_id="us", client_secret="hush"))
-            return await prober.probe(here, settle("EBAY", {"url": f"{here}/sch/lamps", "threshold": 5000}))
+            return await prober.probe(here, parse_attributes("EBAY", {"url": f"{here}/sch/lamps", "threshold": 5000}))
 
     assert asyncio.run(run()).available is True
 

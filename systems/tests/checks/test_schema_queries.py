@@ -169,10 +169,10 @@ def test_everything_a_user_owns_is_found_and_deleted(db):
     key = ApiKey(userid="u1", key_id="k1", name="ci", digest=DIGEST, created_at=NOON)
     channel = Channel(userid="u1", channel_id="m1", kind="EMAIL", target="a@b.example", created_at=NOON)
     db.batch([key, channel]).run()
-    assert db.belongings("u1").run() == [key, channel, user]
+    assert db.owned_items("u1").run() == [key, channel, user]
     db.batch(delete=[key, channel]).run()
     db.transact(db.delete_user("u1", email=user.email), db.release_email(user.email, owner="u1")).run()
-    assert (db.belongings("u1").run(), db.claim(user.email).run()) == ([], None)
+    assert (db.owned_items("u1").run(), db.claim(user.email).run()) == ([], None)
 
 
 def test_a_user_whose_address_changed_meanwhile_is_not_deleted(db):

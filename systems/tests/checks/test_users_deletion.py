@@ -49,10 +49,10 @@ def test_a_deletion_cut_short_anywhere_is_completed_by_another(services):
     def prepare(calls):
         return furnish(services, f"u{calls}")[0]
 
-    def settled(_userid):
+    def resolved(_userid):
         assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
 
-    assert fail_at_every_call(services, prepare, _delete, settled) > 20
+    assert fail_at_every_call(services, prepare, _delete, resolved) > 20
 
 
 async def _delete(services, userid):

@@ -70,14 +70,14 @@ def test_a_suspension_cut_short_anywhere_is_completed_by_another(services):
         user = services.sign_up(f"u{calls}").user
         return user.userid, services.add(user.userid, 3)
 
-    def settled(subject):
+    def resolved(subject):
         userid, checks = subject
         assert type(services.db.user(userid).run()) is SuspendedUser
         assert [type(services.check(checkid)) for checkid in checks] == [SuspendedCheck] * 3
         assert not set(checks) & set(services.due())
         assert [len(services.db.runs(checkid).run()) for checkid in checks] == [1] * 3  # one PAUSED sample each
 
-    assert fail_at_every_call(services, prepare, lambda at, made: at.users.suspend(made[0]), settled) > 5
+    assert fail_at_every_call(services, prepare, lambda at, made: at.users.suspend(made[0]), resolved) > 5
 
 
 def test_a_reinstatement_cut_short_anywhere_is_completed_by_another(services):
@@ -87,13 +87,13 @@ def test_a_reinstatement_cut_short_anywhere_is_completed_by_another(services):
         do(services.users.suspend(user.userid))
         return user.userid, checks
 
-    def settled(subject):
+    def resolved(subject):
         userid, checks = subject
         assert type(services.db.user(userid).run()) is ActiveUser
         assert [type(services.check(checkid)) for checkid in checks] == [Scheduled] * 3
         assert set(checks) <= set(services.due())
 
-    assert fail_at_every_call(services, prepare, lambda at, made: at.users.reinstate(made[0]), settled) > 5
+    assert fail_at_every_call(services, prepare, lambda at, made: at.users.reinstate(made[0]), resolved) > 5
 
 
 def test_suspensions_and_reinstatements_at_once_leave_no_check_that_contradicts_its_user(services):

@@ -69,10 +69,10 @@ def test_a_downgrade_that_was_cut_short_is_completed_by_another(services):
         user = services.sign_up(f"u{calls}", tier="PRO").user
         return user.userid, services.add(user.userid, 7, delay_ms=60_000)
 
-    def settled(subject):
+    def resolved(subject):
         _, checks = subject
         found = [services.check(checkid) for checkid in checks]
         assert [type(check) for check in found] == [Scheduled] * 5 + [Paused] * 2
         assert {check.delay_ms for check in found} == {300_000}
 
-    assert fail_at_every_call(services, prepare, lambda at, made: at.users.change_tier(made[0], "FREE"), settled) > 5
+    assert fail_at_every_call(services, prepare, lambda at, made: at.users.change_tier(made[0], "FREE"), resolved) > 5

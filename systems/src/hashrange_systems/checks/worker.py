@@ -83,7 +83,7 @@ class Worker:
             for loop in loops:
                 loop.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
-            await self._wind_down()
+            await self._shut_down()
 
     async def _repeat(self, job: Callable[[], Awaitable[object]], pause: float) -> None:
         """Repeat a job; pause after an error of the database."""
@@ -133,7 +133,7 @@ class Worker:
         if not task.cancelled():
             del self._running[task]
 
-    async def _wind_down(self) -> None:
+    async def _shut_down(self) -> None:
         """Let runs finish, then release the rest."""
         if self._running:
             await asyncio.wait(list(self._running), timeout=self.settings.grace)

@@ -53,9 +53,9 @@ async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], what: str) -> T
 
     The attempt must read again whatever its writes depend on.
     """
-    for turn in range(MAX_CONFLICTS):
+    for change_phase in range(MAX_CONFLICTS):
         try:
             return await attempt()
         except Conflict:
-            await asyncio.sleep(random.uniform(0, CONFLICT_PAUSE_S * turn))  # noqa: S311 - jitter, not a secret
+            await asyncio.sleep(random.uniform(0, CONFLICT_PAUSE_S * change_phase))  # noqa: S311 - jitter, not a secret
     raise EditConflict(what)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Ebay
-from hashrange_systems.checks.model.ebay import Found, Offer, Unreadable, build_search_url, judge_offers
+from hashrange_systems.checks.model.ebay import Found, Offer, Unreadable, build_search_url, evaluate_offers
 from hashrange_systems.checks.model.ebay_api import build_parameters, read_answer
 from hashrange_systems.checks.model.ebay_page import read_page
 from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse
@@ -46,7 +46,7 @@ def offers_of(answer):
 
 def evaluate(offers, **attributes):
     given = {"query": "lamp", "threshold": 2000} | attributes
-    return judge_offers(Ebay(**given), Found(tuple(offers)), 120)
+    return evaluate_offers(Ebay(**given), Found(tuple(offers)), 120)
 
 
 def offer(price, shipping=0, currency="USD"):
@@ -125,19 +125,19 @@ def test_an_explicit_word_that_nothing_matches_is_believed():
 def test_a_block_page_is_unknown_never_available(status):
     found = read_page(write_block_page(status))
     assert (type(found), found.cause) == (Unreadable, Cause.BLOCKED)
-    outcome = judge_offers(Ebay(query="lamp", threshold=10**9), found)
+    outcome = evaluate_offers(Ebay(query="lamp", threshold=10**9), found)
     assert (outcome.status, outcome.available, outcome.price) == (Status.UNKNOWN, None, None)
 
 
 def test_an_unknown_layout_is_unknown_never_available():
     found = read_page(write_unknown_page())
     assert (type(found), found.cause) == (Unreadable, Cause.LAYOUT)
-    assert judge_offers(Ebay(query="lamp", threshold=10**9), found).status is Status.UNKNOWN
+    assert evaluate_offers(Ebay(query="lamp", threshold=10**9), found).status is Status.UNKNOWN
 
 
 def test_no_answer_is_unknown_because_ebay_is_not_what_is_checked():
     found = read_page(NoResponse(cause=Cause.TIMEOUT, message="too slow"))
-    assert judge_offers(Ebay(query="lamp", threshold=1), found).status is Status.UNKNOWN
+    assert evaluate_offers(Ebay(query="lamp", threshold=1), found).status is Status.UNKNOWN
 
 
 @given(st.text(max_size=200) | st.text("<>/=\"' lisc-ard", max_size=200))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Availability
-from hashrange_systems.checks.model.availability import DAY_MS, judge_availability
+from hashrange_systems.checks.model.availability import DAY_MS, evaluate_availability
 from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse, PhaseTimes
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
 
@@ -36,7 +36,7 @@ outcomes = st.builds(
 
 
 def evaluate(answer=None, /, *, now=NOW, **attributes):
-    return judge_availability(
+    return evaluate_availability(
         Availability(**attributes), answer or PageResponse(status=200, body="Example Domain"), now
     )
 

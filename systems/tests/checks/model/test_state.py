@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.model.alert import read_memory, write_memory
+from hashrange_systems.checks.model.alert import read_alert_history, write_alert_history
 from hashrange_systems.checks.model.check_type import read_attributes
 from hashrange_systems.checks.model.fetch_result import Cause
-from hashrange_systems.checks.model.lifecycle import PATIENCE_MS, find_reason_to_disable
+from hashrange_systems.checks.model.lifecycle import DISABLE_AFTER_MS, find_reason_to_disable
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.state import (
     EventKind,
@@ -184,7 +184,7 @@ def test_incidents_open_and_close_in_turns_and_never_overlap(letters):
 @given(lives, lives)
 def test_a_state_stored_between_any_two_runs_goes_on_as_if_it_had_not_been(before, after):
     life = Timeline(StatePolicy(failure_threshold=2)).run(before)
-    state, history = read_state(write_state(life.state)), read_memory(write_memory(life.history))
+    state, history = read_state(write_state(life.state)), read_alert_history(write_alert_history(life.history))
     assert (state, history) == (life.state, life.history)
     stored = Timeline(life.policy, state=state, history=history, minute=life.minute).run(after)
     assert stored.state == life.run(after).state
@@ -220,10 +220,10 @@ def test_trap_5_a_page_gone_or_a_host_that_does_not_exist_is_given_three_days():
         Outcome(status=Status.DOWN, http_status=410, cause=Cause.STATUS),
         Outcome(status=Status.DOWN, cause=Cause.NAME),
     ):
-        assert reason_after(outcome, PATIENCE_MS - 1) is None
-        assert reason_after(outcome, PATIENCE_MS)
+        assert reason_after(outcome, DISABLE_AFTER_MS - 1) is None
+        assert reason_after(outcome, DISABLE_AFTER_MS)
 
 
 def test_trap_5_a_target_that_is_down_is_no_reason_to_disable_its_check():
-    assert reason_after(OUTCOMES["d"], 100 * PATIENCE_MS) is None
-    assert reason_after(OUTCOMES["u"], 100 * PATIENCE_MS, Phase.UP) is None
+    assert reason_after(OUTCOMES["d"], 100 * DISABLE_AFTER_MS) is None
+    assert reason_after(OUTCOMES["u"], 100 * DISABLE_AFTER_MS, Phase.UP) is None

@@ -19,8 +19,8 @@ from hashrange_systems.checks.model.uptime import (
     Sample,
     Verdict,
     find_uptime,
+    find_verdict,
     format_uptime,
-    give_verdict,
     merge_rollups,
     read_rollup,
     split_days,
@@ -207,11 +207,11 @@ def test_uptime_is_shown_rounded_down_so_that_100_means_never_down(uptime, text)
     ],
 )
 def test_the_verdict_of_a_run_is_what_is_believed_after_it(phase, degraded, letter, verdict):
-    assert give_verdict(State(phase=phase, degraded=degraded), OUTCOMES[letter]) is verdict
+    assert find_verdict(State(phase=phase, degraded=degraded), OUTCOMES[letter]) is verdict
 
 
 def test_a_run_within_maintenance_says_nothing():
-    assert give_verdict(State(phase=Phase.UP), Outcome(status=Status.UP), maintenance=True) is Verdict.UNKNOWN
+    assert find_verdict(State(phase=Phase.UP), Outcome(status=Status.UP), maintenance=True) is Verdict.UNKNOWN
 
 
 @given(histories(), st.lists(st.integers(0, 60_000), max_size=20))

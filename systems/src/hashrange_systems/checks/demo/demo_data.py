@@ -52,7 +52,7 @@ class Demo:
             await self._follow_site()
             return
         writer = HistoryWriter(userid=USERID, channel=make_channel(mark.anchor), anchor=to_ms(mark.anchor))
-        await self._take_in(writer)
+        await self._add_user(writer)
         for scenario in SCENARIOS:
             await self._write(await asyncio.to_thread(writer.write_history, scenario, self._find_url(scenario)))
         await self.db.put(DemoMark(anchor=mark.anchor, complete=True))
@@ -65,7 +65,7 @@ class Demo:
         except Taken as taken:
             return taken.current if isinstance(taken.current, DemoMark) else mark
 
-    async def _take_in(self, writer: HistoryWriter) -> None:
+    async def _add_user(self, writer: HistoryWriter) -> None:
         """Write the user with channel and status page."""
         start = from_ms(writer.start)
         user = ActiveUser(

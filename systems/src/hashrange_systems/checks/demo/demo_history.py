@@ -22,9 +22,9 @@ from hashrange_systems.checks.demo.demo_scenario import (
     simulate,
 )
 from hashrange_systems.checks.model import uptime
-from hashrange_systems.checks.model.alert import Message, Topic, write_memory
-from hashrange_systems.checks.model.check_type import settle
-from hashrange_systems.checks.model.incident import Incident, suspect
+from hashrange_systems.checks.model.alert import Message, Topic, write_alert_history
+from hashrange_systems.checks.model.check_type import parse_attributes
+from hashrange_systems.checks.model.incident import Incident, make_incident_start
 from hashrange_systems.checks.model.latency import count_times
 from hashrange_systems.checks.model.outcome import Outcome, Status, write_outcome
 from hashrange_systems.checks.model.schedule import find_phase, floor_to_grid, next_due_time
@@ -146,7 +146,7 @@ class HistoryWriter:
     def _write_outage(self, history: DemoHistory, scenario: Scenario, outage: Outage) -> None:
         """Add an outage of an old day, and its alerts."""
         start, end = outage.span(self.midnight)
-        suspected = suspect(outage.outcome, start)
+        suspected = make_incident_start(outage.outcome, start)
         over = Incident(started_at=start, cause=suspected.cause, evidence=suspected.evidence, ended_at=end)
         incident = make_incident(scenario.checkid, over)
         history.incidents[incident.started_at] = incident
@@ -166,7 +166,7 @@ class HistoryWriter:
     # ── yesterday and today ──────────────────────────────────────────────────────────────────────────────────────────
     def _write_recent_runs(self, history: DemoHistory, scenario: Scenario) -> None:
         """Simulate the check at each due time until the start of the demo."""
-        attributes = settle(scenario.check_type, scenario.attributes)
+        attributes = parse_attributes(scenario.check_type, scenario.attributes)
         random = Random(scenario.checkid)  # noqa: S311 - the same each time
         state = State(phase=Phase.UP, since=self.start, degraded=scenario.behaviour is Behaviour.EXPIRING)
         check = history.check.model_copy(update={"state": write_state(state)})
@@ -191,7 +191,7 @@ class HistoryWriter:
             self._queue(history, message)
         changes = {
             "state": write_state(run_outcome.state),
-            "told": write_memory(run_outcome.alert_history),
+            "told": write_alert_history(run_outcome.alert_history),
             "last_executed_at": from_ms(run_outcome.at - run_outcome.at % 1000),
             "last_result": write_outcome(run_outcome.outcome),
         }

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from hashrange_systems.checks.model.attributes import Availability
-from hashrange_systems.checks.model.availability import judge_certificate
+from hashrange_systems.checks.model.availability import evaluate_certificate
 from hashrange_systems.checks.model.fetch_result import Cause, PhaseTimes
 from hashrange_systems.checks.model.outcome import Outcome, Status
 
@@ -177,7 +177,7 @@ def simulate(scenario: Scenario, at: int, anchor: int, random: Random) -> Outcom
     if scenario.behaviour is not Behaviour.EXPIRING:
         return answered
     days = CERTIFICATE_DAYS + (anchor - at) // DAY_MS
-    return judge_certificate(Availability(), replace(answered, certificate_days=days))
+    return evaluate_certificate(Availability(), replace(answered, certificate_days=days))
 
 
 def is_troubled(scenario: Scenario, at: int, anchor: int) -> bool:

@@ -88,7 +88,7 @@ def decide(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
     for event in scene.events:
         history, told = announce(rules, history, scene, event)
         messages += told
-    for decision in (remind, cross):
+    for decision in (remind, announce_availability):
         history, told = decision(rules, history, scene)
         messages += told
     return history, tuple(messages)
@@ -144,7 +144,7 @@ def remind(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
     return replace(history, reminders=due), (message,)
 
 
-def cross(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+def announce_availability(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
     """Announce that something became available, and only again after it was clearly unavailable."""
     if scene.outcome.available is True and not history.told_available:
         return replace(history, told_available=True), (write_message(scene, Topic.AVAILABLE, scene.at),)
@@ -171,7 +171,7 @@ def write_message(
     return Message(topic=topic, key=key, at=scene.at, outcome=scene.outcome, incident=incident)
 
 
-def write_memory(history: AlertHistory) -> dict[str, Any]:
+def write_alert_history(history: AlertHistory) -> dict[str, Any]:
     """Return the alert history as it is stored."""
     return drop_absent(
         {
@@ -183,7 +183,7 @@ def write_memory(history: AlertHistory) -> dict[str, Any]:
     )
 
 
-def read_memory(stored: Mapping[str, object] | None) -> AlertHistory:
+def read_alert_history(stored: Mapping[str, object] | None) -> AlertHistory:
     """Read a stored alert history; an empty one if there is none."""
     stored = stored or {}
     return AlertHistory(

@@ -14,21 +14,21 @@ DAY_MS = 86_400_000
 NOT_THE_TARGETS_FAULT = frozenset({Cause.OURS, Cause.REFUSED})
 
 
-def judge_availability(attributes: Availability, fetched: FetchResult, now: int) -> Outcome:
+def evaluate_availability(attributes: Availability, fetched: FetchResult, now: int) -> Outcome:
     """Return the outcome of a probe; in doubt it is UNKNOWN, never UP."""
     if isinstance(fetched, NoResponse):
-        return judge_silence(fetched)
+        return evaluate_no_response(fetched)
     answered = describe_answer(fetched, now)
     if not accepts(attributes.accepted_status, fetched.status):
         message = f"answered {fetched.status}, accepted are {attributes.accepted_status}"
         return replace(answered, status=Status.DOWN, cause=Cause.STATUS, message=message)
-    judged = judge_text(attributes, fetched, answered)
+    judged = evaluate_text(attributes, fetched, answered)
     if judged.status is not Status.UP:
         return judged
-    return judge_certificate(attributes, replace(judged, available=find_stock(attributes, fetched)))
+    return evaluate_certificate(attributes, replace(judged, available=find_stock(attributes, fetched)))
 
 
-def judge_silence(silence: NoResponse) -> Outcome:
+def evaluate_no_response(silence: NoResponse) -> Outcome:
     """Return DOWN if the target did not answer, UNKNOWN if the request could not be sent."""
     status = Status.UNKNOWN if silence.cause in NOT_THE_TARGETS_FAULT else Status.DOWN
     return Outcome(
@@ -52,7 +52,7 @@ def describe_answer(answer: PageResponse, now: int) -> Outcome:
     )
 
 
-def judge_text(attributes: Availability, answer: PageResponse, outcome: Outcome) -> Outcome:
+def evaluate_text(attributes: Availability, answer: PageResponse, outcome: Outcome) -> Outcome:
     """Check the keyword or regex; if the body was truncated, a missing text is no failure."""
     sought = attributes.keyword or attributes.regex
     if sought is None:
@@ -75,7 +75,7 @@ def find_stock(attributes: Availability, answer: PageResponse) -> bool | None:
     return None if answer.cut else True
 
 
-def judge_certificate(attributes: Availability, outcome: Outcome) -> Outcome:
+def evaluate_certificate(attributes: Availability, outcome: Outcome) -> Outcome:
     """Turn UP into DEGRADED when the certificate expires soon: a warning, not an outage."""
     days = outcome.certificate_days
     if days is None or days >= attributes.tls_warning_days:

@@ -39,7 +39,7 @@ def read_attributes(check_type: str, stored: Mapping[str, object]) -> ParsedAttr
     known = name_attributes(check_type)
     kept = {name: value for name, value in stored.items() if name not in known}
     try:
-        attributes = settle(check_type, {name: value for name, value in stored.items() if name in known})
+        attributes = parse_attributes(check_type, {name: value for name, value in stored.items() if name in known})
     except InvalidInput as refused:
         return ParsedAttributes(check_type=check_type, attributes=None, kept=kept, errors=refused.errors)
     return ParsedAttributes(check_type=check_type, attributes=attributes, kept=kept)
@@ -54,10 +54,10 @@ def write_attributes(
     known = name_attributes(check_type)
     kept = {name: value for name, value in (stored or {}).items() if name not in known}
     checked = {name: value for name, value in given.items() if name not in kept and value is not None}
-    return kept | settle(check_type, checked).model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+    return kept | parse_attributes(check_type, checked).model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
 
 
-def settle(check_type: str, given: Mapping[str, object]) -> Attributes:
+def parse_attributes(check_type: str, given: Mapping[str, object]) -> Attributes:
     """Return typed attributes; raise InvalidInput with all errors."""
     try:
         attributes = CHECK_TYPES[check_type].model_validate(given, by_alias=True, by_name=False)

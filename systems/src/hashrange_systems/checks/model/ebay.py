@@ -55,19 +55,19 @@ def build_search_url(attributes: Ebay, site: str = SITE) -> str:
     return urlunsplit(parts._replace(query=urlencode([*asked, *CHEAPEST_FIRST.items()]), fragment=""))
 
 
-def judge_offers(attributes: Ebay, found: SearchResult, response_time: int | None = None) -> Outcome:
+def evaluate_offers(attributes: Ebay, found: SearchResult, response_time: int | None = None) -> Outcome:
     """Return the outcome: UP with the lowest price if the search could be parsed, else UNKNOWN."""
     if isinstance(found, Unreadable):
-        return be_unsure(found.cause, found.message, response_time)
+        return make_unknown(found.cause, found.message, response_time)
     comparable = [offer for offer in found.offers if offer.price.currency == attributes.currency]
     if found.offers and not comparable:
-        return be_unsure(Cause.LAYOUT, f"no price is in {attributes.currency}", response_time)
+        return make_unknown(Cause.LAYOUT, f"no price is in {attributes.currency}", response_time)
     if not comparable:
         return Outcome(status=Status.UP, message="no offers", available=False, response_time=response_time)
-    return judge_prices(attributes, comparable, response_time)
+    return evaluate_prices(attributes, comparable, response_time)
 
 
-def judge_prices(attributes: Ebay, offers: Sequence[Offer], response_time: int | None) -> Outcome:
+def evaluate_prices(attributes: Ebay, offers: Sequence[Offer], response_time: int | None) -> Outcome:
     """Compare the cheapest offer; an offer with unknown shipping never proves a price."""
     known = [offer for offer in offers if offer.shipping is not None or not attributes.include_shipping]
     doubtful = [offer for offer in offers if offer.shipping is None and attributes.include_shipping]
@@ -113,6 +113,6 @@ def describe_offers(attributes: Ebay, best: Offer | None, doubt: Offer | None) -
     return "; ".join(words)
 
 
-def be_unsure(cause: Cause, message: str, response_time: int | None) -> Outcome:
+def make_unknown(cause: Cause, message: str, response_time: int | None) -> Outcome:
     """Return the outcome of a search that could not be evaluated."""
     return Outcome(status=Status.UNKNOWN, cause=cause, message=message, response_time=response_time)

@@ -24,7 +24,7 @@ class Incident:
     interrupted: bool = False
 
 
-def suspect(outcome: Outcome, at: int) -> Incident:
+def make_incident_start(outcome: Outcome, at: int) -> Incident:
     """Return the incident that starts with a failure."""
     status = f"HTTP {outcome.http_status}: " if outcome.http_status is not None else ""
     return Incident(started_at=at, cause=outcome.cause, evidence=shorten(status + outcome.message, LONGEST_EVIDENCE))

@@ -8,7 +8,7 @@ from hashrange_systems.checks.model.outcome import Outcome
 from hashrange_systems.checks.model.state import Phase, State
 
 GONE = 410
-PATIENCE_MS = 3 * 86_400_000
+DISABLE_AFTER_MS = 3 * 86_400_000
 
 
 def find_reason_to_disable(reading: ParsedAttributes, outcome: Outcome | None, state: State, at: int) -> str | None:
@@ -19,11 +19,11 @@ def find_reason_to_disable(reading: ParsedAttributes, outcome: Outcome | None, s
         return None
     if outcome.cause is Cause.REFUSED:
         return outcome.message or "a forbidden address"
-    if state.phase is Phase.DOWN and is_hopeless(outcome) and at - (state.since or at) >= PATIENCE_MS:
+    if state.phase is Phase.DOWN and is_permanent(outcome) and at - (state.since or at) >= DISABLE_AFTER_MS:
         return "the page is gone for good" if outcome.http_status == GONE else "the host has not existed for days"
     return None
 
 
-def is_hopeless(outcome: Outcome) -> bool:
+def is_permanent(outcome: Outcome) -> bool:
     """Return whether a failure is permanent."""
     return outcome.http_status == GONE or outcome.cause is Cause.NAME

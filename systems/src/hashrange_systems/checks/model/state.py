@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from hashrange_systems.checks.model.incident import Incident, read_incident, suspect, write_incident
+from hashrange_systems.checks.model.incident import Incident, make_incident_start, read_incident, write_incident
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_choice, read_whole
 
 HOUR_MS = 3_600_000
@@ -92,7 +92,7 @@ def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, mai
     if maintenance or outcome.status is Status.UNKNOWN:
         return state, ()
     moved, events = succeed(state, outcome, at, policy) if outcome.healthy else fail(state, outcome, at, policy)
-    damped, damping = damp(moved, at, policy)
+    damped, damping = update_flapping(moved, at, policy)
     return damped, events + damping
 
 
@@ -113,11 +113,11 @@ def fail(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
     if state.phase is Phase.RECOVERING:
         return replace(state, phase=Phase.DOWN, streak=0, streak_since=None), ()
     streak = state.streak + 1 if state.phase is Phase.PENDING else 1
-    suspected = state.incident or suspect(outcome, at)
+    suspected = state.incident or make_incident_start(outcome, at)
     if streak < policy.failure_threshold:
         return replace(state, phase=Phase.PENDING, streak=streak, incident=suspected), ()
     opened = Event(EventKind.OPENED, at, suspected)
-    return turn(state, Phase.DOWN, at, since=suspected.started_at, incident=suspected), (opened,)
+    return change_phase(state, Phase.DOWN, at, since=suspected.started_at, incident=suspected), (opened,)
 
 
 def succeed(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
@@ -138,12 +138,12 @@ def succeed(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Ste
 def close(state: State, outcome: Outcome, at: int, ended_at: int) -> Step:
     """End the open incident; the check is up, or up with a warning."""
     incident = replace(state.incident, ended_at=ended_at) if state.incident else None
-    up = turn(state, Phase.UP, at, since=ended_at, incident=None)
+    up = change_phase(state, Phase.UP, at, since=ended_at, incident=None)
     warned, warnings = warn(up, outcome, at)
     return warned, (Event(EventKind.CLOSED, at, incident), *warnings)
 
 
-def turn(state: State, phase: Phase, at: int, *, since: int, incident: Incident | None) -> State:
+def change_phase(state: State, phase: Phase, at: int, *, since: int, incident: Incident | None) -> State:
     """Return the state after a confirmed change, which counts for flapping."""
     return replace(
         state,
@@ -165,7 +165,7 @@ def warn(state: State, outcome: Outcome, at: int) -> Step:
     return replace(state, degraded=degraded), (Event(kind, at),)
 
 
-def damp(state: State, at: int, policy: StatePolicy) -> Step:
+def update_flapping(state: State, at: int, policy: StatePolicy) -> Step:
     """Set or clear flapping by the number of recent changes."""
     flips = tuple(flip for flip in state.flips if flip > at - policy.flap_window_ms)[-policy.flap_count :]
     flapping = len(flips) >= (1 if state.flapping else policy.flap_count)

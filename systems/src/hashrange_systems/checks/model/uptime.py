@@ -32,7 +32,7 @@ class Verdict(StrEnum):
     PAUSED = "PAUSED"
 
 
-UNSETTLED = {Verdict.PENDING: Verdict.UP, Verdict.RECOVERING: Verdict.DOWN}  # their value if no run follows
+UNCONFIRMED = {Verdict.PENDING: Verdict.UP, Verdict.RECOVERING: Verdict.DOWN}  # their value if no run follows
 SETTLING = {Verdict.UP: Verdict.UP, Verdict.DEGRADED: Verdict.UP, Verdict.DOWN: Verdict.DOWN}
 TALLIES = {
     Verdict.UP: "up",
@@ -71,7 +71,7 @@ class Rollup:
 DURATIONS = tuple(each.name for each in fields(Rollup) if each.name != "latency")
 
 
-def give_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -> Verdict:
+def find_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -> Verdict:
     """Return the verdict of a run from the state after it."""
     if maintenance or outcome.status is Status.UNKNOWN or state.phase is Phase.NEW:
         return Verdict.UNKNOWN
@@ -82,16 +82,16 @@ def give_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -
 
 def resolve_pending(samples: Sequence[Sample]) -> list[Sample]:
     """Return the samples with each unconfirmed verdict replaced by the confirmed one."""
-    settled: list[Sample] = []
-    turned_out: Verdict | None = None
+    resolved: list[Sample] = []
+    confirmed: Verdict | None = None
     for sample in reversed(samples):
-        if sample.verdict in UNSETTLED:
-            settled.append(replace(sample, verdict=turned_out or UNSETTLED[sample.verdict]))
+        if sample.verdict in UNCONFIRMED:
+            resolved.append(replace(sample, verdict=confirmed or UNCONFIRMED[sample.verdict]))
             continue
         if sample.verdict is not Verdict.UNKNOWN:
-            turned_out = SETTLING.get(sample.verdict)
-        settled.append(sample)
-    return settled[::-1]
+            confirmed = SETTLING.get(sample.verdict)
+        resolved.append(sample)
+    return resolved[::-1]
 
 
 def summarise(samples: Sequence[Sample], start: int, end: int, windows: Iterable[Span] = ()) -> Rollup:

@@ -124,7 +124,7 @@ class Channels:
         """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
         if kind not in get_args(Kind):
             raise InvalidInput([FieldError("kind", f"must be one of {', '.join(get_args(Kind))}")])
-        shown, kept = self._settle(kind, target, secret)
+        shown, kept = self._validate_target(kind, target, secret)
         now = self.clock.millis()
         channel = Channel.model_validate(
             {
@@ -139,7 +139,7 @@ class Channels:
         )
         return NewChannel(channel, self._sign(channel))
 
-    def _settle(self, kind: str, target: str, secret: str | None) -> tuple[str, str | None]:
+    def _validate_target(self, kind: str, target: str, secret: str | None) -> tuple[str, str | None]:
         """Return the public and the secret part of a target."""
         if kind == "EMAIL":
             return validate_email(target, "target"), None

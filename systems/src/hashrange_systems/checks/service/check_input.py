@@ -105,16 +105,16 @@ def validate_fields(given: Mapping[str, object], context: ValidationContext) -> 
     """Return the fields as they are stored; raise InvalidInput with all errors."""
     if context.check_type == Ebay.check_type and not given.get("url", True):
         given = {**given, "url": EBAY_SITE}  # the search is in its attributes
-    settled: dict[str, Any] = {}
+    validated: dict[str, Any] = {}
     errors: list[FieldError] = []
     for name, value in given.items():
         try:
-            settled[name] = VALIDATORS[name](value, context)
+            validated[name] = VALIDATORS[name](value, context)
         except InvalidInput as refused:
             errors += refused.errors
     if errors:
         raise InvalidInput(errors)
-    return settled
+    return validated
 
 
 def _validate_url(value: object, context: ValidationContext) -> str:

@@ -75,22 +75,22 @@ class CheckService:
         return await self.db.by_type(check_type, status).page(size, after=after)
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def create(self, userid: str, draft: CheckInput) -> Scheduled:
+    async def create(self, userid: str, check_input: CheckInput) -> Scheduled:
         """Add a check that is due at once; raise LimitReached at the limit of the tier."""
         user = await find_active_user(self.db, userid)
-        context = await self._scope(user, draft.check_type)
-        settled = validate_fields(list_given_fields(draft), context)
+        context = await self._scope(user, check_input.check_type)
+        validated = validate_fields(list_given_fields(check_input), context)
         if user.check_count is None:
             await repair_count(self.db, userid)
         now = self.clock.millis()
         check = Scheduled(
             checkid=self.make_id(),
             userid=userid,
-            check_type=draft.check_type,
+            check_type=check_input.check_type,
             created_at=from_ms(now),
             updated_at=from_ms(now),
             next_run_at=from_ms(first_due_time(now)),
-            **settled,
+            **validated,
         )
         return await self._add(user, check)
 
@@ -121,13 +121,13 @@ class CheckService:
         if changes.seen is not None and changes.seen != (check.revision or 0):
             raise EditConflict("check")
         context = await self._scope(user, check.check_type, check.attributes)
-        settled: dict[str, Any] = validate_fields(list_given_fields(changes), context)
+        validated: dict[str, Any] = validate_fields(list_given_fields(changes), context)
         edited = await self.db.edit(
             check,
             updated_at=from_ms(self.clock.millis()),
             revision=(check.revision or 0) + 1,
             seen=check.revision,
-            **settled,
+            **validated,
         )
         return await self._bring_forward(edited) if edited.delay_ms < check.delay_ms else edited
 

@@ -16,7 +16,7 @@ import orjson
 from hashrange import Clock
 from hashrange_systems.checks.model import ebay_api
 from hashrange_systems.checks.model.attributes import Ebay
-from hashrange_systems.checks.model.ebay import SITE, build_search_url, judge_offers
+from hashrange_systems.checks.model.ebay import SITE, build_search_url, evaluate_offers
 from hashrange_systems.checks.model.ebay_page import read_page
 from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
 from hashrange_systems.checks.model.outcome import Outcome, read_whole
@@ -59,9 +59,9 @@ class EbaySearch:
         """Return the outcome of a search; a search given as a URL always uses that page."""
         if self.access.client_id and attributes.url is None:
             fetched = await self._ask_api(attributes)
-            return judge_offers(attributes, ebay_api.read_answer(fetched), fetched.elapsed_ms)
+            return evaluate_offers(attributes, ebay_api.read_answer(fetched), fetched.elapsed_ms)
         page = await self.pages.request(build_search_url(attributes, self.access.site), timeout_s=TIMEOUT_S)
-        return judge_offers(attributes, read_page(page), page.elapsed_ms)
+        return evaluate_offers(attributes, read_page(page), page.elapsed_ms)
 
     async def _ask_api(self, attributes: Ebay) -> FetchResult:
         token = await self._find_token()

@@ -19,7 +19,7 @@ from hashrange_systems.checks.model.state import is_confirming, read_state
 from hashrange_systems.checks.model.tier import Tier, read_tier
 from hashrange_systems.checks.model.uptime import (
     DAY_MS,
-    UNSETTLED,
+    UNCONFIRMED,
     Rollup,
     Sample,
     Verdict,
@@ -77,7 +77,7 @@ class History:
         stored = await self._stored(check.checkid, start, end)
         known = [stored[span] for span in split_days(start, end) if span in stored]
         live = join_neighbours(span for span in split_days(start, end) if span not in stored)
-        reckoned = [await self._reckon(check, *span) for span in live]
+        reckoned = [await self._compute_rollup(check, *span) for span in live]
         return reduce(merge_rollups, [*known, *reckoned], Rollup())
 
     async def days(self, check: Check, count: int) -> list[Day]:
@@ -87,7 +87,7 @@ class History:
         spans = list(split_days(end - count * DAY_MS, end))
         stored = await self._stored(check.checkid, spans[0][0], end)
         return [
-            Day(from_ms(low).date(), stored.get((low, high)) or await self._reckon(check, low, min(high, now)))
+            Day(from_ms(low).date(), stored.get((low, high)) or await self._compute_rollup(check, low, min(high, now)))
             for low, high in spans
         ]
 
@@ -147,10 +147,10 @@ class History:
         start -= start % DAY_MS
         stored = await self._stored(check.checkid, start, end)
         missing = [span for span in split_days(start, end) if span not in stored]
-        return sum([await self._settle(check, span, tier) for span in missing])
+        return sum([await self._store_rollup(check, span, tier) for span in missing])
 
-    async def _settle(self, check: Check, span: Span, tier: Tier) -> bool:
-        rollup = await self._reckon(check, *span)
+    async def _store_rollup(self, check: Check, span: Span, tier: Tier) -> bool:
+        rollup = await self._compute_rollup(check, *span)
         expires_at = from_ms(span[1]) + timedelta(days=tier.rollup_days)
         day = from_ms(span[0]).date()
         item = StoredRollup(checkid=check.checkid, day=day, rollup=write_rollup(rollup), expires_at=expires_at)
@@ -169,7 +169,7 @@ class History:
         found = await self.db.rollups(checkid, day=(find_day(first), find_day(last - 1)))
         return {find_span(each.day): read_rollup(each.rollup) for each in found}
 
-    async def _reckon(self, check: Check, start: int, end: int) -> Rollup:
+    async def _compute_rollup(self, check: Check, start: int, end: int) -> Rollup:
         if start >= end:
             return Rollup()
         spans = [span for window in read_windows(check) for span in window.spans(start, end)]
@@ -180,10 +180,10 @@ class History:
         before = await self.db.runs_before(check.checkid, at=from_ms(start)).first()
         within = await self.runs(check.checkid, start, end)
         samples = [read_sample(run, check) for run in ([before] if before else []) + within]
-        if is_in_doubt(samples):
+        if is_unconfirmed(samples):
             async for sample in self._following(check, end):
                 samples.append(sample)
-                if not is_in_doubt([sample]) and sample.verdict is not Verdict.UNKNOWN:
+                if not is_unconfirmed([sample]) and sample.verdict is not Verdict.UNKNOWN:
                     break
         return samples
 
@@ -209,11 +209,11 @@ def read_sample(run: Run, check: Check) -> Sample:
     )
 
 
-def is_in_doubt(samples: Sequence[Sample]) -> bool:
+def is_unconfirmed(samples: Sequence[Sample]) -> bool:
     """Return whether the last verdict is not yet confirmed."""
     clear = (sample for sample in reversed(samples) if sample.verdict is not Verdict.UNKNOWN)
     last = next(clear, None)
-    return last is not None and last.verdict in UNSETTLED
+    return last is not None and last.verdict in UNCONFIRMED
 
 
 def make_percentiles(at: int, latency: Latency) -> Percentiles:

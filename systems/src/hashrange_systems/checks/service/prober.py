@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hashrange import Clock
 from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
-from hashrange_systems.checks.model.availability import judge_availability
+from hashrange_systems.checks.model.availability import evaluate_availability
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.service.ebay_search import EbayAccess, EbaySearch
@@ -52,4 +52,4 @@ class Prober:
             timeout_s=attributes.timeout_ms / 1000,
             follow=attributes.follow_redirects,
         )
-        return judge_availability(attributes, fetched, self.clock.millis())
+        return evaluate_availability(attributes, fetched, self.clock.millis())

@@ -13,7 +13,7 @@ from hashrange_systems.checks.model.alert import (
     Topic,
     decide,
     forget_incident,
-    read_memory,
+    read_alert_history,
 )
 from hashrange_systems.checks.model.attributes import Attributes
 from hashrange_systems.checks.model.fetch_result import Cause
@@ -30,7 +30,7 @@ from hashrange_systems.checks.model.state import (
     make_policy,
     read_state,
 )
-from hashrange_systems.checks.model.uptime import Verdict, give_verdict
+from hashrange_systems.checks.model.uptime import Verdict, find_verdict
 from hashrange_systems.checks.schema import Channel, Check, Ended, Ongoing, Run, Waiting
 from hashrange_systems.checks.service.stored_options import read_delay, read_rules, read_windows
 from hashrange_systems.shared.epoch import from_ms
@@ -64,13 +64,13 @@ def evaluate_run(check: Check, attributes: Attributes, outcome: Outcome, at: int
     scene = AlertInput(
         check_id=check.checkid, state=state, events=events, outcome=outcome, at=at, maintenance=maintained
     )
-    alert_history, messages = decide(read_rules(check, attributes), read_memory(check.told), scene)
+    alert_history, messages = decide(read_rules(check, attributes), read_alert_history(check.told), scene)
     return RunOutcome(
         at=at,
         outcome=outcome,
         state=state,
         alert_history=alert_history,
-        verdict=give_verdict(state, outcome, maintenance=maintained),
+        verdict=find_verdict(state, outcome, maintenance=maintained),
         events=events,
         messages=messages,
     )
@@ -90,7 +90,7 @@ def disable_outcome(check: Check, outcome: Outcome | None, reason: str, at: int)
         at=at,
         outcome=last,
         state=replace(state, last_at=at),
-        alert_history=forget_incident(read_memory(check.told)),
+        alert_history=forget_incident(read_alert_history(check.told)),
         verdict=Verdict.PAUSED,
         events=events,
         messages=(told,),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange import Clock, Conflict, Taken, Write
-from hashrange_systems.checks.model.alert import write_memory
+from hashrange_systems.checks.model.alert import write_alert_history
 from hashrange_systems.checks.model.outcome import write_outcome
 from hashrange_systems.checks.model.state import write_state
 from hashrange_systems.checks.model.tier import read_tier
@@ -50,7 +50,7 @@ class Recorder:
             last_executed_at=from_ms(run_outcome.at - run_outcome.at % 1000),  # whole seconds, for the original system
             last_result=write_outcome(run_outcome.outcome),  # type: ignore[arg-type]  # the model writes a Result
             state=write_state(run_outcome.state),
-            told=write_memory(run_outcome.alert_history),
+            told=write_alert_history(run_outcome.alert_history),
             due_at=None,
         )
         active: Writes = [self.db.is_active(user)] if alerts else []  # no alerts to suspended users
@@ -68,7 +68,7 @@ class Recorder:
             last_executed_at=from_ms(run_outcome.at - run_outcome.at % 1000),
             last_result=write_outcome(run_outcome.outcome),  # type: ignore[arg-type]  # the model writes a Result
             state=write_state(run_outcome.state),
-            told=write_memory(run_outcome.alert_history),
+            told=write_alert_history(run_outcome.alert_history),
         )
         active: Writes = [self.db.is_active(user)] if alerts else []
         return await self._write([fail, *self._history(claim, run_outcome, user), *active], alerts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from hashrange_systems.checks.model.alert import forget_incident, read_memory, write_memory
+from hashrange_systems.checks.model.alert import forget_incident, read_alert_history, write_alert_history
 from hashrange_systems.checks.model.state import interrupt, read_state, write_state
 from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.model.uptime import Verdict
@@ -38,7 +38,7 @@ def _stop(check: Active, tier: str, now: int) -> tuple[Record, Record, list[Run 
     """Return the state and alert history of an unscheduled check, and the items to write with them."""
     at = run_time(check, now)
     state, events = interrupt(read_state(check.state), at)
-    told = write_memory(forget_incident(read_memory(check.told)))
+    told = write_alert_history(forget_incident(read_alert_history(check.told)))
     sample = Run(
         checkid=check.checkid,
         at=from_ms(at),

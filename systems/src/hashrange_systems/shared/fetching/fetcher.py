@@ -116,7 +116,7 @@ class Fetcher:
         self._policy.check_port(target.port)
         found: Sequence[Address] = [target.literal] if target.literal else await self._resolve(target.host, timer)
         self._policy.check_addresses(target, found)
-        return order(map(_as_dialled, found), ADDRESSES_TRIED)
+        return order(map(_unmap, found), ADDRESSES_TRIED)
 
     async def _resolve(self, host: str, timer: PhaseTimer) -> list[Address]:
         async with timer.time("dns", self._limits.dns_s):
@@ -251,7 +251,7 @@ def _read_headers(raw: list[tuple[bytes, bytes]]) -> Headers:
     return tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
 
 
-def _as_dialled(address: Address) -> Address:
+def _unmap(address: Address) -> Address:
     """Return the IPv4 address of an IPv4-mapped address; others unchanged."""
     return unwrap(address) if address.version == 6 and address.ipv4_mapped else address
 

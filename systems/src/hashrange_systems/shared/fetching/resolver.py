@@ -31,11 +31,11 @@ class SystemResolver:
     async def resolve(self, host: str) -> Sequence[str]:
         """Return the addresses of a name from the machine's resolver."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, _resolve_name, host)
         except socket.gaierror as error:
             raise NameUnresolved(host, temporary=error.errno not in UNKNOWN_NAME) from error
 
 
-def _look_up(host: str) -> list[str]:
+def _resolve_name(host: str) -> list[str]:
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
