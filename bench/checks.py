@@ -1,7 +1,7 @@
 """A soak of the checks system: thousands of checks at one a minute, each a real request to a page on a loopback port.
 
-The worker runs in this process on a database on disk, as `hashrange up` has it. What counts is lateness: from the due time to
-the moment its request begins.
+The worker runs in this process on a database on disk, as in `hashrange up`. The measure is lateness: from the due time
+to the start of the request.
 """
 
 import asyncio
