@@ -1,7 +1,7 @@
 """Every error of hashrange, and how DynamoDB's own are put on the wire.
 
 HashrangeError
-├── DeclarationError            the developer's mistake, raised when declared; its code has a page in the docs
+├── DeclarationError            the developer's mistake, raised when declared; docs explain its code
 ├── ValueInvalid                a value that cannot be stored as it is declared
 ├── Unreadable                  a stored item that does not fit its declaration
 ├── Conflict                    what is stored is not what the operation starts from; carries what is there now
