@@ -151,6 +151,7 @@ def test_with_credentials_only_their_signatures_pass(serve, tmp_path, way):
     served = serve(*options)
     assert f"requests signed by {KEY_ID}" in served.shown
     assert SECRET not in served.shown
+    assert f"try it    AWS_ACCESS_KEY_ID={KEY_ID} AWS_SECRET_ACCESS_KEY=... AWS_DEFAULT_REGION=" in served.shown
     for token in (None, "a session"):
         assert connect_boto3(served, KEY_ID, SECRET, token).list_tables()["TableNames"] == []
     with pytest.raises(ClientError, match="InvalidSignatureException"):

@@ -58,6 +58,12 @@ class ServeOptions:
             return f"requests signed by {self.credentials[0]}"
         return "unsigned requests too" if self.unsigned else "any credentials"
 
+    @property
+    def example_credentials(self) -> str:
+        """The variables for an example of a request that is accepted; never the secret itself."""
+        key_id, secret = (self.credentials[0], "...") if self.credentials else ("local", "local")
+        return f"{KEY_ID}={key_id} {SECRET}={secret}"
+
 
 def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     host: Annotated[str, option("host", "Address to listen on.")] = "127.0.0.1",
@@ -182,7 +188,7 @@ def print_summary(server: Server, options: ServeOptions) -> None:
         f"  endpoint  {server.url}\n"
         f"  data      {kept}\n"
         f"  access    {options.access}\n\n"
-        f"  try it    AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local AWS_DEFAULT_REGION={region} \\\n"
+        f"  try it    {options.example_credentials} AWS_DEFAULT_REGION={region} \\\n"
         f"            aws dynamodb list-tables --endpoint-url {server.url}\n"
         f"  stop it   Ctrl-C\n"
     )

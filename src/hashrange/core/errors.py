@@ -30,6 +30,7 @@ import orjson
 
 from hashrange.core.wire import Wire
 
+NOT_SERVED = "hashrange does not serve the operation {}"
 CORAL = "com.amazon.coral.service"
 AVAILABILITY = "com.amazon.coral.availability"
 DYNAMO = "com.amazonaws.dynamodb.v20120810"
@@ -180,12 +181,9 @@ class SerializationException(ServiceError):
 
 
 class UnknownOperationException(ServiceError):
-    """A target that is not served."""
+    """An operation that is not served."""
 
     namespace = CORAL
-
-    def __init__(self) -> None:
-        super().__init__(None)
 
 
 class MissingAuthenticationTokenException(ServiceError):

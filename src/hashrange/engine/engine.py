@@ -19,6 +19,7 @@ from msgspec import DecodeError, Struct
 
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
+    NOT_SERVED,
     CorruptFile,
     InternalServerError,
     RequestInvalid,
@@ -262,7 +263,7 @@ class Engine:
         try:
             operation = self.operations[name]
         except KeyError:
-            raise UnknownOperationException from None
+            raise UnknownOperationException(NOT_SERVED.format(name)) from None
         if self.faults is not None and delay:
             time.sleep(self.faults.take_delay(operation, request))
         return self.run_in_group(self.perform, operation, request, reread)

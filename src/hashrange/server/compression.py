@@ -1,4 +1,4 @@
-"""Compression: gzip of requests, with a limit on the inflated size; gzip or deflate of responses."""
+"""Compression: gzip or deflate, of requests with a limit on the inflated size, and of responses."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class RequestTooLarge(ServiceError, wire_name="RequestEntityTooLargeException"):
 
 def inflate(body: bytes, encoding: bytes, limit: int) -> bytes:
     """Undo the encoding of a request's body, as long as it has at most `limit` bytes."""
-    if encoding.strip().lower() != b"gzip":
+    window = ENCODINGS.get(encoding.strip().lower())
+    if window is None:
         raise InternalServerError
     pieces, room = [], limit
     while True:
-        member = zlib.decompressobj(GZIP)
+        member = zlib.decompressobj(window)
         try:
             pieces.append(member.decompress(body, room + 1))
         except zlib.error as error:
@@ -41,7 +42,7 @@ def inflate(body: bytes, encoding: bytes, limit: int) -> bytes:
         if not member.eof:
             raise InternalServerError
         body = member.unused_data
-        if not body.startswith(GZIP_MAGIC):  # DynamoDB overlooks what follows the last member
+        if window != GZIP or not body.startswith(GZIP_MAGIC):  # DynamoDB overlooks what follows the last member
             return b"".join(pieces)
 
 
@@ -56,7 +57,8 @@ def choose_encoding(accepted: bytes) -> bytes | None:
     """Return the encoding that an Accept-Encoding header asks for: the highest weight, then the first named."""
     weights: dict[bytes, float] = {}
     for choice in accepted.lower().split(b","):
-        name, *parameters = (part.strip() for part in choice.split(b";"))
+        name, _, parameters = choice.partition(b";")
+        name = name.strip()
         weights[name] = max(weights.get(name, 0.0), _read_weight(parameters))
     rest = weights.pop(b"*", 0.0)
     for name in ENCODINGS:
@@ -65,12 +67,10 @@ def choose_encoding(accepted: bytes) -> bytes | None:
     return best if weights[best] > 0 else None
 
 
-def _read_weight(parameters: list[bytes]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition(b"=")
-        if name.strip() == b"q":
-            try:
-                return min(float(value), 1.0)
-            except ValueError:
-                return 1.0
-    return 1.0
+def _read_weight(parameters: bytes) -> float:
+    """Return what follows the first `q=`, which may also be the end of another name; 1 if there is no number."""
+    _, _, value = parameters.partition(b"q=")
+    try:
+        return min(float(value.partition(b";")[0]), 1.0)
+    except ValueError:
+        return 1.0

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hashrange.server.http_response import ResponseForm, find_response_form
 
-Headers = dict[bytes, bytes]  # by lower-case name; of a repeated one the last
+Headers = dict[bytes, bytes]  # by lower-case name, as `add_header` adds them
 
 SIGNATURE_LENGTH = 64
 
@@ -57,5 +57,21 @@ def make_request(method: bytes, url: bytes, headers: Headers, body: bytes, *, ke
 
 def split_headers(source: bytes) -> Headers:
     """Return the headers in the bytes of a request that is known to be well-formed."""
-    lines = source.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
-    return {name.lower(): value.strip(b" \t") for name, _, value in (line.partition(b":") for line in lines)}
+    headers: Headers = {}
+    for line in source.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        add_header(headers, name.lower(), value.strip(b" \t"))
+    return headers
+
+
+def add_header(headers: Headers, name: bytes, value: bytes) -> None:
+    """Add a header. The first of a repeated one counts; its name and a comma has all values, which are signed."""
+    if name in headers:
+        headers[name + b","] = joined_values(headers, name) + b"," + value
+    else:
+        headers[name] = value
+
+
+def joined_values(headers: Headers, name: bytes) -> bytes:
+    """Return all values of a header, joined by commas; empty if there is none."""
+    return headers.get(name + b",") or headers.get(name, b"")

@@ -18,6 +18,7 @@ from hashrange.server.compression import COMPRESSED_OVER, choose_encoding, compr
 MEDIA_TYPES = (b"application/x-amz-json-1.0", b"application/json")
 DEFAULT_MEDIA_TYPE = b"application/json"
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+EXPOSED = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"  # to scripts of other origins
 ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUV"
 TO_ALPHABET = ALPHABET * 8
 ID_LENGTH = 52
@@ -57,6 +58,7 @@ def write_headers(content_type: bytes | None, cross_origin: bool, connection: by
     lines = (
         (b"Content-Type: %b\r\n", content_type),
         (b"Access-Control-Allow-Origin: %b\r\n", b"*" if cross_origin else None),
+        (b"Access-Control-Expose-Headers: %b\r\n", EXPOSED if cross_origin else None),
         (b"Connection: %b\r\n", connection),
     )
     return b"".join(line % value for line, value in lines if value is not None)

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 import orjson
 
-from hashrange.core.errors import SerializationException, UnknownOperationException
+from hashrange.core.errors import NOT_SERVED, SerializationException, UnknownOperationException
 from hashrange.core.wire import Wire
 from hashrange.engine.operation import Operation
-from hashrange.engine.service_model import list_targets
+from hashrange.engine.service_model import TARGET_PREFIXES, list_targets
 from hashrange.server import metrics
 from hashrange.server.authentication import Authenticate
 from hashrange.server.compression import RequestTooLarge, inflate
@@ -74,7 +74,7 @@ class DynamoDBProtocol:
     def _find(self, target: bytes) -> tuple[Operation, Meter]:
         name = self._names.get(target)
         if name is None:
-            raise UnknownOperationException
+            raise UnknownOperationException(_message_for_unknown(target))
         self._found[target] = found = self._operations[name], self._metrics.meters[name]
         return found
 
@@ -87,6 +87,13 @@ class DynamoDBProtocol:
         if request.head.method == b"OPTIONS" and b"origin" in request.head.names:
             return allow_origin(request)
         return NOT_FOUND
+
+
+def _message_for_unknown(target: bytes) -> str | None:
+    """Return what the error says; AWS says nothing."""
+    prefix, _, name = target.decode("latin-1").rpartition(".")
+    named = name if prefix in TARGET_PREFIXES else f"{prefix}.{name}".lstrip(".")
+    return NOT_SERVED.format(named) if named else None
 
 
 def allow_origin(request: HttpRequest) -> PlainResponse:

@@ -10,7 +10,7 @@ from typing import Protocol
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.server.head_cache import HeadCache
-from hashrange.server.http_request import HttpRequest, make_request
+from hashrange.server.http_request import HttpRequest, add_header, make_request
 from hashrange.server.settings import ServerSettings
 
 HEADER_OVERHEAD = len(": \r\n")
@@ -75,7 +75,7 @@ class RequestReader:
         self._settings = host.settings
         self.completed = 0  # requests
         self.is_partial = False  # a part of a request has arrived
-        # The arriving request; httptools keeps the callbacks it finds now, so the containers stay the same
+        # The arriving request; httptools keeps the callbacks it finds now, so the body stays the same object
         self._fields: dict[bytes, bytes] = {}
         self._headers: dict[bytes, bytes] | None = None
         self._body = bytearray()
@@ -112,12 +112,11 @@ class RequestReader:
         self._uncount()
         del self._sink
 
-    # What httptools calls; `on_header` and `on_body` go straight into their containers
+    # What httptools calls; `on_body` goes straight into its container
 
-    @property
-    def on_header(self) -> object:
+    def on_header(self, name: bytes, value: bytes) -> None:
         """Collect a header."""
-        return self._fields.__setitem__
+        add_header(self._fields, name.lower(), value)
 
     @property
     def on_body(self) -> object:
@@ -134,8 +133,8 @@ class RequestReader:
 
     def on_headers_complete(self) -> None:
         """Refuse a request whose head shows that it cannot be served, before its body arrives."""
-        self._headers = headers = {name.lower(): value for name, value in self._fields.items()}
-        self._fields.clear()
+        self._headers = headers = self._fields
+        self._fields = {}
         if self._at_most > self._settings.max_head:
             self._check_head(headers)
         if b"upgrade" in headers:

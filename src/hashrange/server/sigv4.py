@@ -18,7 +18,7 @@ from hashrange.core.errors import (
     UnrecognizedClientException,
 )
 from hashrange.server.authentication import parse_query, parse_signature
-from hashrange.server.http_request import HttpRequest
+from hashrange.server.http_request import HttpRequest, joined_values
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "dynamodb"
@@ -169,7 +169,7 @@ def canonicalise_request(request: HttpRequest, signed_headers: str) -> str:
     """Return the canonical request, which the signature covers."""
     path, query = request.split_url()
     headers = "".join(
-        f"{name}:{' '.join(request.headers.get(name.encode(), b'').decode('latin-1').split())}\n"
+        f"{name}:{' '.join(joined_values(request.headers, name.encode()).decode('latin-1').split())}\n"
         for name in signed_headers.split(";")
     )
     return "\n".join(

@@ -25,8 +25,6 @@ def make(cls):
     """An error of that class, as the engine raises it."""
     if cls is TransactionCanceledException:
         return cls(REASONS)
-    if cls is errors.UnknownOperationException:
-        return cls()
     return cls("what is wrong")
 
 

@@ -398,3 +398,4 @@ def test_an_operation_nobody_serves_is_unknown(db):
     with pytest.raises(ServiceError) as caught:
         db.engine.call("PutItems", {})
     assert caught.value.name == "UnknownOperationException"
+    assert caught.value.message == "hashrange does not serve the operation PutItems"

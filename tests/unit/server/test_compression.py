@@ -37,6 +37,22 @@ def test_what_is_not_gzip_is_an_internal_error(body):
         inflate(body, b"gzip", LIMIT)
 
 
+def test_a_deflated_body_is_inflated():
+    assert inflate(zlib.compress(b'{"a": 1}'), b"deflate", LIMIT) == b'{"a": 1}'
+
+
+@pytest.mark.parametrize("body", [b"", b"plain text", zlib.compress(b"x")[:-1]], ids=["empty", "not deflate", "cut"])
+def test_what_is_not_deflate_is_an_internal_error(body):
+    with pytest.raises(InternalServerError):
+        inflate(body, b"deflate", LIMIT)
+
+
+def test_a_deflated_body_has_a_largest_size():
+    assert len(inflate(zlib.compress(b"x" * LIMIT), b"deflate", LIMIT)) == LIMIT
+    with pytest.raises(RequestTooLarge):
+        inflate(zlib.compress(b"x" * (LIMIT + 1)), b"deflate", LIMIT)
+
+
 @pytest.mark.parametrize("encoding", [b"deflate", b"br", b"garbage", b""])
 def test_other_encodings_are_an_internal_error(encoding):
     with pytest.raises(InternalServerError):
@@ -85,7 +101,14 @@ def test_the_members_of_a_body_share_the_limit():
         (b"deflate;q=0.5, gzip;q=1;q=0.2", b"gzip"),
         (b"deflate;q=0.5,gzip;q=0.x", b"gzip"),
         (b"deflate;q=-0.5,gzip;q=0.2", b"gzip"),
-        (b"gzip;nq=1;q=0 ", None),
+        (b"gzip;q= 0;q=1", None),
+        (b"gzip;q =0;q=1", b"gzip"),
+        (b"gzip; q=0;q=1", None),
+        (b"gzip;nq=0;q=1", None),
+        (b"deflate;q=0.5,gzip;q=0.", b"deflate"),
+        (b"deflate;q=0.5,gzip;q=0. x", b"gzip"),
+        (b"gzip:q=1", None),
+        (b'"gzip"', None),
         (b"gzip;q=0, gzip;q=1, gzip;q=0", b"gzip"),
     ],
 )

@@ -71,7 +71,8 @@ def test_the_answer_to_head_tells_a_length_but_has_no_body():
 
 def test_the_request_decides_some_of_the_headers():
     head, _ = render(cross_origin=True, connection=b"close")
-    assert head[4:6] == ["Access-Control-Allow-Origin: *", "Connection: close"]
+    exposed = "Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
+    assert head[4:7] == ["Access-Control-Allow-Origin: *", exposed, "Connection: close"]
 
 
 @pytest.mark.parametrize(

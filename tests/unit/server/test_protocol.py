@@ -123,11 +123,14 @@ def test_a_preflight_is_allowed_what_it_asks_for(client):
 
 @pytest.mark.parametrize("request_", [get("a", origin="x"), build(method="GET", origin="x"), build(origin="x")])
 def test_every_answer_to_another_origin_may_be_read_by_it(client, request_):
-    assert client.ask(request_).headers["access-control-allow-origin"] == "*"
+    headers = client.ask(request_).headers
+    assert headers["access-control-allow-origin"] == "*"
+    exposed = headers["access-control-expose-headers"]
+    assert exposed == "x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 
 
 def test_without_an_origin_nothing_is_said_about_it(client):
-    assert "access-control-allow-origin" not in client.ask(get("a")).headers
+    assert not [name for name in client.ask(get("a")).headers if name.startswith("access-control")]
 
 
 # -- JSON
@@ -173,12 +176,26 @@ def test_the_json_comes_before_the_target(client):
     assert client.ask(build("Nonsense", body=b"hi")).error == "SerializationException"
 
 
-@pytest.mark.parametrize(
-    "target", [None, "", "ListTables", "DynamoDB_20111205.ListTables", "DynamoDB_20120810.Nonsense"]
-)
+@pytest.mark.parametrize("target", [None, ""])
 def test_the_target_comes_before_the_signature(client, target):
     answer = client.ask(build(request={}, x_amz_target=target, authorization=None))
     assert (answer.status, answer.json) == (400, {"__type": "com.amazon.coral.service#UnknownOperationException"})
+
+
+@pytest.mark.parametrize(
+    ("target", "named"),
+    [
+        ("ListTables", "ListTables"),
+        ("DynamoDB_20111205.ListTables", "DynamoDB_20111205.ListTables"),
+        ("DynamoDB_20120810.Nonsense", "Nonsense"),
+        ("DynamoDB_20120810.ImportTable", "ImportTable"),
+    ],
+)
+def test_an_operation_that_is_not_served_is_named(client, target, named):
+    answer = client.ask(build(request={}, x_amz_target=target, authorization=None))
+    text = f"hashrange does not serve the operation {named}"
+    assert answer.status == 400
+    assert answer.json == {"__type": "com.amazon.coral.service#UnknownOperationException", "message": text}
 
 
 def test_the_signature_comes_before_the_empty_body(client):
@@ -219,6 +236,27 @@ def test_unsigned_requests_are_served_where_that_is_allowed(serve, connect):
 def test_a_gzipped_request_is_understood(client):
     body = gzip.compress(json.dumps({"TableName": "things", "Key": {"pk": {"S": "a"}}}).encode())
     assert client.ask(build("GetItem", body=body, content_encoding="gzip")).json == {}
+
+
+def test_a_deflated_request_is_understood(client):
+    body = zlib.compress(json.dumps({"TableName": "things", "Key": {"pk": {"S": "a"}}}).encode())
+    assert client.ask(build("GetItem", body=body, content_encoding="deflate")).json == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "encoding"),
+    [
+        (b"Accept-Encoding: gzip\r\nAccept-Encoding: identity\r\n", "gzip"),
+        (b"Accept-Encoding: identity\r\nAccept-Encoding: gzip\r\n", None),
+        (b"accept-encoding: identity\r\nAccept-Encoding: gzip\r\n", None),
+        (b"Accept-Encoding: identity, gzip\r\n", "gzip"),
+    ],
+)
+def test_of_several_headers_that_accept_encodings_the_first_counts(client, lines, encoding):
+    client.ask(put("big", text="x" * 5000))
+    for _ in range(3):  # parsed, then taken from the cache of heads
+        answer = client.ask(get("big").replace(b"\r\n", b"\r\n" + lines, 1))
+        assert answer.headers.get("content-encoding") == encoding
 
 
 def test_broken_gzip_is_an_internal_error(client):

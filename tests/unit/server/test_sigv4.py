@@ -15,7 +15,7 @@ from hashrange.core.errors import (
     ServiceError,
     UnrecognizedClientException,
 )
-from hashrange.server.http_request import make_request
+from hashrange.server.http_request import add_header, make_request, split_headers
 from hashrange.server.sigv4 import SignatureVerifier
 
 KEY_ID, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -117,6 +117,19 @@ def test_another_secret_is_refused(verify, make_signed):
 )
 def test_whatever_is_changed_after_signing_is_noticed(verify, make_changed):
     assert "does not match" in refuse(verify, make_changed())
+
+
+def test_the_values_of_a_repeated_header_are_signed_together(verify):
+    made = AWSRequest("POST", "http://localhost:8000/", {"X-Amz-Target": TARGET, "Accept-Encoding": "gzip,br"}, BODY)
+    SigV4Auth(Credentials(KEY_ID, SECRET), "dynamodb", "eu-west-2").add_auth(made)
+    headers = to_request(made).headers | {b"accept-encoding": b"gzip"}
+    add_header(headers, b"accept-encoding", b"br")
+    verify(make_request(b"POST", b"/", headers, BODY, keep_alive=True))
+    lines = (f"{name}: {value}" for name, value in made.headers.items() if name != "Accept-Encoding")
+    head = "\r\n".join(
+        ("POST / HTTP/1.1", "Host: localhost:8000", *lines, "accept-encoding: gzip", "Accept-Encoding: br")
+    )
+    assert split_headers(head.encode() + b"\r\n\r\n") == headers
 
 
 def test_spaces_in_a_signed_header_may_be_folded_on_the_way(verify):
