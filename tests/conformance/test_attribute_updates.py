@@ -43,3 +43,18 @@ def test_old_and_new_ways_to_update_do_not_mix(table):
             AttributeUpdates={"a": {"Action": "PUT", "Value": {"S": "x"}}},
             UpdateExpression="REMOVE a",
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("", "Empty attribute name"), ("é" * 32768, "Attribute name is too large, must be less than 65536 bytes")],
+    ids=["empty", "too long"],
+)
+@pytest.mark.parametrize("action", ["PUT", "ADD", "DELETE"])
+def test_an_attribute_name_has_a_byte_at_least_and_65535_at_most(table, name, text, action):
+    with invalid(text):
+        table.update_item(Key=KEY, AttributeUpdates={name: {"Action": action, "Value": {"NS": ["1"]}}})
+    assert table.get(pk="a") is None
+    longest = "x" * 65535
+    table.update_item(Key=KEY, AttributeUpdates={longest: {"Value": {"N": "1"}}})
+    assert table.get(pk="a") == {**KEY, longest: {"N": "1"}}

@@ -41,6 +41,15 @@ def test_a_shard_that_goes_on_has_no_children(stream):
     assert stream.describe(ShardFilter={"Type": "CHILD_SHARDS", "ShardId": shard})["Shards"] == []
 
 
+@pytest.mark.parametrize("member", ["type", "shardId"])
+def test_a_shard_filter_has_a_type_and_a_shard(stream, member):
+    whole = {"type": {"Type": "CHILD_SHARDS"}, "shardId": {"ShardId": stream.shards()[0]}}
+    given = {name: value for key, part in whole.items() if key != member for name, value in part.items()}
+    text = f"Value null at 'shardFilter.{member}' failed to satisfy constraint: Member must not be null"
+    with invalid(f"1 validation error detected: {text}"):
+        stream.describe(ShardFilter=given)
+
+
 def test_a_disabled_stream_is_described_with_its_last_number(make_table, streams):
     table = make_table(**streaming())
     stream = Stream(streams, table)

@@ -88,3 +88,20 @@ def test_expected_guards_an_update_and_a_delete(table):
     assert table.get(pk="a") == item(pk="a", n=1)
     table.delete_item(Key=item(pk="a"), Expected={"n": {"Value": {"N": "1"}}})
     assert table.get(pk="a") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("", "Empty attribute name"), ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes")],
+    ids=["empty", "too long"],
+)
+def test_conditions_name_attributes_that_can_exist(table, name, text):
+    with invalid(text):
+        table.put_item(Item=item(pk="a"), Expected={name: {"Exists": False}})
+    with invalid(text):
+        table.scan(ScanFilter={name: {"ComparisonOperator": "NULL"}})
+    key = {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}
+    with invalid(text):
+        table.query(KeyConditions={"pk": key}, QueryFilter={name: {"ComparisonOperator": "NULL"}})
+    with invalid(text):
+        table.query(KeyConditions={name: key})

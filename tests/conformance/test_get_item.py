@@ -226,3 +226,17 @@ def test_a_key_attribute_is_no_document(client, make_table, path, named):
     text = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
     with invalid(text + named):
         table.get_item(Key=item(pk="p"), ProjectionExpression=path)
+
+
+def test_attributes_to_get_have_names(client, table):
+    key = {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}
+    with invalid("Empty attribute name"):
+        table.get_item(Key=item(pk="a"), AttributesToGet=["pk", ""])
+    with invalid("Empty attribute name"):
+        table.scan(AttributesToGet=[""])
+    with invalid("Empty attribute name"):
+        table.query(KeyConditions={"pk": key}, AttributesToGet=[""])
+    with invalid("Empty attribute name"):
+        client.batch_get_item(RequestItems={table.name: {"Keys": [item(pk="a")], "AttributesToGet": [""]}})
+    with invalid(containing="Member must have length less than or equal to 65535"):
+        table.get_item(Key=item(pk="a"), AttributesToGet=["x" * 65536])

@@ -1,3 +1,4 @@
+from tests.conformance.refusal import invalid
 from tests.conformance.stream import Stream, streaming
 from tests.conformance.table import new_name
 
@@ -40,3 +41,9 @@ def test_the_stream_of_a_deleted_table_stays_listed(make_table, streams):
     table.delete_table()
     table.client.get_waiter("table_not_exists").wait(TableName=table.name)
     assert arn in [stream["StreamArn"] for stream in streams.list_streams(TableName=table.name)["Streams"]]
+
+
+def test_a_start_must_be_the_arn_of_a_stream(table, streams):
+    for start in ("x" * 40, table.describe_table()["Table"]["TableArn"]):
+        with invalid("Invalid StreamArn"):
+            streams.list_streams(ExclusiveStartStreamArn=start.ljust(40, "x"))

@@ -111,6 +111,27 @@ def test_one_index_is_created_or_deleted_at_a_time(make_table):
     assert len(table.describe_table()["Table"]["GlobalSecondaryIndexes"]) == 2
 
 
+@pytest.mark.parametrize("other", ["Delete", "Create"])
+def test_the_number_of_index_changes_comes_before_the_existence_of_the_indexes(table, other):
+    text = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+    created = {"IndexName": "two", **define_index("two", "a:S")}
+    changes = [{"Delete": {"IndexName": "one"}}, {other: {"IndexName": "two"} if other == "Delete" else created}]
+    definitions = [{"AttributeName": "a", "AttributeType": "S"}]
+    with refused("LimitExceededException", text):
+        table.update_table(GlobalSecondaryIndexUpdates=changes, AttributeDefinitions=definitions)
+
+
+def test_the_bounds_of_throughput_come_before_the_existence_of_the_table(client):
+    for unit in ("ReadCapacityUnits", "WriteCapacityUnits"):
+        units = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1} | {unit: 1_000_000_000_001}
+        with invalid(f"Given value 1000000000001 for {unit} is out of bounds"):
+            client.update_table(TableName=new_name(), ProvisionedThroughput=units)
+        name = new_name()
+        with not_found(f"Requested resource not found: Table: {name} not found"):  # not so those of an index
+            update = {"Update": {"IndexName": "gsi", "ProvisionedThroughput": units}}
+            client.update_table(TableName=name, GlobalSecondaryIndexUpdates=[update])
+
+
 def test_an_unknown_index_is_not_found(table):
     with not_found(f"Requested resource not found: Index gsi for table {table.name}"):
         table.update_table(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "gsi"}}])

@@ -24,6 +24,7 @@ Item = dict[str, Value]
 MAX_DEPTH = 32
 MAX_NAME_BYTES = 65_535
 MAX_KEY_NAME_LENGTH = 255
+EMPTY_NAME = "Empty attribute name"
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
 INVALID_PARAMETER = "One or more parameter values were invalid: "
@@ -168,7 +169,7 @@ def _measure_strings(strings: list[str]) -> int:
 
 def _walk_members(members: Item, depth: int, strings: list[str], not_canonical: list[Any]) -> int:
     if "" in members:
-        raise InvalidValue("Empty attribute name", enveloped=False)
+        raise InvalidValue(EMPTY_NAME, enveloped=False)
     strings += members
     return _walk(members.values(), depth, strings, not_canonical)
 

@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.core.errors import RequestInvalid
-from hashrange.core.values import INVALID_PARAMETER, ErrorWording, InvalidValue, Value, canonicalise
+from hashrange.core.errors import RequestInvalid, ValidationException
+from hashrange.core.values import (
+    EMPTY_NAME,
+    INVALID_PARAMETER,
+    MAX_NAME_BYTES,
+    NAME_TOO_LONG,
+    ErrorWording,
+    InvalidValue,
+    Value,
+    canonicalise,
+    utf8_length,
+)
 from hashrange.core.wire import Wire
 from hashrange.expr.condition import Predicate, bind_condition
 from hashrange.expr.functions import FUNCTIONS
@@ -76,6 +86,7 @@ def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondit
         raise RequestInvalid("Conditions can be of length 1 or 2 only")
     clauses = []
     for name, condition in conditions.items():
+        _check_name(name)
         operator, values = _read_condition(condition, wording)
         clauses.append(KeyClause(name, KEY_OPERATORS.get(operator, operator), tuple(values)))
     return KeyCondition(tuple(clauses))
@@ -84,6 +95,7 @@ def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondit
 def convert_attributes(names: list[str]) -> Projection:
     """Return the projection of AttributesToGet."""
     for position, name in enumerate(names):
+        _check_name(name)
         if name in names[:position]:
             raise RequestInvalid(f"{INVALID_PARAMETER}Duplicate value in attribute name: {name}")
     return project_attributes(names)
@@ -91,8 +103,21 @@ def convert_attributes(names: list[str]) -> Projection:
 
 def convert_updates(updates: Wire, wording: ErrorWording) -> ItemUpdate | None:
     """Return the update of AttributeUpdates; None when it is empty."""
-    actions = tuple(_convert_update(path_of(name), update, wording) for name, update in updates.items())
+    actions = tuple(_convert_update(_convert_name(name), update, wording) for name, update in updates.items())
     return bind_update(actions, LEGACY_ARITHMETIC) if actions else None
+
+
+def _convert_name(name: str) -> DocumentPath:
+    _check_name(name)
+    return path_of(name)
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that no attribute can have."""
+    if not name:
+        raise ValidationException(EMPTY_NAME)
+    if utf8_length(name) > MAX_NAME_BYTES:
+        raise ValidationException(NAME_TOO_LONG)
 
 
 def _combine(conditions: list[Condition], operator: str | None) -> Predicate | None:
@@ -109,7 +134,7 @@ def _canonicalise(value: Value, wording: ErrorWording) -> Value:
 
 
 def _convert_condition(name: str, condition: Wire, wording: ErrorWording) -> Condition:
-    return _make_condition(path_of(name), *_read_condition(condition, wording))
+    return _make_condition(_convert_name(name), *_read_condition(condition, wording))
 
 
 def _read_condition(condition: Wire, wording: ErrorWording) -> tuple[str, list[Value]]:
@@ -122,6 +147,7 @@ def _read_condition(condition: Wire, wording: ErrorWording) -> tuple[str, list[V
 
 
 def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> Condition:
+    path = _convert_name(name)
     _check_members(name, condition)
     listed: list[Value] = condition.get("AttributeValueList") or []
     values = [condition["Value"]] if "Value" in condition else listed
@@ -129,7 +155,7 @@ def _convert_expectation(name: str, condition: Wire, wording: ErrorWording) -> C
     _check_count(operator, values)
     values = [_canonicalise(value, wording) for value in values]
     _check_types(operator, values)
-    return _make_condition(path_of(name), operator, values)
+    return _make_condition(path, operator, values)
 
 
 def _check_members(name: str, condition: Wire) -> None:

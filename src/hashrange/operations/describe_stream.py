@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def describe_stream(engine: Engine, request: dict[str, Any]) -> bytes:
     """Describe a stream; it has one shard, without a parent."""
     stream = streams.find_stream(engine, request["StreamArn"])
-    is_child = "Type" in request.get("ShardFilter", {})
+    is_child = "ShardFilter" in request
     is_passed = stream.shard <= request.get("ExclusiveStartShardId", "")
     shards = [] if is_child or is_passed else [streams.describe_shard(engine, stream)]
     return orjson.dumps({"StreamDescription": {**streams.describe_stream(stream), "Shards": shards}})

@@ -19,6 +19,8 @@ LONGEST_PAGE = 100
 def list_streams(engine: Engine, request: dict[str, Any]) -> bytes:
     """List streams in the order of their ARNs, after a given one, which may be gone."""
     start, limit = request.get("ExclusiveStartStreamArn", ""), request.get("Limit", LONGEST_PAGE)
+    if start:
+        streams.check_arn(start)
     rest = [stream for stream in streams.list_streams(engine, request.get("TableName")) if stream.arn > start]
     page = rest[:limit]
     shown = [

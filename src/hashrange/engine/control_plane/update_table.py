@@ -170,10 +170,10 @@ class UpdateTableDraft:
 
     def _change_indexes(self) -> None:
         actions = [pick_action(update) for update in self.request.get("GlobalSecondaryIndexUpdates") or ()]
+        self._check_one_online(actions)
         for action, asked in actions:
             if action != "Create":
                 self._find_index(action, asked["IndexName"])
-        self._check_one_online(actions)
         for action, asked in actions:
             if action == "Create":
                 self._create_index(asked)

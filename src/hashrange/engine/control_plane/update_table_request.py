@@ -10,7 +10,14 @@ from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.control_plane import key_schema
 from hashrange.engine.control_plane.create_table import reject_unsupported
-from hashrange.engine.control_plane.throughput import NEITHER_UNIT, ON_DEMAND, PROVISIONED
+from hashrange.engine.control_plane.throughput import (
+    NEITHER_UNIT,
+    ON_DEMAND,
+    PROVISIONED,
+    TABLE,
+    check_bounds,
+    parse_units,
+)
 
 ACTIONS = ("Update", "Create", "Delete")
 MEMBERS = (
@@ -144,6 +151,7 @@ def _check_billing(request: Wire) -> None:
         raise ValidationException(
             f"{INVALID_PARAMETER}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
         )
+    check_bounds(parse_units(units), TABLE)
 
 
 def _check_stream(specification: Wire | None) -> None:

@@ -91,6 +91,7 @@ UNLIMITED = frozenset({"TagKeyString"})
 
 REQUIRED: dict[str, frozenset[str]] = {
     "CreateTableInput": frozenset({"TableName", "AttributeDefinitions", "KeySchema"}),
+    "ShardFilter": frozenset({"Type", "ShardId"}),
     "Tag": frozenset(),
 }
 

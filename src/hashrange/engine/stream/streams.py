@@ -82,10 +82,15 @@ def list_streams(engine: CatalogContext, name: str | None = None) -> list[Stream
     return sorted(shown, key=lambda stream: stream.arn)
 
 
-def find_stream(engine: CatalogContext, arn: str) -> Stream:
-    """Return a stream by its ARN, or raise that there is none."""
+def check_arn(arn: str) -> None:
+    """Raise for what is not the ARN of a stream, existing or not."""
     if not STREAM_ARN.fullmatch(arn):
         raise ValidationException("Invalid StreamArn")
+
+
+def find_stream(engine: CatalogContext, arn: str) -> Stream:
+    """Return a stream by its ARN, or raise that there is none."""
+    check_arn(arn)
     name = arn.split("/")[1]
     stream = next((stream for stream in list_streams(engine, name) if stream.arn == arn), None)
     if stream is None:
