@@ -36,3 +36,7 @@ def test_an_unknown_table_is_named(client):
     name = new_name()
     with not_found(f"Requested resource not found: Table: {name} not found"):
         client.delete_table(TableName=name)
+
+
+def test_the_answer_tells_nothing_about_warm_throughput(table):
+    assert "WarmThroughput" not in table.delete_table()["TableDescription"]

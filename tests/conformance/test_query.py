@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conformance.paging import read_all, read_pages
-from tests.conformance.refusal import INVALID, invalid, not_found
+from tests.conformance.refusal import ENVELOPE, INVALID, invalid, not_found
 from tests.conformance.table import new_name
 from tests.conformance.wire import item
 
@@ -212,7 +212,9 @@ def test_a_start_key_is_a_position_and_need_not_exist(ten):
     ("expression", "start", "text"),
     [
         ("pk = :p", item(pk="p"), "The provided starting key is invalid"),
-        ("pk = :p", item(pk="p", sk="1"), "The provided starting key is invalid"),
+        ("pk = :p", item(pk="p", sk="1"), "The provided key element does not match the schema"),
+        ("pk = :p", item(pk=1, sk=1), "The provided key element does not match the schema"),
+        ("pk = :p", item(pk="p", x=1), "The provided starting key is invalid"),
         ("pk = :p", item(pk="p", sk=1, more=1), "The provided starting key is invalid"),
         (
             "pk = :p",
@@ -241,6 +243,9 @@ def test_a_page_of_a_partition_without_sort_key_is_the_last(client, table):
     start = "The provided exclusive start key is invalid: ExclusiveStartKey: {pk=AttributeValue: {S:p}}"
     with invalid(start):
         table.query(**partition(), ExclusiveStartKey=item(pk="p"))
+    for key in (item(b="p"), item(pk="p", b="p")):
+        with invalid("The provided starting key is invalid"):
+            table.query(**partition(), ExclusiveStartKey=key)
 
 
 def test_a_limit_is_at_least_one(send, table):
@@ -321,8 +326,10 @@ def test_a_projection_leaves_out_even_the_key(ten):
     ],
 )
 def test_select_must_agree_with_the_projection(table, options, text):
-    with invalid(containing=text):
+    with invalid(ENVELOPE + text):
         table.query(**partition(), **options)
+    with invalid(text):
+        table.scan(**options)
 
 
 # -- capacity ----------------------------------------------------------

@@ -229,3 +229,27 @@ def test_sort_attributes_are_used_from_left_to_right(compound):
         compound.query(IndexName="gsi", **ask(compound, PARTITION + " AND #y > :y AND #m = :m", y=1, m=1))
     with invalid():
         compound.query(IndexName="gsi", **ask(compound, PARTITION + " AND #m = :m", m=1))
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [
+        ({"pk": "p", "sk": "s"}, "The provided starting key is invalid"),
+        ({"pk": "p", "sk": "s", "b": "x"}, "The provided starting key is invalid"),
+        ({"pk": "p", "sk": "s", "a": 1}, "The provided key element does not match the schema"),
+        (
+            {"pk": 1, "sk": "s", "a": "x"},
+            "The provided starting key is invalid: The provided key element does not match the schema",
+        ),
+        (
+            {"pk": "p", "y": "s", "a": "x"},
+            "The provided starting key is invalid: The provided key element does not match the schema",
+        ),
+    ],
+)
+def test_a_start_key_is_checked_as_index_key_then_as_table_key(make_table, start, text):
+    table = make_table("pk:S / sk:S", gsi={"gsi": "a:S"})
+    with invalid(text):
+        query(table, "gsi", "a = :a", a="x", ExclusiveStartKey=item(**start))
+    with invalid(text):
+        table.scan(IndexName="gsi", ExclusiveStartKey=item(**start))

@@ -3,8 +3,9 @@
 import secrets
 
 import pytest
+from botocore.exceptions import ClientError
 
-from tests.conformance.refusal import invalid, not_found, refused
+from tests.conformance.refusal import INVALID, invalid, not_found, refused
 from tests.conformance.table import new_name
 from tests.conformance.wire import item, nest, sized_item
 
@@ -257,3 +258,22 @@ def test_collection_metrics_are_listed_per_table(transact, make_table):
     answer = transact(put(table, pk="p", sk="s"), ReturnItemCollectionMetrics="SIZE")
     (metrics,) = answer["ItemCollectionMetrics"][table.name]
     assert metrics["ItemCollectionKey"] == item(pk="p")
+
+
+def test_the_type_of_an_index_key_in_an_update_is_a_reason_to_cancel(client, make_table):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    update = {"UpdateExpression": "SET a = :v", "ExpressionAttributeValues": {":v": {"N": "1"}}}
+    with pytest.raises(ClientError) as caught:
+        client.transact_write_items(
+            TransactItems=[{"Update": {"TableName": table.name, "Key": item(pk="a"), **update}}]
+        )
+    text = INVALID + "Type mismatch for Index Key a Expected: S Actual: N IndexName: gsi"
+    assert caught.value.response["CancellationReasons"] == [{"Code": "ValidationError", "Message": text}]
+
+
+def test_a_transaction_of_more_than_four_mebibytes_names_its_size(client, table):
+    puts = [{"Put": {"TableName": table.name, "Item": item(pk=f"{at}", x="x" * 390_000)}} for at in range(12)]
+    text = "Transaction payload size cannot exceed 4MB. Payload Size: "
+    with invalid(containing=f"{text}: {text}4"):
+        client.transact_write_items(TransactItems=puts)
+    assert table.get(pk="0") is None

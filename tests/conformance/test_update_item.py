@@ -178,7 +178,7 @@ def test_an_updated_value_may_not_stand_deeper_than_level_32(table):
 
 def test_an_index_key_may_only_become_what_the_index_can_hold(make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
-    with invalid("The update expression attempted to update the secondary index key to unsupported type"):
+    with invalid(INVALID + "Type mismatch for Index Key a Expected: S Actual: N IndexName: gsi"):
         table.update_item(Key=KEY, UpdateExpression="SET a = :v", ExpressionAttributeValues=item(**{":v": 1}))
     text = (
         "One or more parameter values are not valid. The update expression attempted to update a secondary index key "
@@ -319,3 +319,35 @@ def test_a_condition_guards_the_update_and_can_return_what_failed_it(table):
         table.update_item(ExpressionAttributeValues=item(**{":one": 1, ":n": 1}), **request)
     assert caught.value.response["Item"] == item(pk="a", n=2)
     assert table.get(pk="a") == item(pk="a", n=2)
+
+
+MISMATCH = INVALID + "Type mismatch for Index Key a Expected: S Actual: {} IndexName: gsi"
+
+
+@pytest.mark.parametrize(
+    ("update", "actual"),
+    [
+        ("SET a = :v", "N"),
+        ("SET b = :v, a = :v", "N"),
+        ("ADD a :v", "N"),
+        ("SET a = n + :v", "N"),
+        ("SET a = list_append(l, l)", "L"),
+    ],
+)
+def test_an_index_key_of_a_type_that_is_seen_in_the_update_is_refused(make_table, update, actual):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    values = {"ExpressionAttributeValues": {":v": {"N": "1"}}} if ":v" in update else {}
+    for condition in ({}, {"ConditionExpression": "attribute_exists(pk)"}):  # it comes before the condition
+        with invalid(MISMATCH.format(actual)):
+            table.update_item(Key=item(pk="a"), UpdateExpression=update, **values, **condition)
+    with invalid(MISMATCH.format("N")):
+        table.update_item(Key=item(pk="a"), AttributeUpdates={"a": {"Value": {"N": "1"}}})
+
+
+def test_an_index_key_of_a_type_that_only_the_item_shows_is_refused(make_table):
+    table = make_table("pk:S", gsi={"gsi": "a:S"})
+    table.put(pk="a", n=1)
+    text = "The update expression attempted to update the secondary index key to unsupported type"
+    for update in ("SET a = n", "SET a = if_not_exists(n, n)"):
+        with invalid(text):
+            table.update_item(Key=item(pk="a"), UpdateExpression=update)

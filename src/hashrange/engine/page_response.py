@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_select(request: Wire, prefix: str = "") -> None:
-    """Raise when Select contradicts the other parameters; `prefix` is the envelope Query has for one text."""
+    """Raise when Select contradicts the other parameters; `prefix` is the envelope that only Query has."""
     select = request.get("Select")
     given = [name for name in ("AttributesToGet", "ProjectionExpression") if request.get(name) is not None]
     if select is None:
@@ -31,9 +31,9 @@ def check_select(request: Wire, prefix: str = "") -> None:
             raise ValidationException(prefix + text)
     elif given:
         chosen = "only the Count" if select == "COUNT" else select
-        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {chosen}")
+        raise ValidationException(f"{prefix}Cannot specify the {given[0]} when choosing to get {chosen}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
-        raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+        raise ValidationException(prefix + "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 
 
 def find_index(table: Table, request: Wire) -> Index | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hashrange.core.errors import ValidationException
-from hashrange.core.keys import segment_bounds, segment_of
+from hashrange.core.keys import KeyEncoder, segment_bounds, segment_of
 from hashrange.core.values import ErrorWording, InvalidValue, Item, canonicalise_values
 from hashrange.engine.sql import TOP
 from hashrange.engine.table import MISMATCH, Index, Table, check_key_contents
@@ -34,10 +34,10 @@ def check_start_values(start: Item, layer: ErrorWording) -> Item:
 def start_query(source: RowSource, start: Item, partition: bytes) -> None:
     """Start a query after a start key."""
     table, index = source.table, source.index
+    index_key, key = _encode(table, index, start)
     if index is None and not table.codec.ranges:
         shown = ", ".join(f"{name}=AttributeValue: {_show(value)}" for name, value in start.items())
         raise ValidationException(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{shown}}}")
-    index_key, key = _encode(table, index, start, INVALID)
     position = key if index_key is None else index_key
     if not position.startswith(partition):
         raise ValidationException(OUTSIDE)
@@ -48,7 +48,7 @@ def start_query(source: RowSource, start: Item, partition: bytes) -> None:
 
 def start_scan(source: RowSource, start: Item, segment: int, total: int) -> None:
     """Start a scan after a start key, which must be in its segment."""
-    index_key, key = _encode(source.table, source.index, start, f"{INVALID}: {MISMATCH}")
+    index_key, key = _encode(source.table, source.index, start, scans=True)
     if segment_of(key if index_key is None else index_key, total) != segment:
         raise ValidationException(
             f"{INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
@@ -63,18 +63,24 @@ def limit_to_segment(source: RowSource, segment: int, total: int) -> None:
     source.high = high or TOP
 
 
-def _encode(table: Table, index: Index | None, start: Item, refusal: str) -> tuple[bytes | None, bytes]:
-    names = index.names if index else table.key_names
-    codecs = (index.codec, table.codec) if index else (table.codec,)
-    if set(start) != set(names) or any(a.tag not in start[a.name] for codec in codecs for a in codec.attributes):
-        raise ValidationException(refusal)
-    for codec in codecs:
-        check_key_contents(codec, start)
+def _encode(table: Table, index: Index | None, start: Item, *, scans: bool = False) -> tuple[bytes | None, bytes]:
+    """Return a start key as index key and table key; checked as key of what is read, then as key of the table."""
+    codec, names = (index.codec, index.names) if index else (table.codec, table.key_names)
+    whole = f"{INVALID}: {MISMATCH}"
+    unnamed, mismatch = (whole, whole) if scans and index is None else (INVALID, MISMATCH)
+    if len(start) != len(names) or any(attribute.name not in start for attribute in codec.attributes):
+        raise ValidationException(unnamed)
+    _check_key(codec, start, mismatch)
+    _check_key(table.codec, start, whole)
     key = table.codec.encode(start)
-    index_key = index.codec.encode(start) if index else None
-    if key is None:
-        raise ValidationException(refusal)
-    return index_key, key
+    assert key is not None  # it has all attributes, of the right types
+    return (index.codec.encode(start) if index else None), key
+
+
+def _check_key(codec: KeyEncoder, start: Item, mismatch: str) -> None:
+    if any(attribute.tag not in start.get(attribute.name, {}) for attribute in codec.attributes):
+        raise ValidationException(mismatch)
+    check_key_contents(codec, start)
 
 
 def _start_after(source: RowSource, index_key: bytes | None, key: bytes) -> None:

@@ -195,16 +195,21 @@ def check_key_contents(codec: KeyEncoder, item: Item) -> None:
 
 def check_index_value(index: Index, attribute: KeyAttribute, value: Value) -> None:
     """Raise when a value cannot be part of an index key."""
-    if attribute.tag not in value:
-        raise SchemaMismatch(
-            f"{INVALID_PARAMETER}Type mismatch for Index Key {attribute.name} Expected: {attribute.tag} "
-            f"Actual: {next(iter(value))} IndexName: {index.name}"
-        )
+    check_index_type(index, attribute, next(iter(value)))
     if not value[attribute.tag]:
         raise ValidationException(
             "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
             f"The AttributeValue for a key attribute cannot contain an empty {TYPE_NAMES[attribute.tag]} value. "
             f"IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+
+
+def check_index_type(index: Index, attribute: KeyAttribute, tag: str | None) -> None:
+    """Raise when values of a type, if that is known, cannot be part of an index key."""
+    if tag not in (None, attribute.tag):
+        raise SchemaMismatch(
+            f"{INVALID_PARAMETER}Type mismatch for Index Key {attribute.name} Expected: {attribute.tag} "
+            f"Actual: {tag} IndexName: {index.name}"
         )
 
 

@@ -32,12 +32,20 @@ if TYPE_CHECKING:
 
 TOKEN_LIFE = 10 * 60 * 1000
 SIZE_LIMIT = 4 * 1024 * 1024
-TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"
+TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"  # of reads; the service's text is unknown
+PAYLOAD = "Transaction payload size cannot exceed 4MB. Payload Size: "
 TWICE = "Transaction request cannot include multiple operations on one item"
 NO_REASON = {"Code": "None"}
 MISMATCHED_TOKEN = (
     "The provided idempotency token is already in use, and the parameters of this request differ from the first one's"  # noqa: S105
 )
+
+
+def check_payload(entries: list[Wire]) -> None:
+    """Raise when the members of a transaction are too large together."""
+    size = len(orjson.dumps(entries))
+    if size > SIZE_LIMIT:
+        raise ValidationException(f"{PAYLOAD}: {PAYLOAD}{size}")  # the service says it twice
 
 
 class CheckedWrite(Struct, gc=False):

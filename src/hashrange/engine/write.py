@@ -29,7 +29,7 @@ from hashrange.core.values import (
 )
 from hashrange.core.wire import Wire
 from hashrange.engine.store import NotUnique
-from hashrange.engine.table import Table, check_index_lengths, check_scalars
+from hashrange.engine.table import Table, check_index_lengths, check_index_type, check_scalars
 from hashrange.expr.parameters import UPDATE, ExpressionParameters
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
 
@@ -372,6 +372,10 @@ def _check_targets(table: Table, expressions: Expressions) -> None:
             raise ValidationException(
                 f"{INVALID_PARAMETER}Cannot update attribute {path[0]}. This attribute is part of the key"
             )
+    for index in table.indexes:
+        for attribute in index.codec.attributes:
+            if attribute.name in expressions.update.attributes:
+                check_index_type(index, attribute, expressions.update.result_type(attribute.name))
 
 
 def _check_scalar_keys(table: Table, expressions: Expressions) -> None:

@@ -7,7 +7,7 @@ positions before the update; elements set beyond the end of a list are appended 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -37,7 +37,7 @@ from hashrange.expr.nodes import (
     paths_of,
     walk,
 )
-from hashrange.expr.operators import EXPRESSION_ARITHMETIC, UpdateArithmetic
+from hashrange.expr.operators import EXPRESSION_ARITHMETIC, UpdateArithmetic, tag_of
 from hashrange.expr.path import PathTree, document_attributes, make_getter, make_path_tree, top_level_attributes
 from hashrange.expr.projection import Projection
 
@@ -75,6 +75,11 @@ class ItemUpdate:
     def document_attributes(self) -> tuple[str, ...]:
         """The top-level attributes that it reads or writes as documents."""
         return self._compiled.document_attributes
+
+    def result_type(self, attribute: str) -> str | None:
+        """Return the type that a top-level attribute will have; None if only the item shows it."""
+        find = self._compiled.result_types.get(attribute)
+        return None if find is None else find(self._values)
 
     @property
     def removes_only(self) -> bool:
@@ -119,6 +124,8 @@ class CompiledUpdate:
     names: tuple[str, ...] | None
     """The attributes that it changes, if all of its paths are top-level."""
     factories: tuple[OperationFactory, ...]
+    result_types: dict[str, Callable[[Values], str]]
+    """The types of top-level attributes, as far as they do not depend on the item."""
     updated_projection: Projection
     fixed_cost: int
     charged: tuple[Fetch, ...]
@@ -146,6 +153,7 @@ def compile_update(actions: tuple[Action, ...], arithmetic: UpdateArithmetic = E
         tree=make_path_tree(targets),
         names=tuple(cast("str", path.elements[0]) for path in targets) if flat else None,
         factories=tuple(_compile_action(action, arithmetic) for action in actions),
+        result_types=dict(_find_result_types(actions)),
         updated_projection=Projection(targets),
         fixed_cost=STATEMENT_COST + sum(map(_fixed_cost, actions)),
         charged=tuple(fetch for action in actions for fetch in _charged(action)),
@@ -218,6 +226,25 @@ def _compile_action(action: Action, arithmetic: UpdateArithmetic) -> OperationFa
             return _compile_sum(action, arithmetic.add)
         case DeleteAction():
             return _compile_sum(action, arithmetic.remove)
+
+
+def _find_result_types(actions: Iterable[Action]) -> Iterator[tuple[str, Callable[[Values], str]]]:
+    """Yield the top-level attributes whose new types the actions alone decide."""
+    for action in actions:
+        if len(action.path.elements) > 1 or isinstance(action, RemoveAction):
+            continue
+        find = _find_type(action.value)
+        if find is not None:
+            yield str(action.path.elements[0]), find
+
+
+def _find_type(value: Assigned) -> Callable[[Values], str] | None:
+    if isinstance(value, Arithmetic):
+        return lambda _: "N"
+    if isinstance(value, FunctionCall) and value.function == "list_append":
+        return lambda _: "L"
+    fetch = constant_getter(value)
+    return None if fetch is None else lambda values: tag_of(fetch(values))
 
 
 def _compile_sum(

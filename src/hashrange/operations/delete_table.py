@@ -13,7 +13,10 @@ from hashrange.engine.operation import operation
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-UNTOLD = {"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes"}
+UNTOLD = {
+    "AttributeDefinitions", "CreationDateTime", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes",
+    "WarmThroughput",
+}  # fmt: skip
 
 
 @operation(writes="tables")

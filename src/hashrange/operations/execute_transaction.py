@@ -35,8 +35,7 @@ def execute_transaction(engine: Engine, request: Wire) -> bytes:
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     entries = request["TransactStatements"]
     given = [check_parameters(entry.get("Parameters") or ()) for entry in entries]
-    if len(orjson.dumps(entries)) > transaction.SIZE_LIMIT:
-        raise ValidationException(transaction.TOO_LARGE)
+    transaction.check_payload(entries)
     members = [_prepare(engine, entry, given[position], position) for position, entry in enumerate(entries)]
     if len({member.statement.is_read for member in members}) > 1:
         raise ValidationException(MIXED)

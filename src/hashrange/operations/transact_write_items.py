@@ -45,8 +45,7 @@ def transact_write_items(engine: Engine, request: Wire) -> bytes:
     """Carry out every action, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     members = [_read_member(entry) for entry in request["TransactItems"]]
-    if len(orjson.dumps(request["TransactItems"])) > transaction.SIZE_LIMIT:
-        raise ValidationException(transaction.TOO_LARGE)
+    transaction.check_payload(request["TransactItems"])
     writes = [KINDS[kind][0](content, KINDS[kind][1]) for kind, content in members]
     names = [content["TableName"] for _, content in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
