@@ -16,6 +16,8 @@ from tests.conftest import require
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SYSTEMS = ROOT / "systems" / "src" / "hashrange_systems"
+PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "main")
+CACHE = ROOT / ".mypy_cache" / f"typing-{PROCESS}"  # processes of a parallel run do not share one
 PYRIGHT = HERE / "node_modules" / "pyright" / "index.js"
 
 MISTAKEN = [HERE / "mistakes.py", HERE / "misdeclared.py"]
@@ -59,7 +61,7 @@ def refusals(request):
 def run_mypy(files):
     """Check with --strict and `unused-awaitable`, and nothing of this project's configuration."""
     command = [sys.executable, "-m", "mypy", "--strict", "--enable-error-code=unused-awaitable", "--config-file="]
-    command += ["--explicit-package-bases", "--show-absolute-path", f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}"]
+    command += ["--explicit-package-bases", "--show-absolute-path", f"--cache-dir={CACHE}"]
     output = run(
         [*command, *map(str, files)], MYPYPATH=os.pathsep.join([str(ROOT), str(ROOT / "src"), str(SYSTEMS.parent)])
     )
