@@ -25,7 +25,7 @@ from hashrange.session.runnable import Runnable, Task
 from hashrange.session.steps import Call, Steps
 
 if TYPE_CHECKING:
-    from hashrange.session.session import Session
+    from hashrange.session.session import DeployedIndex, Session
 
 T_co = TypeVar("T_co", bound=Shape, covariant=True)
 S = TypeVar("S", bound=Shape)
@@ -218,30 +218,44 @@ class Query(Generic[T_co]):
     def _fetch(self, position: QueryPosition, limit: int | None) -> Steps[tuple[FoundItems, QueryPosition | None]]:
         """Send one request; return at most `limit` items, and the position to continue from."""
         branch = self.plan.branches[position.branch]
-        request = yield from self._request(branch, position, limit)
+        matches = None
+        deployed = yield from self._find_index(branch)
+        if deployed is not None and deployed.lacks(branch.filter_attributes):  # DynamoDB would refuse the filter
+            branch, matches = branch.without_filter(), branch.filter_by(self.arguments)
+        request = self._request(branch, position, limit, deployed)
         response = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label, decode_page)
         encoded: list[ItemJson] = response["Items"]
         excluded = self._excluded_value(branch)
         if excluded is not None:
             encoded = [one for one in encoded if decode_item(one).get(excluded[0]) != excluded[1]]
+        if matches is not None:
+            encoded = [one for one in encoded if matches(decode_item(one))]
         found = yield from self._load_items(encoded)
         if limit is not None and len(found) > limit:
             found = found[:limit]
             return found, QueryPosition(position.branch, self._start_key(found[-1][0]))
         return found, self._next_position(position, response.get("LastEvaluatedKey"), len(response["Items"]))
 
-    def _request(self, branch: Branch, position: QueryPosition, limit: int | None) -> Steps[Wire]:
+    def _find_index(self, branch: Branch) -> Steps[DeployedIndex | None]:
+        """Return the deployed index that a branch reads; None for the table itself."""
+        declared = branch.request.get("IndexName")
+        if declared is None:
+            return None
+        indexes = yield from self.session.find_indexes(self.plan.table)
+        return indexes[declared]
+
+    def _request(self, branch: Branch, position: QueryPosition, limit: int | None, index: DeployedIndex | None) -> Wire:
         table = self.plan.table
         request = {"TableName": self.session.name_of(table), **branch.build(self.arguments)}
-        if "IndexName" in request:
-            names = yield from self.session.find_indexes(table)
-            request["IndexName"] = names[request["IndexName"]]
+        if index is not None:
+            request["IndexName"] = index.name
         if position.start is not None:
             request["ExclusiveStartKey"] = position.start
         if self._consistent:
             request["ConsistentRead"] = True
         if limit is not None:
-            selects = branch.filter is not None or branch.excluded is not None or bool(self._only)
+            filtered = self.plan.branches[position.branch].filter is not None
+            selects = filtered or branch.excluded is not None or bool(self._only)
             wanted = max(limit * 4, 50) if selects else limit
             request["Limit"] = min(max(wanted, position.read), MAX_PAGE_SIZE)
         return request

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -50,6 +50,18 @@ class Event(Struct, frozen=True):
 Hook = Callable[[Event], None]
 
 
+class DeployedIndex(Struct, frozen=True):
+    """An index as it exists: it may have another name and project fewer attributes than declared."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    projected: frozenset[str] | None = None  # of a global index that does not project all
+
+    def lacks(self, attributes: Iterable[str]) -> bool:
+        """Whether one of these attributes is not projected."""
+        return self.projected is not None and not self.projected.issuperset(attributes)
+
+
 class Session(Struct):
     """Executes the operations of bound patterns."""
 
@@ -59,7 +71,7 @@ class Session(Struct):
     secret: bytes = b""
     hooks: Sequence[Hook] = ()
     names: dict[int, str] = field(default_factory=dict)
-    indexes: dict[int, Mapping[str, str]] = field(default_factory=dict)
+    indexes: dict[int, Mapping[str, DeployedIndex]] = field(default_factory=dict)
     encrypted: dict[int, frozenset[str]] = field(default_factory=dict)
 
     # ── executing ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -97,25 +109,27 @@ class Session(Struct):
             name = self.names[id(table)] = table.physical_name
         return name
 
-    def find_indexes(self, table: Table) -> Steps[Mapping[str, str]]:
-        """Return the deployed name of each declared index: the one with the same keys, if the names differ."""
+    def find_indexes(self, table: Table) -> Steps[Mapping[str, DeployedIndex]]:
+        """Return the deployed index of each declared one: the one with the same keys, if the names differ."""
         known = self.indexes.get(id(table))
         if known is None:
             known = yield from self._describe_indexes(table)
             self.indexes[id(table)] = known
         return known
 
-    def _describe_indexes(self, table: Table) -> Steps[Mapping[str, str]]:
-        declared = {index.name: index.keys for index in table.indexes}
+    def _describe_indexes(self, table: Table) -> Steps[Mapping[str, DeployedIndex]]:
         try:
             response = yield Call("DescribeTable", {"TableName": self.name_of(table)})
         except ResourceNotFoundException:
             raise
         except ServiceError:  # the credentials may allow Query and not DescribeTable
-            return {name: name for name in declared}
-        live = _live_keys(response["Table"])
-        by_keys = {keys: name for name, keys in live.items()}
-        return {name: name if name in live else by_keys.get(keys, name) for name, keys in declared.items()}
+            return {index.name: DeployedIndex(index.name) for index in table.indexes}
+        live = {index.name: index for index in _deployed_indexes(table, response["Table"])}
+        by_keys = {index.keys: index for index in live.values()}
+        return {
+            index.name: live.get(index.name) or by_keys.get(index.keys) or DeployedIndex(index.name)
+            for index in table.indexes
+        }
 
     # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def now(self) -> datetime:
@@ -204,9 +218,17 @@ class Session(Struct):
         return found
 
 
-def _live_keys(description: Wire) -> dict[str, tuple[str, ...]]:
-    indexes = [*description.get("GlobalSecondaryIndexes", ()), *description.get("LocalSecondaryIndexes", ())]
-    return {index["IndexName"]: tuple(part["AttributeName"] for part in index["KeySchema"]) for index in indexes}
+def _deployed_indexes(table: Table, description: Wire) -> Iterator[DeployedIndex]:
+    for index in description.get("LocalSecondaryIndexes", ()):  # what one lacks is fetched from the table
+        yield DeployedIndex(index["IndexName"], _key_names(index))
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        keys, projection = _key_names(index), index.get("Projection", {})
+        given = frozenset({*keys, *table.keys, *projection.get("NonKeyAttributes", ())})
+        yield DeployedIndex(index["IndexName"], keys, None if projection.get("ProjectionType") == "ALL" else given)
+
+
+def _key_names(index: Wire) -> tuple[str, ...]:
+    return tuple(part["AttributeName"] for part in index["KeySchema"])
 
 
 def choose_cursor_secret(given: bytes | str | None) -> bytes:

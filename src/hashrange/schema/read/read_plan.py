@@ -14,21 +14,23 @@ from msgspec import Struct
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import Condition
+from hashrange.expr.nodes import Condition, paths_of
+from hashrange.expr.path import top_level_attributes
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.table import Gsi, Table
+from hashrange.schema.pattern.criterion import placeholders_in
 from hashrange.schema.pattern.expression_text import Aliases, show, used_values, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Signature
 from hashrange.schema.pattern.value_source import Arguments, Placeholders, ValueSource
 
 if TYPE_CHECKING:
-    from hashrange.expr.condition import CompiledPredicate
+    from hashrange.expr.condition import CompiledPredicate, Predicate
 
 
-class Branch(Struct, frozen=True):
+class Branch(Struct, frozen=True, dict=True):
     """One Query or Scan: the fixed part of its request, and the sources of its values."""
 
     key: Condition | None
@@ -42,6 +44,29 @@ class Branch(Struct, frozen=True):
         """Return the request of a call, without what the session adds."""
         values = {**values_of(self.values, arguments), **self.constants}
         return {**self.request, "ExpressionAttributeValues": values} if values else dict(self.request)
+
+    @cached_property
+    def filter_attributes(self) -> frozenset[str]:
+        """The attributes that the filter names."""
+        return frozenset() if self.filter is None else top_level_attributes(tuple(paths_of(self.filter)))
+
+    def without_filter(self) -> Branch:
+        """Return the branch without filter and projection: for an index that lacks an attribute which they name."""
+        aliases = Aliases()
+        request = {name: value for name, value in self.request.items() if name in {"IndexName", "ScanIndexForward"}}
+        if self.key is not None:
+            request["KeyConditionExpression"] = aliases.render(self.key)
+        if aliases.names:
+            request["ExpressionAttributeNames"] = aliases.names
+        values = {name: self.values[name] for name in placeholders_in(self.key)}
+        return Branch(self.key, None, request, values, aliases.constants, self.excluded)
+
+    def filter_by(self, arguments: Arguments) -> Predicate:
+        """Return the filter as a predicate over items, for a caller that evaluates it."""
+        from hashrange.expr.condition import compile_condition
+
+        assert self.filter is not None
+        return compile_condition(self.filter).bind(values_of(self.values, arguments))
 
 
 class ReadPlan(Struct, frozen=True, dict=True):
