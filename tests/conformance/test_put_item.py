@@ -447,3 +447,46 @@ def test_the_item_that_failed_the_condition_comes_with_the_refusal_when_asked_fo
 def test_a_condition_that_makes_no_sense_is_explained_in_the_envelope(table, options, text):
     with invalid(ENVELOPE + text):
         table.put_item(Item=item(pk="a"), **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"SS": [None]}, INVALID + "An string set may not have a null string as a member"),
+        ({"SS": ["a", None]}, INVALID + "An string set may not have a null string as a member"),
+        ({"L": [{"SS": ["a", None]}]}, INVALID + "An string set may not have a null string as a member"),
+        (
+            {"NS": ["1", None]},
+            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        ),
+        (
+            {"BS": ["QQ==", None]},
+            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        ),
+    ],
+)
+def test_null_is_no_member_of_a_set(send, table, value, text):
+    for operation, request in (
+        ("PutItem", {"Item": {"pk": {"S": "a"}, "v": value}}),
+        ("Scan", {"FilterExpression": "a = :v", "ExpressionAttributeValues": {":v": value}}),
+    ):
+        status, answer = send(operation, {"TableName": table.name, **request})
+        assert (status, answer["__type"].partition("#")[2], answer["message"]) == (400, "ValidationException", text)
+
+
+def test_the_text_of_a_failed_condition_has_a_capital_beside_the_item(send, table):
+    table.put(pk="a", n=1)
+    request = {
+        "TableName": table.name,
+        "Item": {"pk": {"S": "a"}},
+        "ConditionExpression": "attribute_not_exists(pk)",
+    }
+    name = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+    assert send("PutItem", request) == (400, {"__type": name, "message": "The conditional request failed"})
+    status, answer = send("PutItem", {**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
+    assert status == 400
+    assert answer == {
+        "__type": name,
+        "Message": "The conditional request failed",
+        "Item": {"pk": {"S": "a"}, "n": {"N": "1"}},
+    }

@@ -220,6 +220,13 @@ class ConditionalCheckFailedException(ServiceError):
     def __init__(self, message: str = "The conditional request failed", **members: Any) -> None:
         super().__init__(message, **members)
 
+    def body(self) -> bytes:
+        """Return the JSON that goes on the wire; beside an item, the text's member is `Message`."""
+        if not self.members:
+            return super().body()
+        wire = {"__type": f"{self.namespace}#{self.name}", "Message": self.message}
+        return orjson.dumps(wire | self.members)
+
 
 class TransactionCanceledException(ServiceError):
     text_member = "Message"

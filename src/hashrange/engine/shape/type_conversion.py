@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import orjson
 
-from hashrange.core.errors import DYNAMO, SerializationException
-from hashrange.core.values import WrongWireType, decode_binary
+from hashrange.core.errors import DYNAMO, SerializationException, ValidationException
+from hashrange.core.values import INVALID_PARAMETER, NO_TYPE, WrongWireType, decode_binary
 from hashrange.core.wire import Wire
 from hashrange.engine.shape.model import (
     ATTRIBUTE_VALUE,
@@ -34,6 +34,11 @@ from hashrange.engine.shape.model import (
 DEEPEST = 64
 
 FIELD = "Unexpected field type"
+NULL_MEMBERS = {  # AWS's texts for NS and BS are unknown
+    "SS": f"{INVALID_PARAMETER}An string set may not have a null string as a member",
+    "NS": NO_TYPE,
+    "BS": NO_TYPE,
+}
 ELEMENT = "Unexpected value type in payload"
 STRUCTURE = "Start of structure or map found where not expected"
 NOT_BASE64 = "Invalid last non-pad Base64 character dectected"
@@ -85,11 +90,21 @@ def _convert_structure(shape: StructureShape, found: Any, *, element: bool, dept
         _refuse_collection(found, f"class {DYNAMO}.{shape.name}", ELEMENT if element else FIELD)
     if depth > DEEPEST:
         return found
+    if shape is ATTRIBUTE_VALUE:
+        _check_sets(found)
     return {
         member: _convert(shape.members[member], content, element=False, depth=depth)
         for member, content in found.items()
         if content is not None and member in shape.members
     }
+
+
+def _check_sets(value: Wire) -> None:
+    """Raise for null in a set."""
+    for tag, text in NULL_MEMBERS.items():
+        members = value.get(tag)
+        if isinstance(members, list) and None in members:
+            raise ValidationException(text)
 
 
 def _convert_map(shape: MapShape, found: Any, *, element: bool, depth: int) -> Wire:

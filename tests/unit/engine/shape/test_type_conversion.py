@@ -208,8 +208,7 @@ def test_null_for_an_attribute_value_is_a_value_of_no_type():
     assert convert_value({"M": {"b": None}}) == {"M": {"b": {}}}
 
 
-def test_null_is_no_member_of_a_set_or_of_a_list_of_texts():
-    assert refusal_of_value({"SS": [None]}) == "Unexpected value type in payload"
+def test_null_is_no_member_of_a_list_of_texts():
     assert refusal_of("GetItem", {"AttributesToGet": [None]}) == "Unexpected value type in payload"
 
 
