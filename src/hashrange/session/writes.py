@@ -27,7 +27,8 @@ from hashrange.core.wire import Wire
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Attribute
 from hashrange.schema.declare.key_codec import key_of
-from hashrange.schema.declare.shape import Initial, Item, Shape
+from hashrange.schema.declare.marker import Counted
+from hashrange.schema.declare.shape import Initial, Item, Shape, is_stored, mark_stored
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.pattern.value_source import NOW, Arguments
 from hashrange.schema.write.write_plan import WritePlan
@@ -250,10 +251,13 @@ class Put(Write[I]):
         raw = self.session.encrypt_item(self.table, dump(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
         checked = [] if self.create else self._checked_attributes()
-        if self.create or checked:
-            tests = " AND ".join(f"#f{at} = :f{at}" for at, _ in enumerate(checked))
+        tests = " AND ".join(self._test(at, field) for at, field in enumerate(checked))
+        names = {f"#f{at}": field.stored for at, field in enumerate(checked)}
+        if self.create or (checked and not self._was_stored()):
             request["ConditionExpression"] = f"attribute_not_exists(#pk){f' OR {tests}' if tests else ''}"
-            names = {f"#f{at}": field.stored for at, field in enumerate(checked)}
+            request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
+        elif checked:  # an item that was deleted meanwhile is not brought back
+            request["ConditionExpression"] = f"attribute_exists(#pk) AND {tests}"
             request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
         if checked:
             request["ExpressionAttributeValues"] = {f":f{at}": self._encode(field) for at, field in enumerate(checked)}
@@ -264,6 +268,19 @@ class Put(Write[I]):
         version = introspection.version_of(type(self.item))
         owner = find_tenant_attribute(type(self.item), self.tenant)
         return [field for field in (version, owner) if field is not None]
+
+    def _test(self, at: int, field: Attribute) -> str:
+        """Return the test of an attribute; an item that is older than its version field has none."""
+        test = f"#f{at} = :f{at}"
+        is_first = field.marker(Counted) is not None and not getattr(self.item, field.name)
+        return f"({test} OR attribute_not_exists(#f{at}))" if is_first else test
+
+    def _was_stored(self) -> bool:
+        """Whether the item has a version that only a stored item has: then there must be something to replace."""
+        version = introspection.version_of(type(self.item))
+        if version is None or self.any_state:
+            return False
+        return is_stored(self.item) or bool(getattr(self.item, version.name))
 
     def _encode(self, field: Attribute) -> Value:
         return field.codec.encode(getattr(self.item, field.name))
@@ -278,14 +295,15 @@ class Put(Write[I]):
             yield Call("PutItem", request, self.label)
         except ConditionalCheckFailedException as error:
             raise self.conflict_with(error.members.get("Item")) from error
-        return self.stored
+        return self.result(None)
 
     def transact_item(self) -> tuple[str, Wire]:
         """Return it as a Put."""
         return "Put", self.request()
 
     def result(self, _raw: Raw | None) -> I:
-        """Return the item."""
+        """Return the item, which is stored now."""
+        mark_stored(self.stored)
         return self.stored
 
     def conflict_with(self, raw: Raw | None) -> Conflict:

@@ -148,7 +148,7 @@ class Shape(BaseModel, metaclass=ShapeType):
         """Return a copy; a changed copy forgets the keys with which it was loaded."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
-            copy.__dict__.pop(LOADED_KEYS, None)
+            _forget_keys(copy)
         return copy
 
 
@@ -161,6 +161,22 @@ def loaded_keys(shape: Shape) -> dict[str, Value]:
     """Return the keys with which a shape was loaded; none if it was not loaded."""
     found: dict[str, Value] = shape.__dict__.get(LOADED_KEYS, {})
     return found
+
+
+def _forget_keys(shape: Shape) -> None:
+    """Forget the keys with which a shape was loaded, but not that it was."""
+    if LOADED_KEYS in shape.__dict__:
+        shape.__dict__[LOADED_KEYS] = {}
+
+
+def is_stored(shape: Shape) -> bool:
+    """Whether a shape, or what it was copied from, was loaded or created."""
+    return LOADED_KEYS in shape.__dict__
+
+
+def mark_stored(shape: Shape) -> None:
+    """Remember that a shape was created in the database."""
+    shape.__dict__.setdefault(LOADED_KEYS, {})
 
 
 def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:

@@ -224,6 +224,25 @@ def placeholders_in(tree: Condition | None) -> list[str]:
     return list(dict.fromkeys(node.name for node in nodes if isinstance(node, Placeholder)))
 
 
+def _has_no_value(path: DocumentPath, unset: str | None) -> Condition:
+    """Return the test for an attribute that is absent, null, or the table's word for no value."""
+    absent = is_absent(str(path.elements[0])).condition
+    return absent if unset is None else join_any([absent, Comparison("=", path, Literal({"S": unset}))])
+
+
+def allow_absence(tree: Condition, names: AbstractSet[str], unset: str | None) -> Condition:
+    """Return a condition whose comparisons with these placeholders hold for an attribute without a value too."""
+    match tree:
+        case And():
+            return And(tuple(allow_absence(part, names, unset) for part in tree.operands))
+        case Or():
+            return join_any([allow_absence(part, names, unset) for part in tree.operands])
+        case Comparison(left=DocumentPath() as left, right=Placeholder(name=name)) if name in names:
+            return join_any([tree, _has_no_value(left, unset)])
+        case _:
+            return tree
+
+
 def require_absence(tree: Condition, present: AbstractSet[str], place: str, unset: str | None) -> Condition:
     """Return the condition of a call in which some values are None.
 
@@ -240,7 +259,5 @@ def require_absence(tree: Condition, present: AbstractSet[str], place: str, unse
             if held:
                 return join_any(held)
         case Comparison(operator="=", left=DocumentPath() as left):
-            absent = is_absent(str(left.elements[0])).condition
-            word = [] if unset is None else [Comparison("=", left, Literal({"S": unset}))]
-            return join_any([absent, *word])
+            return _has_no_value(left, unset)
     raise ValueInvalid(f"{place}: a value that it is compared with is None")

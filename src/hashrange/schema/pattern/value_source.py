@@ -15,7 +15,7 @@ from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_codec import KeyCodec
-from hashrange.schema.declare.shape import Shape, loaded_keys
+from hashrange.schema.declare.shape import After, Shape, loaded_keys
 
 Arguments = Mapping[str, Any]
 
@@ -198,16 +198,40 @@ class LoadedValue(Struct, frozen=True):
     parameter: str
     attr: str
     otherwise: ValueSource
+    name: str = ""  # the field; empty for a key that a state is recognised by
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the loaded value, else the computed one."""
         found: Value | None = loaded_keys(arguments[self.parameter]).get(self.attr)
         return self.otherwise.value(arguments) if found is None else found
 
+    def holds_if_absent(self, arguments: Arguments) -> bool:
+        """Whether an item without the attribute is read like the one passed in.
+
+        That is so for a field with its default, and for a state that was recognised without its key.
+        """
+        shape: Shape = arguments[self.parameter]
+        if not self.name:
+            loaded = loaded_keys(shape)
+            return bool(loaded) and self.attr not in loaded
+        default = default_in(shape, self.name)
+        return default is not None and default == getattr(shape, self.name, None)
+
     @property
     def text(self) -> str:
         """The text of the computed value."""
         return self.otherwise.text
+
+
+def default_in(shape: Shape, name: str) -> Any:
+    """Return the default of a field in an object: a constant, or a time after another field; None if it has none."""
+    info = type(shape).__pydantic_fields__.get(name)
+    if info is None or info.default_factory is not None or info.is_required():
+        return None
+    if not isinstance(info.default, After):
+        return info.default
+    other = getattr(shape, info.default.other, None)
+    return None if other is None else other + info.default.delta
 
 
 class Placeholders(Struct):

@@ -16,6 +16,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Attribute
 from hashrange.schema.pattern.value_source import (
     Argument,
+    ArgumentField,
     ArgumentSource,
     Constant,
     DefaultOf,
@@ -39,7 +40,7 @@ class FieldChange(Struct, frozen=True):
     source: ArgumentSource  # the value that is sent; None for one that is removed
     parameter: str = ""  # the parameter that gives it
     optional: bool = False  # it does not change in a call without that parameter
-    counted_from: ArgumentSource | None = None  # the old value that a version is counted up from
+    counted_from: ArgumentField | None = None  # the old value that a version is counted up from
 
     @property
     def is_known(self) -> bool:

@@ -81,7 +81,7 @@ def _pin_plain_key(intent: WriteIntent, delta: Delta, attr: str, name: str) -> I
     """Yield the pin of a parameter that is an index key itself: the caller must have read its current value."""
     held = intent.held(name)
     if held is not None and name in intent.sets:
-        loaded = LoadedValue(held.parameter, attr, FieldValue(held, intent.fields[name].codec))
+        loaded = LoadedValue(held.parameter, attr, FieldValue(held, intent.fields[name].codec), name)
         yield Pin(attr, loaded, depends=_optional_parameters([delta.fields[name]]))
 
 
@@ -134,7 +134,7 @@ def _pin_sources(intent: WriteIntent, sources: dict[str, ArgumentSource], depend
         attribute = intent.fields[name]
         if not isinstance(held, ArgumentField) or name in intent.identity or attribute.key_only:
             continue
-        loaded = LoadedValue(held.parameter, attribute.stored, FieldValue(held, attribute.codec))
+        loaded = LoadedValue(held.parameter, attribute.stored, FieldValue(held, attribute.codec), name)
         if not isinstance(source, OptionalArgument):
             yield Pin(attribute.stored, loaded, depends=depends)
         elif depends != {name}:  # else the key is written only where the argument is given

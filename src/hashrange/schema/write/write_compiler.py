@@ -54,6 +54,7 @@ def plan_write(signature: Signature) -> WritePlan:
         condition=conditions.condition,
         pinned=conditions.pinned,
         condition_values=conditions.values,
+        loaded=tuple((name, found) for name, found in conditions.values.items() if isinstance(found, LoadedValue)),
         moving=tuple(key.attr for key in keys),
         edges=tuple((kind.__name__, intent.target.__name__) for kind in intent.start_kinds),
         exact=_is_exact(intent, delta),

@@ -80,8 +80,9 @@ def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterio
     """Yield the test that the version is still the one that is counted up."""
     for change in delta.fields.values():
         if change.counted_from is not None:
-            held = FieldValue(change.counted_from, change.attribute.codec)
-            yield criterion.equal(change.attribute.stored, held, placeholders)
+            held, version = change.counted_from, change.attribute
+            current = LoadedValue(held.parameter, version.stored, FieldValue(held, version.codec), version.name)
+            yield criterion.equal(version.stored, current, placeholders)
 
 
 def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:

@@ -15,7 +15,7 @@ from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.table import Table
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import Parameter, Signature
-from hashrange.schema.pattern.value_source import ArgumentField
+from hashrange.schema.pattern.value_source import ArgumentField, DefaultOf
 
 
 class WriteIntent(Struct, frozen=True):
@@ -96,6 +96,8 @@ def read_intent(signature: Signature) -> WriteIntent:
     _check_state_is_left(intent)
     if intent.changes_items:
         _check_complete(intent)
+    if intent.verb == "Upsert":
+        _check_defaults_are_indexed(intent)
     return intent
 
 
@@ -167,11 +169,13 @@ def _check_state_is_left(intent: WriteIntent) -> None:
 
 def _check_complete(intent: WriteIntent) -> None:
     """Refuse to enter a state without what it requires."""
-    given = {*intent.sets, *intent.identity, *(found.name for found in introspection.touched_attributes(intent.target))}
+    creates = not intent.start_kinds and intent.verb == "Upsert"
+    sets = {name for name, parameter in intent.sets.items() if not (creates and parameter.may_be_left_out)}
+    given = {*sets, *intent.identity, *(found.name for found in introspection.touched_attributes(intent.target))}
     for name, attribute in introspection.attributes(intent.target).items():
         if not attribute.required or attribute.fixed is not introspection.NOTHING or name in given:
             continue
-        if not intent.start_kinds and intent.verb == "Upsert":
+        if creates:
             raise _incomplete(intent, name, "the item that it may create")
         for kind in intent.start_kinds:
             held = introspection.attributes(kind).get(name)
@@ -180,10 +184,25 @@ def _check_complete(intent: WriteIntent) -> None:
                 raise _incomplete(intent, name, kind.__name__)
 
 
+def _check_defaults_are_indexed(intent: WriteIntent) -> None:
+    """Refuse to create an item without a default that is in an index key, when its parameter is left out."""
+    templates = introspection.keys(intent.target)
+    for name, parameter in intent.sets.items():
+        in_keys = [attr for attr, template in templates.items() if name in template.fields]
+        is_field = name in introspection.attributes(intent.target)
+        if in_keys and is_field and parameter.may_be_left_out and DefaultOf(intent.target, name).is_there:
+            raise DeclarationError(
+                "HR249",
+                intent.label,
+                f"{name} may be left out, and an item created with its default is not in the index of {in_keys[0]}",
+                f"take {name} without a default, or return Update",
+            )
+
+
 def _incomplete(intent: WriteIntent, name: str, place: str) -> DeclarationError:
     return DeclarationError(
         "HR243",
         intent.label,
         f"{intent.target.__name__} requires {name}, which {place} does not have",
-        f"take {name} as a parameter",
+        f"take {name} as a parameter{' without a default' if name in intent.sets else ''}",
     )

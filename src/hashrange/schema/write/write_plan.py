@@ -19,17 +19,21 @@ from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.marker import Marker
 from hashrange.schema.declare.shape import Item, Shape, loaded_keys
 from hashrange.schema.declare.table import Table
-from hashrange.schema.pattern.criterion import exists, placeholders_in, require_absence
+from hashrange.schema.pattern.criterion import allow_absence, exists, placeholders_in, require_absence
 from hashrange.schema.pattern.expression_text import Aliases, show, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Parameter, Signature
-from hashrange.schema.pattern.value_source import NOW, Arguments, ValueSource
+from hashrange.schema.pattern.value_source import NOW, Arguments, LoadedValue, ValueSource
 
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
 
 
 # What happens to an attribute in a call.
 LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
+
+
+# What the text of a request depends on: outcomes of changes, values that are there, pins that apply, absences allowed.
+_Case = tuple[tuple[int, ...], frozenset[str], tuple[bool, ...], frozenset[str]]
 
 
 class _Text(Struct, frozen=True):
@@ -121,12 +125,13 @@ class WritePlan(Struct, frozen=True):
     condition: Condition | None  # of every call
     pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
+    loaded: tuple[tuple[str, LoadedValue], ...]  # those that an item may have by default, by placeholder
     moving: tuple[str, ...]  # the index keys that it may change
     edges: tuple[tuple[str, str], ...]
     exact: bool
     signature: Signature
     sets: tuple[str, ...]  # the parameters that set a field
-    texts: dict[tuple[tuple[int, ...], frozenset[str], tuple[bool, ...]], _Text] = field(default_factory=dict)
+    texts: dict[_Case, _Text] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -186,9 +191,10 @@ class WritePlan(Struct, frozen=True):
                 values[f":s{at}"] = value
         tested = values_of(self.condition_values, arguments)
         pins = tuple(pin.applies(arguments) for pin in self.pinned)
-        case = (tuple(outcomes), frozenset(tested), pins)
+        absent = frozenset(name for name, source in self.loaded if name in tested and source.holds_if_absent(arguments))
+        case = (tuple(outcomes), frozenset(tested), pins, absent)
         if case not in self.texts:
-            self.texts[case] = self._texts(outcomes, self._condition(tested.keys(), pins))
+            self.texts[case] = self._texts(outcomes, self._condition(tested.keys(), pins, absent))
         text = self.texts[case]
         values.update((name, tested[name]) for name in text.tested)
         request = {"Key": self.key_of(arguments), **text.request}
@@ -196,13 +202,17 @@ class WritePlan(Struct, frozen=True):
             request["ExpressionAttributeValues"] = {**text.constants, **values}
         return request, text.sealed
 
-    def _condition(self, present: AbstractSet[str], pins: Iterable[bool]) -> Condition | None:
-        """Return the condition of a call, with the pins that it needs; an attribute whose value is None is absent."""
+    def _condition(self, present: AbstractSet[str], pins: Iterable[bool], absent: AbstractSet[str]) -> Condition | None:
+        """Return the condition of a call, with the pins that it needs.
+
+        An attribute whose value is None must be absent; one of those in `absent` may be.
+        """
         needed = [pin.condition for pin, applies in zip(self.pinned, pins, strict=True) if applies]
         condition = join_all([*([self.condition] if self.condition is not None else []), *needed])
-        if condition is None or present >= set(placeholders_in(condition)):
+        if condition is None or (not absent and present >= set(placeholders_in(condition))):
             return condition
         settled = require_absence(condition, present, self.label, self.table.unset)
+        settled = allow_absence(settled, absent, self.table.unset)
         return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
 
     def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
