@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Annotated, Literal, Protocol
 
 from hashrange import *
-from pydantic import Field
+from pydantic import BaseModel, Field
 """
 HEAD = f"""\
 # Declaration errors

@@ -46,6 +46,7 @@ from hashrange.core.errors import TransportError as TransportError
 from hashrange.core.errors import Unreadable as Unreadable
 from hashrange.core.errors import ValidationException as ValidationException
 from hashrange.core.errors import ValueInvalid as ValueInvalid
+from hashrange.core.errors import WrittenUnreadable as WrittenUnreadable
 from hashrange.faults.faults import Faults as Faults
 from hashrange.hosting.system import Host as Host
 from hashrange.hosting.system import RunningSystem as RunningSystem

@@ -4,6 +4,7 @@ HashrangeError
 ├── DeclarationError            the developer's mistake, raised when declared; docs explain its code
 ├── ValueInvalid                a value that cannot be stored as it is declared
 ├── Unreadable                  a stored item that does not fit its declaration
+│   └── WrittenUnreadable       the same in the response of a write, which has happened
 ├── Conflict                    what is stored is not what the operation starts from; carries what is there now
 │   ├── NotFound                nothing is there
 │   └── Taken                   something is there already
@@ -55,6 +56,14 @@ class ValueInvalid(HashrangeError, ValueError):
 
 class Unreadable(HashrangeError):
     """A stored item that has the key of its declaration and not its attributes."""
+
+
+class WrittenUnreadable(Unreadable):
+    """A write that has happened, and whose item cannot be read; `raw` is the item as the response has it."""
+
+    def __init__(self, message: str, raw: Any = None) -> None:
+        super().__init__(message)
+        self.raw = raw
 
 
 class Conflict(HashrangeError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import TypeVar
@@ -16,10 +16,12 @@ from hashrange.core.errors import (
     ConditionalCheckFailedException,
     Conflict,
     NotFound,
+    SealError,
     Taken,
     TransactionCanceledException,
     Unreadable,
     ValueInvalid,
+    WrittenUnreadable,
 )
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
@@ -99,7 +101,9 @@ class PatternWrite(Write[T_co]):
     verb: ClassVar[str] = ""
 
     def __init__(self, session: Session, plan: WritePlan, arguments: Arguments) -> None:
-        self.session, self.plan, self.label, self.table = session, plan, plan.label, plan.table
+        self.session, self.plan, self.table = session, plan, plan.table
+        _check_states(plan, arguments)
+        self.label = plan.label
         self.arguments: Mapping[str, Any] = {**arguments, NOW: session.now()}
 
     def explain(self) -> str:
@@ -127,10 +131,19 @@ class PatternWrite(Write[T_co]):
     def _load(self, raw: Raw | None) -> Any:
         if raw is None:
             return None
-        found = self.session.load(self.table, self.plan.kinds, raw)
+        found = self._read_written(lambda: self.session.load(self.table, self.plan.kinds, raw), raw)
         if found is None:
-            raise Unreadable(f"{self.label}: the written item is not a {self.plan.target.__name__}: {raw}")
+            raise WrittenUnreadable(
+                f"{self.label}: written, but the item is not a {self.plan.target.__name__}: {raw}", raw
+            )
         return found
+
+    def _read_written(self, load: Callable[[], Any], raw: Raw | None) -> Any:
+        """Load what the response has; raise WrittenUnreadable if that fails, because the write has happened."""
+        try:
+            return load()
+        except (Unreadable, SealError) as error:
+            raise WrittenUnreadable(f"{self.label}: written, but the item cannot be read: {error}", raw) from error
 
     def conflict_with(self, raw: Raw | None) -> Conflict:
         """Return the error; an item of another tenant counts as absent."""
@@ -159,6 +172,15 @@ class PatternWrite(Write[T_co]):
             raise self.conflict_with(error.members.get("Item")) from error
         found: Raw | None = response.get("Attributes")
         return found
+
+
+def _check_states(plan: WritePlan, arguments: Arguments) -> None:
+    """Raise for an item in a state that the pattern does not declare, before anything is sent."""
+    for name, kinds in plan.states:
+        given = arguments[name]
+        if not isinstance(given, kinds):
+            declared = " or ".join(kind.__name__ for kind in kinds)
+            raise ValueInvalid(f"{plan.label}: {name} is a {type(given).__name__}, not a {declared}")
 
 
 class Update(PatternWrite[S_co]):
@@ -191,7 +213,9 @@ class Delete(PatternWrite[S_co | None]):
     def steps(self) -> Steps[S_co | None]:
         """Return the steps: one DeleteItem."""
         raw = yield from self.send("DeleteItem", "ALL_OLD")
-        found: S_co | None = self.session.load_unexpired(self.table, self.plan.kinds, raw)
+        found: S_co | None = self._read_written(
+            lambda: self.session.load_unexpired(self.table, self.plan.kinds, raw), raw
+        )
         return found
 
     def transact_item(self) -> tuple[str, Wire]:
@@ -344,6 +368,8 @@ class Transaction(PendingWrite[T_co]):
             raise ValueInvalid(f"a transaction has 1 to {MAX_TRANSACTION_WRITES} writes, not {len(writes)}")
         for write in writes:
             write.used = True
+        for write in writes:
+            _check_member(session, write)
         self.label = " + ".join(write.label for write in writes)
 
     def unread(self) -> Runnable[None]:
@@ -410,6 +436,16 @@ class Transaction(PendingWrite[T_co]):
         return tuple(
             write.result(None if key is None else next(raws)) for write, key in zip(self.writes, keys, strict=True)
         )
+
+
+def _check_member(session: Session, write: object) -> None:
+    """Raise for what cannot be a member of a transaction: a read, or a write to another database."""
+    if not isinstance(write, Write):
+        plan = getattr(write, "plan", None)
+        what = plan.label if plan is not None else repr(write)
+        raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")
+    if write.session.transport is not session.transport:
+        raise ValueInvalid(f"{write.label} writes to another database: a transaction has writes to one database")
 
 
 def _is_retryable(error: TransactionCanceledException) -> bool:

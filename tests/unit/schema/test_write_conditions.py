@@ -1,13 +1,18 @@
 """What a write requires of the stored item: exactly that it is read like the one that the caller has seen."""
 
 from datetime import UTC, datetime
-from typing import Protocol
+from decimal import Decimal
+from typing import Annotated, Protocol
 
 import pytest
+from pydantic import Field
 
 import hashrange
 from hashrange import (
+    Add,
+    Conflict,
     DeclarationError,
+    Delete,
     Get,
     Gsi,
     Item,
@@ -16,8 +21,12 @@ from hashrange import (
     Table,
     Update,
     Upsert,
+    ValueInvalid,
     Version,
+    View,
+    WrittenUnreadable,
     after,
+    initially,
 )
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -94,7 +103,7 @@ def test_an_old_item_that_was_given_another_value_meanwhile_is_a_conflict(databa
             "ExpressionAttributeValues": {":n": {"N": "7"}},
         },
     )
-    with pytest.raises(hashrange.Conflict):
+    with pytest.raises(Conflict):
         things.move(seen, "Gasse").run()
 
 
@@ -176,3 +185,166 @@ def test_an_upsert_that_may_leave_out_a_default_of_an_index_key_is_refused():
                 name: str,
                 town: str = ...,
             ) -> Upsert[Thing]: ...
+
+
+# ── bounds of a number that is added to ──────────────────────────────────────────────────────────────────────────────
+class Stock(Item, table=Table("stock", "pk"), pk="STOCK#{code}"):
+    code: str
+    count: Annotated[int, Field(ge=0, le=10)] = 0
+    price: Annotated[Decimal, Field(gt=0)] = Decimal(1)
+
+
+class Stocks(Patterns, Protocol):
+    def stock(self, code: str) -> Get[Stock]: ...
+    def add(self, code: str, count: Add[int]) -> Update[Stock]: ...
+    def save(self, code: str, count: Add[int] = ...) -> Upsert[Stock]: ...
+    def raise_price(self, code: str, price: Add[Decimal]) -> Update[Stock]: ...
+
+
+@pytest.fixture
+def stocks(database):
+    hashrange.create_tables(database, Stocks)
+    return Stocks.open(database)
+
+
+def test_what_is_added_to_a_bounded_number_is_an_amount_and_the_sum_is_bounded(stocks):
+    stocks.create(Stock(code="1", count=3)).run()
+    assert stocks.add("1", -3).run().count == 0
+    with pytest.raises(Conflict) as caught:
+        stocks.add("1", -1).run()
+    assert caught.value.current == Stock(code="1", count=0)
+    with pytest.raises(Conflict):
+        stocks.add("1", 11).run()
+    assert stocks.add("1", 10).run().count == 10
+
+
+def test_a_bound_is_exact_for_decimals(stocks):
+    stocks.create(Stock(code="1", price=Decimal("0.3"))).run()
+    with pytest.raises(Conflict):
+        stocks.raise_price("1", Decimal("-0.3")).run()
+    assert stocks.raise_price("1", Decimal("-0.2")).run().price == Decimal("0.1")
+
+
+def test_a_number_that_is_not_stored_yet_is_counted_from_zero_within_its_bounds(database, stocks):
+    assert stocks.save("1", 4).run().count == 4
+    with pytest.raises(Conflict):
+        stocks.save("2", -1).run()
+    assert stocks.save("3").run() == Stock(code="3")
+    database.call("PutItem", {"TableName": "stock", "Item": {"pk": {"S": "STOCK#4"}, "code": {"S": "4"}}})
+    assert stocks.add("4", 2).run().count == 2
+
+
+def test_the_plan_shows_the_bound():
+    assert "if      count >= 0 - {count}" in Stocks.plan("add").explain()
+
+
+# ── states ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+runs = Table("runs", "pk", indexes=[Gsi("ByRun", "run_pk", "run_sk")])
+
+
+class Run(View["Job"]):
+    code: str
+
+
+class Never(Run, run_sk="NEVER#"): ...
+
+
+class Running(Run, run_sk="RUNNING#{started_at}"):
+    started_at: datetime
+
+
+class Ended(Run, run_sk="ENDED#{ended_at}"):
+    started_at: datetime
+    ended_at: datetime
+
+
+class Job(Item, table=runs, pk="JOB#{code}", run_pk="ALL"):
+    code: str
+    title: str
+    run: Never | Running | Ended = initially(Never)
+
+
+class Jobs(Patterns, Protocol):
+    def job(self, code: str) -> Get[Job]: ...
+    def start(self, run: Never | Ended, started_at: datetime) -> Update[Running]: ...
+    def retitle(self, code: str, title: str) -> Update[Job]: ...
+    def erase(self, code: str) -> Delete[Job]: ...
+
+
+@pytest.fixture
+def jobs(database):
+    hashrange.create_tables(database, Jobs)
+    return Jobs.open(database)
+
+
+@pytest.fixture
+def sent(jobs):
+    """Record the operations that are sent."""
+    found = []
+    jobs.session.hooks = [lambda event: found.append(event.operation)]
+    return found
+
+
+def test_a_step_refuses_an_item_in_another_state_before_anything_is_sent(jobs, sent):
+    jobs.create(Job(code="1", title="a")).run()
+    running = jobs.start(Never(code="1"), NOON).run()
+    sent.clear()
+    with pytest.raises(ValueInvalid, match=r"Jobs.start: run is a Running, not a Never or Ended"):
+        jobs.start(running, NOON)
+    with pytest.raises(ValueInvalid, match=r"run is a str"):
+        jobs.start("1", NOON)
+    assert sent == []
+
+
+def test_a_state_that_was_recognised_without_its_key_can_be_left(database, jobs):
+    old = {"pk": "JOB#1", "code": "1", "title": "a"}
+    database.call("PutItem", {"TableName": "runs", "Item": {name: {"S": value} for name, value in old.items()}})
+    seen = jobs.job("1").run().run
+    assert isinstance(jobs.start(seen, NOON).run(), Running)
+    with pytest.raises(Conflict):
+        jobs.start(seen, NOON).run()
+
+
+# ── writes whose answer cannot be read ───────────────────────────────────────────────────────────────────────────────
+def store_broken_job(database):
+    database.call("PutItem", {"TableName": "runs", "Item": {"pk": {"S": "JOB#1"}, "code": {"S": "1"}}})
+
+
+def test_a_delete_whose_item_cannot_be_read_says_that_it_has_happened(database, jobs):
+    store_broken_job(database)
+    with pytest.raises(
+        WrittenUnreadable, match=r"Jobs.erase: written, but the item cannot be read: .* needs title"
+    ) as caught:
+        jobs.erase("1").run()
+    assert caught.value.raw == {"pk": {"S": "JOB#1"}, "code": {"S": "1"}}
+    assert jobs.job("1").run() is None
+
+
+def test_an_update_whose_item_cannot_be_read_says_that_it_has_happened(database, jobs):
+    database.call(
+        "PutItem",
+        {"TableName": "runs", "Item": {"pk": {"S": "JOB#1"}, "code": {"S": "1"}, "run_sk": {"S": "OTHER"}}},
+    )
+    with pytest.raises(WrittenUnreadable) as caught:
+        jobs.retitle("1", "b").run()
+    assert caught.value.raw["title"] == {"S": "b"}
+    with pytest.raises(WrittenUnreadable):
+        jobs.transact(jobs.retitle("1", "c")).run()
+
+
+# ── transactions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_transaction_refuses_a_read(jobs):
+    with pytest.raises(ValueInvalid, match=r"Jobs.job is no write"):
+        jobs.transact(jobs.job("1"))
+
+
+def test_a_transaction_refuses_the_writes_of_another_database(jobs):
+    with hashrange.open() as other:
+        hashrange.create_tables(other, Jobs)
+        with pytest.raises(ValueInvalid, match=r"Jobs.retitle writes to another database"):
+            jobs.transact(jobs.retitle("1", "b"), Jobs.open(other).retitle("1", "c"))
+
+
+def test_a_transaction_takes_the_writes_of_other_patterns_on_the_same_database(database, jobs, stocks):
+    jobs.transact(jobs.create(Job(code="1", title="a")), stocks.create(Stock(code="1"))).run()
+    assert stocks.stock("1").run() == Stock(code="1")

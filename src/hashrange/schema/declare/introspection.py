@@ -379,6 +379,22 @@ def pattern_of(cls: Kind, name: str) -> str | None:
     return None
 
 
+BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # the constraints of pydantic, as operators
+
+
+def bounds_of(cls: Kind, name: str) -> list[tuple[str, Any]]:
+    """Return the bounds of a number, as `Field(ge=...)` and the like declare them: pairs of operator and bound."""
+    shapes = (cls, *with_variants(root(item_of(cls))))
+    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
+    facts = [] if info is None else info.metadata
+    return [
+        (sign, bound)
+        for fact in facts
+        for word, sign in BOUNDS.items()
+        if (bound := getattr(fact, word, None)) is not None
+    ]
+
+
 def carried_template(attr: str, kind: Kind) -> Template | None:
     """Return the template of a key attribute, if items of this class have all of its fields."""
     return _carried_templates(kind).get(attr)

@@ -58,7 +58,8 @@ class Gsi(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.name and not LEGAL_NAME.fullmatch(self.name):
-            legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", self.name)
+            legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", self.name)[:255]
+            legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal}-index"
             raise DeclarationError(
                 "HR102",
                 f"index {self.name!r}",

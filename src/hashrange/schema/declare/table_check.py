@@ -38,6 +38,8 @@ def check_table(table: Table) -> None:
     for attr in sorted(table.key_names):
         key_type(table, attr)
     roots = list(dict.fromkeys(introspection.root(item) for item in introspection.items_of(table)))
+    for top in roots:
+        _check_states(top)
     for one, other in combinations(roots, 2):
         _check_disjoint(one, other, table)
 
@@ -92,7 +94,7 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
                 "HR133",
                 place,
                 f"{template.text!r} would sort {piece.field} as text",
-                f"give it a width: {{{piece.field}:012d}}",
+                f"{_way_to_pad(fields[piece.field])} a width: {{{piece.field}:012d}}",
             )
         if piece.format.startswith("0") and not _can_be_padded(fields[piece.field]):
             raise DeclarationError(
@@ -112,6 +114,10 @@ def _check_template(kind: Kind, attr: str, template: Template) -> None:
             raise DeclarationError(
                 "HR135", place, f"{{{piece.field}:fit}} is followed by more", "only the last field can be fitted"
             )
+
+
+def _way_to_pad(attribute: Attribute) -> str:
+    return "give it" if _can_be_padded(attribute) else "store it as an int, counted in its smallest unit, and give it"
 
 
 def _can_be_padded(attribute: Attribute) -> bool:
@@ -214,9 +220,11 @@ def _check_names(table: Table) -> None:
 
 
 def _check_states(top: Kind) -> None:
-    """Refuse states of a lifecycle whose keys do not distinguish them."""
-    states = [kind for kind in top.__subclasses__() if introspection.state_keys(kind)]
+    """Refuse states of a lifecycle, or variants of an item, whose keys do not distinguish them."""
+    states = [kind for kind in introspection.subclasses_of(top) if introspection.state_keys(kind)]
     for one, other in combinations(states, 2):
+        if issubclass(one, other) or issubclass(other, one):
+            continue  # an addition to a state
         shared = set(introspection.state_keys(one)) & set(introspection.state_keys(other))
         distinct = any(_are_disjoint(introspection.keys(one)[attr], introspection.keys(other)[attr]) for attr in shared)
         if shared and not distinct:
@@ -234,17 +242,15 @@ def _check_disjoint(one: Kind, other: Kind, table: Table) -> None:
 
 
 def _are_disjoint(one: Template, other: Template) -> bool:
-    """Whether no key matches both templates."""
+    """Whether no key of one template has the prefix of the other, by which queries and conditions find its keys."""
     first, second = one.prefix, other.prefix
     if not one.fields and not other.fields:
         return first != second
-    if not first.startswith(second) and not second.startswith(first):
-        return True
     if not one.fields:
-        return not other.pattern.fullmatch(first)
+        return not first.startswith(second)
     if not other.fields:
-        return not one.pattern.fullmatch(second)
-    return False
+        return not second.startswith(first)
+    return not first.startswith(second) and not second.startswith(first)
 
 
 def _is_excluded(kind: Kind, attr: str, other: Template) -> bool:

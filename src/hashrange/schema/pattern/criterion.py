@@ -42,7 +42,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.codec import make_codec
 from hashrange.schema.declare.field_kind import encode
-from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
 from hashrange.schema.pattern.signature import Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
@@ -147,9 +147,46 @@ def read_where(signature: Signature, kind: Kind, expression: str, placeholders: 
         if isinstance(leaf, Literal):
             return leaf
         found = signature.attribute(kind, str(leaf.elements[0]), f"@where({expression!r})")
+        check_is_stored(signature, kind, found, f"@where({expression!r})")
+        _check_nested(signature, found, leaf, expression)
         return DocumentPath((found.stored, *leaf.elements[1:]))
 
     return Criterion(replace_leaves(tree, physical))
+
+
+def check_is_stored(signature: Signature, kind: Kind, attribute: Attribute, place: str) -> None:
+    """Refuse a condition on a field that is no attribute: it would never hold."""
+    if is_only_in_keys(kind, attribute):
+        raise DeclarationError(
+            "HR227",
+            signature.label,
+            f"{place} tests {attribute.name}, which is stored only inside keys",
+            f"take {attribute.name} as a parameter of the key, or store it too: leave Key[...] out",
+        )
+
+
+def is_only_in_keys(kind: Kind, attribute: Attribute) -> bool:
+    """Whether a field is part of a key, and no attribute of its own."""
+    return attribute.key_only and attribute.stored not in introspection.table_of(kind).key_names
+
+
+def _check_nested(signature: Signature, attribute: Attribute, path: DocumentPath, expression: str) -> None:
+    """Refuse a path into a field that has no such member."""
+    hint = attribute.hint
+    for at, element in enumerate(path.elements[1:], start=1):
+        members = hints.members_of(hints.without_none(hint))
+        if members is None:
+            return
+        hint = members.get(element) if element in members else members.get(type(element), NOTHING)
+        if hint is NOTHING:
+            inside = ".".join(map(str, path.elements[:at]))
+            known = ", ".join(name for name in members if isinstance(name, str))
+            raise DeclarationError(
+                "HR226",
+                signature.label,
+                f"@where({expression!r}) names {element!r}, which {inside} does not have",
+                f"it has {known}" if known else f"{inside} has no members of this kind",
+            )
 
 
 def _check_functions(signature: Signature, expression: str, tree: Condition) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from pydantic import BaseModel
+from typing_extensions import is_typeddict
+
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.field_kind import categories_with, kind_of
+from hashrange.schema.declare.field_kind import KINDS, FieldKind, categories_with, kind_of
 from hashrange.schema.declare.introspection import Attribute, Kind
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
@@ -128,7 +131,7 @@ def _check_idle(signature: Signature, parameter: Parameter) -> None:
 
 
 def _check_change(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
-    kind, change = kind_of(attribute.hint), parameter.change
+    kind, change = _kind_of_change(attribute, parameter), parameter.change
     if attribute.marker(Counted):
         raise DeclarationError(
             "HR218",
@@ -143,6 +146,18 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
             f"{parameter.name} is {kind.category.name}, which has no {WORDS[change]}",
             f"{WORDS[change]} is for {', '.join(categories_with(change))}: set a value instead",
         )
+
+
+def _kind_of_change(attribute: Attribute, parameter: Parameter) -> FieldKind | None:
+    """Return the kind of a field that a parameter changes: a model is a map; of any other field, what is given."""
+    if _is_model(attribute.hint) or _is_model(parameter.hint):
+        return KINDS[dict]
+    given = kind_of(parameter.hint) if parameter.change == "ADD" else None
+    return kind_of(attribute.hint) or given
+
+
+def _is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and (issubclass(hint, BaseModel) or is_typeddict(hint))
 
 
 def _check_given_once(signature: Signature, parameter: Parameter) -> None:

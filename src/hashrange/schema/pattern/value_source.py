@@ -6,7 +6,9 @@ that is sent. Both have a text, which `explain()` shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from operator import ge, gt, le, lt
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -198,7 +200,7 @@ class LoadedValue(Struct, frozen=True):
     parameter: str
     attr: str
     otherwise: ValueSource
-    name: str = ""  # the field; empty for a key that a state is recognised by
+    name: str  # the field
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the loaded value, else the computed one."""
@@ -206,14 +208,8 @@ class LoadedValue(Struct, frozen=True):
         return self.otherwise.value(arguments) if found is None else found
 
     def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Whether an item without the attribute is read like the one passed in.
-
-        That is so for a field with its default, and for a state that was recognised without its key.
-        """
+        """Whether an item without the attribute is read like the one passed in: the field has its default."""
         shape: Shape = arguments[self.parameter]
-        if not self.name:
-            loaded = loaded_keys(shape)
-            return bool(loaded) and self.attr not in loaded
         default = default_in(shape, self.name)
         return default is not None and default == getattr(shape, self.name, None)
 
@@ -221,6 +217,35 @@ class LoadedValue(Struct, frozen=True):
     def text(self) -> str:
         """The text of the computed value."""
         return self.otherwise.text
+
+
+class StateKey(Struct, frozen=True):
+    """The key by which one state of an item passed in is recognised: as it was loaded, else made of its fields."""
+
+    parameter: str
+    attr: str
+    kind: type[Shape]
+    rendered: KeyValue
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key; None if the item is in another state, and this one has no constant key."""
+        shape: Shape = arguments[self.parameter]
+        if not self.rendered.sources:
+            return self.rendered.value(arguments)
+        if not isinstance(shape, self.kind):
+            return None
+        return loaded_keys(shape).get(self.attr) or self.rendered.value(arguments)
+
+    def holds_if_absent(self, arguments: Arguments) -> bool:
+        """Whether the state was recognised without its key."""
+        shape: Shape = arguments[self.parameter]
+        loaded = loaded_keys(shape)
+        return bool(loaded) and self.attr not in loaded and isinstance(shape, self.kind)
+
+    @property
+    def text(self) -> str:
+        """The text of the key that is made of the fields."""
+        return self.rendered.text
 
 
 def default_in(shape: Shape, name: str) -> Any:
@@ -232,6 +257,40 @@ def default_in(shape: Shape, name: str) -> Any:
         return info.default
     other = getattr(shape, info.default.other, None)
     return None if other is None else other + info.default.delta
+
+
+class RoomLeft(Struct, frozen=True):
+    """The value that a number must be compared with, so that the number plus an argument is within a bound."""
+
+    name: str
+    bound: Any
+    operator: str
+    codec: Codec
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the bound minus the argument."""
+        amount = arguments.get(self.name)
+        return None if amount is None else self.codec.encode(_subtract(self.bound, amount))
+
+    def holds_if_absent(self, arguments: Arguments) -> bool:
+        """Whether the bound holds for an item without the number, which DynamoDB counts from 0."""
+        amount = arguments.get(self.name)
+        return amount is not None and COMPARISONS[self.operator](amount, self.bound)
+
+    @property
+    def text(self) -> str:
+        """The bound minus the argument."""
+        return f"{self.bound} - {{{self.name}}}"
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {">=": ge, ">": gt, "<=": le, "<": lt}
+
+
+def _subtract(bound: Any, amount: Any) -> Any:
+    """Return the exact difference; floats are subtracted as the decimal numbers that they are stored as."""
+    if isinstance(bound, int) and isinstance(amount, int):
+        return bound - amount
+    return Decimal(str(bound)) - Decimal(str(amount))
 
 
 class Placeholders(Struct):

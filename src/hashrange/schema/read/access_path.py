@@ -68,11 +68,11 @@ def choose(signature: Signature, kind: Kind, placeholders: Placeholders) -> Acce
     if signature.verb == "Get":
         return _whole_key(signature, kind, found)
     if not found:
-        given = ", ".join(signature.parameters) or "nothing"
+        given = f"by {', '.join(signature.parameters)}" if signature.parameters else "without parameters"
         raise DeclarationError(
             "HR230",
             signature.label,
-            f"no index of {table.name} serves {given} -> {kind.__name__}",
+            f"no index of {table.name} finds {kind.__name__} {given}",
             f"give the partition key's fields of an index that {kind.__name__} is in, or return Scan",
         )
     found.sort(key=lambda access: access.rank)
@@ -161,6 +161,12 @@ def _finish(signature: Signature, access: AccessPath, placeholders: Placeholders
     access.filters += [criterion.read_where(signature, kind, text, placeholders) for text in signature.wheres]
     read = [stored for found in access.filters for stored in found.attributes]
     keys = set(access.path.keys)
+    hidden = [name for name in signature.parameters if name in fields and criterion.is_only_in_keys(kind, fields[name])]
+    access.missing += [
+        f"a filter on {name}, which is stored only inside keys"
+        for name in hidden
+        if name not in access.consumed and name not in in_where
+    ]
     if signature.verb not in {"Get", "Scan"}:
         access.missing += [f"a filter on {stored}, which is its key" for stored in read if stored in keys]
     access.needs = list(dict.fromkeys([*_needed(signature, kind), *read]))

@@ -24,7 +24,7 @@ from hashrange.schema.write.index_keys import compute_keys
 from hashrange.schema.write.unseen_index_keys import check_unseen_keys
 from hashrange.schema.write.write_conditions import compute_conditions
 from hashrange.schema.write.write_intent import WriteIntent, read_intent
-from hashrange.schema.write.write_plan import AttributeChange, WritePlan
+from hashrange.schema.write.write_plan import LENIENT, AttributeChange, WritePlan
 
 
 def plan_write(signature: Signature) -> WritePlan:
@@ -54,9 +54,10 @@ def plan_write(signature: Signature) -> WritePlan:
         condition=conditions.condition,
         pinned=conditions.pinned,
         condition_values=conditions.values,
-        loaded=tuple((name, found) for name, found in conditions.values.items() if isinstance(found, LoadedValue)),
+        lenient=tuple((name, found) for name, found in conditions.values.items() if isinstance(found, LENIENT)),
         moving=tuple(key.attr for key in keys),
         edges=tuple((kind.__name__, intent.target.__name__) for kind in intent.start_kinds),
+        states=tuple((name, tuple(found.shapes)) for name, found in signature.parameters.items() if found.shapes),
         exact=_is_exact(intent, delta),
         signature=signature,
         sets=tuple(intent.sets),
@@ -78,7 +79,7 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
         for name in key_codec.template.fields
     }
     rendered = KeyValue(key_codec, sources, len(key_codec.steps), key_codec.tail)
-    return rendered if given or not intent.subject else LoadedValue(intent.subject, key_codec.attr, rendered)
+    return rendered if given or not intent.subject else LoadedValue(intent.subject, key_codec.attr, rendered, "")
 
 
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:

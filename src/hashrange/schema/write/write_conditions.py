@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, without_repeats
+from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, path_of, without_repeats
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Kind
 from hashrange.schema.declare.key_codec import key_codecs
@@ -23,6 +23,8 @@ from hashrange.schema.pattern.value_source import (
     KeyValue,
     LoadedValue,
     Placeholders,
+    RoomLeft,
+    StateKey,
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta
@@ -53,10 +55,15 @@ def compute_conditions(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKe
     if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would store half an item
         tests.insert(0, criterion.exists(intent.table.pk))
     condition = join_all([found.condition for found in tests])
-    pinned = tuple(
-        PinnedCondition(criterion.equal(pin.stored, pin.value_source, placeholders).condition, pin.unless, pin.depends)
-        for pin in pins
-        if not _is_always_needed(pin)
+    pinned = (
+        *(
+            PinnedCondition(
+                criterion.equal(pin.stored, pin.value_source, placeholders).condition, pin.unless, pin.depends
+            )
+            for pin in pins
+            if not _is_always_needed(pin)
+        ),
+        *_test_bounds(intent, delta, placeholders),
     )
     values = used_values(placeholders, (condition, *(found.condition for found in pinned)))
     return WriteConditions(condition, pinned, values)
@@ -74,6 +81,18 @@ def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
         both = same.depends | pin.depends if same and same.depends and pin.depends else frozenset[str]()
         found[pin.stored, pin.unless] = Pin(pin.stored, pin.value_source, pin.unless, both if same else pin.depends)
     return list(found.values())
+
+
+def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) -> Iterator[PinnedCondition]:
+    """Yield the tests that numbers which are added to stay within the bounds of their fields."""
+    for name, change in delta.fields.items():
+        if change.action != "ADD" or not change.parameter:
+            continue
+        attribute = change.attribute
+        for operator, bound in introspection.bounds_of(intent.target, name):
+            room = RoomLeft(change.parameter, bound, operator, attribute.codec)
+            test = Comparison(operator, path_of(attribute.stored), criterion.place(room, placeholders))
+            yield PinnedCondition(test, "", frozenset({change.parameter}))
 
 
 def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
@@ -101,8 +120,7 @@ def _test_state(intent: WriteIntent, kind: Kind, parameter: str, placeholders: P
         key_codec = key_codecs(kind)[attr]
         fields = {name: ArgumentField(parameter, name) for name in template.fields}
         rendered = KeyValue(key_codec, fields, len(key_codec.steps), key_codec.tail)
-        value_source: ValueSource = LoadedValue(parameter, attr, rendered) if template.fields else rendered
-        tests.append(criterion.equal(attr, value_source, placeholders))
+        tests.append(criterion.equal(attr, StateKey(parameter, attr, kind, rendered), placeholders))
     return join_all([test.condition for test in tests])
 
 
@@ -127,6 +145,7 @@ def _test_fixed_values(intent: WriteIntent, kind: Kind, placeholders: Placeholde
 def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests of parameters that compare, and of `@where`."""
     for name, parameter in intent.tests.items():
+        criterion.check_is_stored(intent.signature, intent.target, intent.fields[name], f"parameter {name!r}")
         yield criterion.compare(intent.fields[name], parameter, placeholders)
     for expression in intent.signature.wheres:
         yield criterion.read_where(intent.signature, intent.target, expression, placeholders)

@@ -23,8 +23,9 @@ from hashrange.schema.pattern.criterion import allow_absence, exists, placeholde
 from hashrange.schema.pattern.expression_text import Aliases, show, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Parameter, Signature
-from hashrange.schema.pattern.value_source import NOW, Arguments, LoadedValue, ValueSource
+from hashrange.schema.pattern.value_source import NOW, Arguments, LoadedValue, RoomLeft, StateKey, ValueSource
 
+LENIENT = (LoadedValue, RoomLeft, StateKey)  # sources of comparisons that may hold for an absent attribute too
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
 
 
@@ -125,9 +126,12 @@ class WritePlan(Struct, frozen=True):
     condition: Condition | None  # of every call
     pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
-    loaded: tuple[tuple[str, LoadedValue], ...]  # those that an item may have by default, by placeholder
+    lenient: tuple[
+        tuple[str, LoadedValue | RoomLeft | StateKey], ...
+    ]  # those that may hold for an absent attribute too
     moving: tuple[str, ...]  # the index keys that it may change
     edges: tuple[tuple[str, str], ...]
+    states: tuple[tuple[str, tuple[Kind, ...]], ...]  # the states that each item passed in may be in, by parameter
     exact: bool
     signature: Signature
     sets: tuple[str, ...]  # the parameters that set a field
@@ -191,7 +195,9 @@ class WritePlan(Struct, frozen=True):
                 values[f":s{at}"] = value
         tested = values_of(self.condition_values, arguments)
         pins = tuple(pin.applies(arguments) for pin in self.pinned)
-        absent = frozenset(name for name, source in self.loaded if name in tested and source.holds_if_absent(arguments))
+        absent = frozenset(
+            name for name, source in self.lenient if name in tested and source.holds_if_absent(arguments)
+        )
         case = (tuple(outcomes), frozenset(tested), pins, absent)
         if case not in self.texts:
             self.texts[case] = self._texts(outcomes, self._condition(tested.keys(), pins, absent))
@@ -278,7 +284,8 @@ def _checked(target: Kind, name: str, parameter: Parameter) -> Any:
     """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
     shapes = (target, *introspection.with_variants(introspection.root(introspection.item_of(target))))
     info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
-    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
+    is_amount = parameter.change == "ADD"  # the bounds of the field are for the sum: they are in the condition
+    if info is None or is_amount or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
         return hints.constrain(parameter.hint, parameter.constraints)
     hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
     own = [fact for fact in info.metadata if not isinstance(fact, Marker)]

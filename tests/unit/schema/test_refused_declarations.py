@@ -1,0 +1,255 @@
+"""Declarations that used to pass the import and then matched too much, or nothing, are refused with a remedy."""
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Protocol, TypedDict
+
+import pytest
+from pydantic import BaseModel
+
+from hashrange import (
+    Add,
+    Contains,
+    DeclarationError,
+    Delete,
+    Eq,
+    Get,
+    Gsi,
+    Item,
+    Key,
+    Patterns,
+    Query,
+    Scan,
+    Table,
+    Update,
+    View,
+    initially,
+    where,
+)
+
+
+def error_of(declare: Callable[..., object], *arguments: Any) -> DeclarationError:
+    """Return the error with which a declaration is refused."""
+    with pytest.raises(DeclarationError) as caught:
+        declare(*arguments)
+    return caught.value
+
+
+# ── prefixes that contain each other ─────────────────────────────────────────────────────────────────────────────────
+def declare_states(first: str, second: str) -> None:
+    class Run(View["Job"]):
+        code: str
+
+    class Never(Run, keys={"run_sk": first}):
+        started_at: datetime | None = None
+
+    class Busy(Run, keys={"run_sk": second}):
+        started_at: datetime
+
+    class Job(
+        Item, table=Table("jobs", "pk", indexes=[Gsi("ByRun", "run_pk", "run_sk")]), pk="JOB#{code}", run_pk="ALL"
+    ):
+        code: str
+        run: Never | Busy = initially(Never)
+
+    class Jobs(Patterns, Protocol):
+        def job(self, code: str) -> Get[Job]: ...
+        def stop(self, code: str) -> Delete[Busy]: ...
+
+
+@pytest.mark.parametrize(("first", "second"), [("NEVER#", "NEVER#{started_at}"), ("NEVER#{started_at}", "NEVER#")])
+def test_states_whose_prefixes_contain_each_other_are_refused(first, second):
+    error = error_of(declare_states, first, second)
+    assert error.code == "HR140"
+    assert "give each a prefix of its own" in error.remedy
+
+
+def test_a_constant_that_no_other_prefix_starts_is_accepted():
+    declare_states("NEVER", "NEVER#{started_at}")
+
+
+def test_a_prefix_of_a_deeper_variant_is_checked_too():
+    def declare() -> None:
+        class Run(View["Job"]):
+            code: str
+
+        class Never(Run, run_sk="NEVER#"): ...
+
+        class Busy(Run, run_sk="BUSY#{started_at}"):
+            started_at: datetime
+
+        class Leased(Busy, run_sk="NEVER#{owner}"):
+            owner: str
+
+        class Job(
+            Item, table=Table("jobs", "pk", indexes=[Gsi("ByRun", "run_pk", "run_sk")]), pk="JOB#{code}", run_pk="A"
+        ):
+            code: str
+            run: Never | Busy = initially(Never)
+
+        class Jobs(Patterns, Protocol):
+            def job(self, code: str) -> Get[Job]: ...
+
+    assert error_of(declare).code == "HR140"
+
+
+def test_variants_of_an_item_whose_prefixes_contain_each_other_are_refused():
+    def declare() -> None:
+        class Job(Item, table=Table("jobs", "pk", indexes=[Gsi("ByRun", "run_sk")]), pk="JOB#{code}"):
+            code: str
+            owner: str
+
+        class Free(Job, run_sk="JOB#"): ...
+
+        class Owned(Job, run_sk="JOB#{owner}"): ...
+
+        class Jobs(Patterns, Protocol):
+            def job(self, code: str) -> Get[Job]: ...
+
+    assert error_of(declare).code == "HR140"
+
+
+def test_items_of_a_partition_whose_prefixes_contain_each_other_are_refused():
+    def declare() -> None:
+        table = Table("shops", "pk", "sk")
+
+        class Shop(Item, table=table, pk="SHOP#{code}", sk="ORDER#"):
+            code: str
+
+        class Order(Item, table=table, pk="SHOP#{code}", sk="ORDER#{number}"):
+            code: str
+            number: str
+
+        class Shops(Patterns, Protocol):
+            def shop(self, code: str) -> Get[Shop]: ...
+
+    assert error_of(declare).code == "HR141"
+
+
+# ── changes and conditions that DynamoDB cannot make ─────────────────────────────────────────────────────────────────
+class Address(BaseModel):
+    city: str
+    lines: list[str] = []
+
+
+class Size(TypedDict):
+    width: int
+
+
+class Parcel(Item, table=Table("parcels", "pk", "sk"), pk="PARCEL#{code}", sk="LEG#{leg}"):
+    code: str
+    leg: Key[str]
+    address: Address
+    size: Size
+    sizes: list[Size]
+    marks: dict[str, int]
+    extra: Any = None
+
+
+def declare_pattern(**hints: Any) -> None:
+    code = ", ".join(f"{name}: hints['{name}']" for name in hints if name != "returns")
+    scope = {"hints": hints, "Patterns": Patterns, "Protocol": Protocol, "Any": Any}
+    text = f"class Parcels(Patterns, Protocol):\n    def parcels(self, {code}) -> hints['returns']: ...\n"
+    exec(text, scope)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"address": Add[Address]},
+        {"address": Add[dict]},
+        {"extra": Add[dict]},
+        {"marks": Add[dict]},
+        {"size": Add[Size]},
+    ],
+    ids=str,
+)
+def test_add_to_a_map_is_refused(changed):
+    error = error_of(lambda: declare_pattern(code=str, leg=str, **changed, returns=Update[Parcel]))
+    assert error.code == "HR214"
+
+
+def test_add_to_a_field_of_any_type_takes_a_number():
+    declare_pattern(code=str, leg=str, extra=Add[int], returns=Update[Parcel])
+
+
+def declare_where(expression: str) -> None:
+    class Parcels(Patterns, Protocol):
+        @where(expression)
+        def parcels(self, code: str) -> Query[Parcel]: ...
+
+
+@pytest.mark.parametrize(
+    ("expression", "known"),
+    [
+        ("address.town = 'Wien'", "it has city, lines"),
+        ("address.lines.first = 'x'", "address.lines has no members of this kind"),
+        ("address.lines[0].first = 'x'", "address.lines.0 has no members of this kind"),
+        ("size.height = 1", "it has width"),
+        ("sizes[2].height = 1", "it has width"),
+        ("attribute_exists(address.town)", "it has city, lines"),
+        ("code.first = 'x'", "code has no members of this kind"),
+    ],
+)
+def test_a_misspelt_nested_name_in_where_is_refused(expression, known):
+    error = error_of(declare_where, expression)
+    assert (error.code, error.remedy) == ("HR226", known)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "address.city = 'Wien'",
+        "address.lines[0] = 'x'",
+        "sizes[2].width = 1",
+        "marks.anything = 1",
+        "extra.anything[3].more = 1",
+    ],
+)
+def test_a_path_into_a_field_is_accepted(expression):
+    declare_where(expression)
+
+
+def test_where_over_a_field_that_is_only_inside_a_key_is_refused():
+    error = error_of(declare_where, "leg = 'x'")
+    assert error.code == "HR227"
+    assert "leave Key[...] out" in error.remedy
+
+
+def test_a_filter_on_a_field_that_is_only_inside_a_key_is_refused():
+    assert error_of(lambda: declare_pattern(code=str, leg=Contains[str], returns=Query[Parcel])).code == "HR234"
+    assert error_of(lambda: declare_pattern(leg=str, returns=Scan[Parcel])).code == "HR234"
+
+
+def test_a_write_condition_on_a_field_that_is_only_inside_a_key_is_refused():
+    error = error_of(lambda: declare_pattern(code=str, leg=Eq[str], extra=str, returns=Update[Parcel]))
+    assert error.code == "HR227"
+
+
+# ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("name", ["ab", "Email Index", "x", "é", "n" * 300])
+def test_the_name_that_is_proposed_for_an_index_is_accepted(name):
+    error = error_of(Gsi, name, "email")
+    proposed = error.remedy.rpartition("'")[0].rpartition("'")[2]
+    assert proposed != name
+    Gsi(proposed, "email")
+
+
+def test_a_float_in_a_key_is_not_told_to_take_a_width_as_it_is():
+    def declare(hint: Any) -> None:
+        class Offer(Item, table=Table("offers", "pk"), pk="OFFER#{price}"):
+            price: hint
+
+        class Offers(Patterns, Protocol):
+            def offer(self, price: hint) -> Get[Offer]: ...
+
+    assert error_of(declare, int).remedy == "give it a width: {price:012d}"
+    for hint in (float, Decimal):
+        assert error_of(declare, hint).remedy.startswith("store it as an int, counted in its smallest unit")
+
+
+def test_a_query_without_parameters_is_told_what_it_lacks():
+    assert error_of(lambda: declare_pattern(returns=Query[Parcel])).fault == (
+        "no index of parcels finds Parcel without parameters"
+    )
