@@ -27,7 +27,9 @@ _names: dict[str, tuple[str, str]] = {}  # public name -> its module, and what i
 def __getattr__(name: str) -> object:
     names = _names or _read_public_names()
     if name == "__all__":
-        return [public for public, (_, original) in names.items() if public == original]
+        from hashrange.client.optional_import import is_installed
+
+        return [public for public, (module, original) in names.items() if public == original and is_installed(module)]
     if name not in names:
         raise AttributeError(f"module 'hashrange' has no attribute {name!r}")
     from hashrange.client.optional_import import import_optional

@@ -43,7 +43,8 @@ def find_extra(name):
         return str(error)
 
 
-missing = {name: text for name in hashrange.__all__ if (text := find_extra(name))}
+exec("from hashrange import *")
+missing = {name: text for name in dir(hashrange) if (text := find_extra(name))}
 assert missing == {"patch_boto3": "botocore is not installed: pip install 'hashrange[boto3]'"}, missing
 """
 

@@ -147,3 +147,24 @@ def test_a_module_that_cannot_be_hosted_is_explained_in_one_line(text, message, 
     assert outcome.returncode == 2
     assert outcome.stderr == f"error: The module myapp {message}\n"
     assert outcome.stdout == ""
+
+
+def test_a_system_that_cannot_be_imported_does_not_stop_the_others(up, bookshop):
+    (bookshop / "bookshop" / "system.py").write_text("raise SystemExit('closed')")
+    path = {"PYTHONPATH": f"{bookshop}:{HERE}"}
+    upped = up("--memory", environment=path)
+    assert "DynamoDB and 1 system\n" in upped.shown
+    named = run_up("--memory", "--only", "bookshop", environment=SAMPLE | path)
+    assert named.returncode == 2
+    assert named.stderr == (
+        "error: bookshop.system:SYSTEM, registered by bookshop as the system bookshop, "
+        "cannot be imported: SystemExit: closed.\n"
+    )
+
+
+def test_a_system_cannot_take_the_address_of_a_page_of_the_host(bookshop, tmp_path):
+    (bookshop / "bookshop" / "system.py").write_text(SYSTEM.replace('name="bookshop"', 'name="health"'))
+    (bookshop / "bookshop").rename(tmp_path / "bookshop")
+    outcome = run_up("--memory", "--app", "bookshop.system", cwd=tmp_path)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr == "error: A system cannot be called health: /health is a page of the host.\n"

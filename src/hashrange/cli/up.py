@@ -92,13 +92,16 @@ def _check_endpoint(context: typer.Context, endpoint: str) -> None:
 
 def host_systems(only: set[str], apps: list[str], **options: object) -> None:
     """Load the installed systems and the apps, and host them until a signal comes."""
-    from hashrange.hosting.discovery import find_systems, load_module
+    from hashrange.hosting.discovery import check_name, find_systems, load_module
     from hashrange.hosting.schema_module import AppInvalid, SchemaModule, load_app
 
     hosting = load_module("hashrange.hosting.run", "pip install 'hashrange[server]'")
     loaded = [load_app(name) for name in dict.fromkeys(apps)]
     schemas = [each for each in loaded if isinstance(each, SchemaModule)]
-    systems = [*find_systems(only), *(each for each in loaded if not isinstance(each, SchemaModule))]
+    given = [each for each in loaded if not isinstance(each, SchemaModule)]
+    for each in given:
+        check_name(each)
+    systems = [*find_systems(only, lambda text: typer.echo(f"warning: {text}", err=True)), *given]
     if repeated := _find_repeated([each.name for each in systems]):
         raise AppInvalid(
             f"Two systems have the name {repeated}. Leave one out: --only names the installed ones to run."

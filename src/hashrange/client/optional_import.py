@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import Any
+
+from hashrange.core.errors import HashrangeError
 
 EXTRAS = {  # which extra installs a library
     "boto3": "boto3",
@@ -17,8 +20,17 @@ EXTRAS = {  # which extra installs a library
 }
 
 
-class OptionalImportError(ImportError):
+NEEDS = {"hashrange.client.patch": "botocore"}  # public modules that cannot be imported without an extra
+
+
+class OptionalImportError(HashrangeError, ImportError):
     """A library that an extra of hashrange installs is missing."""
+
+
+def is_installed(module: str) -> bool:
+    """Whether the library that a module needs is installed; nothing is imported."""
+    library = NEEDS.get(module)
+    return library is None or find_spec(library) is not None
 
 
 def import_optional(module: str, *, extra: str | None = None) -> Any:

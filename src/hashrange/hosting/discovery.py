@@ -6,7 +6,7 @@ module that it names, here `myapp.stock.cli`, its `app` has the commands `hashra
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hashrange.hosting.system import System
 
 GROUP = "hashrange.systems"
+HOST_PATHS = frozenset({"health"})
 
 
 class ExtraMissing(HashrangeError):
@@ -46,8 +47,11 @@ def find_entry_points() -> dict[str, EntryPoint]:
     return found
 
 
-def find_systems(only: Collection[str] = ()) -> list[System]:
-    """Import and return the registered systems, or only those with these names."""
+def find_systems(only: Collection[str] = (), warn: Callable[[str], None] | None = None) -> list[System]:
+    """Import and return the registered systems, or only those with these names.
+
+    With `warn`, a system that cannot be imported and was not asked for by its name is reported and left out.
+    """
     registered = find_entry_points()
     if unknown := sorted(set(only) - registered.keys()):
         known = ", ".join(registered) or "none"
@@ -55,21 +59,43 @@ def find_systems(only: Collection[str] = ()) -> list[System]:
             f"There is no system {' or '.join(unknown)}. Installed systems: {known}. "
             "A module that is not installed is hosted with --app MODULE."
         )
-    return [load_system(each) for name, each in registered.items() if not only or name in only]
+    found = []
+    for name, each in registered.items():
+        if only and name not in only:
+            continue
+        try:
+            found.append(load_system(each))
+        except HashrangeError as error:
+            if only or warn is None:
+                raise
+            warn(f"{error} The system {name} is not hosted.")
+    return found
 
 
 def load_system(entry: EntryPoint) -> System:
     """Import a registered system."""
     from hashrange.hosting.system import System
 
-    found: Any = load_module(entry.module, f"pip install --upgrade {_name_owner(entry)}")
+    try:
+        found: Any = load_module(entry.module, f"pip install --upgrade {_name_owner(entry)}")
+    except HashrangeError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever the module's own code raises
+        raise SystemInvalid(f"{_describe(entry)} cannot be imported: {type(error).__name__}: {error}.") from error
     for name in filter(None, entry.attr.split(".")):
         found = getattr(found, name, None)
     if not isinstance(found, System):
         raise SystemInvalid(f"{_describe(entry)} is not a hashrange.hosting.System.")
+    check_name(found)
     if found.name != entry.name:
         raise SystemInvalid(f"{_describe(entry)} has the name {found.name!r}: register it under that name.")
     return found
+
+
+def check_name(system: System) -> None:
+    """Raise when a system's pages would have an address of the host's own pages."""
+    if system.name in HOST_PATHS:
+        raise SystemInvalid(f"A system cannot be called {system.name}: /{system.name} is a page of the host.")
 
 
 def find_commands(entry: EntryPoint) -> str | None:

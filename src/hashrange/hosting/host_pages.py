@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hashrange import __version__
 from hashrange.hosting.schema_module import SchemaModule
@@ -49,6 +50,16 @@ class HostAddress:
     is_local: bool  # the endpoint is ours and accepts any credentials
 
 
+def isolate(app: ASGIApp) -> ASGIApp:
+    """Return the application with its own routes only: `url_for` must not find those of another system."""
+
+    async def run(scope: Scope, receive: Receive, send: Send) -> None:
+        own = {name: value for name, value in scope.items() if name != "router"}
+        await app({**own, "app_root_path": scope.get("root_path", "")}, receive, send)
+
+    return run
+
+
 class HostPages:
     """The pages of the host itself."""
 
@@ -63,7 +74,7 @@ class HostPages:
 
     def make_app(self) -> Starlette:
         """Return the application of the web port."""
-        systems = [Mount(f"/{each.system.name}", each.running.app) for each in self._hosted]
+        systems = [Mount(f"/{each.system.name}", isolate(each.running.app)) for each in self._hosted]
         return Starlette(
             routes=[Route("/", self.show_index), Route("/health", self.show_health), *systems],
             exception_handlers={404: self.show_not_found},

@@ -64,7 +64,7 @@ def import_from_here(name: str) -> ModuleType:
         raise AppInvalid(f"The module {name} has a declaration that cannot work: {error}") from error
     except ModuleNotFoundError as missing:
         raise AppInvalid(_explain_missing(name, str(missing.name), here)) from missing
-    except Exception as error:  # whatever the module's own code raises
+    except (Exception, SystemExit) as error:  # whatever the module's own code raises
         raise AppInvalid(_explain_failure(name, error)) from error
 
 

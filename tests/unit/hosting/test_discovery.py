@@ -130,8 +130,17 @@ def test_a_library_that_is_missing_is_named_with_the_remedy(make):
 
 def test_a_mistake_in_a_system_is_not_taken_for_a_missing_library(make):
     make("swan", system="import swans.feathers")
-    with pytest.raises(ModuleNotFoundError, match=r"swans\.feathers"):
+    with pytest.raises(SystemInvalid, match=r"cannot be imported: ModuleNotFoundError: .*swans\.feathers"):
         find_systems()
+
+
+def test_a_system_that_cannot_be_imported_is_reported_and_left_out(make):
+    make("swan", system="import swans.feathers")
+    make("duck", system=SYSTEM.format(name="duck"))
+    warnings = []
+    assert [system.name for system in find_systems(warn=warnings.append)] == ["duck"]
+    assert len(warnings) == 1
+    assert warnings[0].endswith(" The system swan is not hosted.")
 
 
 def test_the_installed_systems_can_be_loaded():
