@@ -218,5 +218,5 @@ def test_a_check_is_deleted_only_after_a_second_click(page):
     assert not page.get_by_role("button", name="Delete it").is_visible()
     page.get_by_text("Delete…").click()
     page.get_by_role("button", name="Delete it").click()
-    assert "is deleted" in page.inner_text("main")
+    assert "The check and its history are deleted." in page.inner_text("main")
     assert page.locator(".list li").count() == count - 1
