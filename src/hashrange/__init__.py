@@ -39,7 +39,9 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_read_public_names()})
+    from hashrange.client.optional_import import is_installed
+
+    return sorted({*globals(), *(name for name, (module, _) in _read_public_names().items() if is_installed(module))})
 
 
 def _read_public_names() -> dict[str, tuple[str, str]]:

@@ -44,7 +44,8 @@ def find_extra(name):
 
 
 exec("from hashrange import *")
-missing = {name: text for name in dir(hashrange) if (text := find_extra(name))}
+assert not any(map(find_extra, dir(hashrange)))
+missing = {name: text for name in hashrange._names if (text := find_extra(name))}
 assert missing == {"patch_boto3": "botocore is not installed: pip install 'hashrange[boto3]'"}, missing
 """
 

@@ -162,6 +162,15 @@ def test_a_system_that_cannot_be_imported_does_not_stop_the_others(up, bookshop)
     )
 
 
+def test_a_system_that_cannot_be_started_is_named_in_one_sentence(bookshop, tmp_path):
+    (bookshop / "bookshop").rename(tmp_path / "bookshop")
+    broken = SYSTEM.replace("        self.app =", "        raise RuntimeError('closed')\n        self.app =")
+    (tmp_path / "bookshop" / "system.py").write_text(broken)
+    outcome = run_up("--memory", "--app", "bookshop.system", cwd=tmp_path)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("error: The system bookshop cannot be started: RuntimeError: closed. --only ")
+
+
 def test_a_system_cannot_take_the_address_of_a_page_of_the_host(bookshop, tmp_path):
     (bookshop / "bookshop" / "system.py").write_text(SYSTEM.replace('name="bookshop"', 'name="health"'))
     (bookshop / "bookshop").rename(tmp_path / "bookshop")

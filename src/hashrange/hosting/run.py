@@ -15,8 +15,9 @@ from pathlib import Path
 
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
+from hashrange.core.errors import HashrangeError
 from hashrange.engine.engine import open_engine
-from hashrange.hosting.discovery import ExtraMissing
+from hashrange.hosting.discovery import ExtraMissing, SystemInvalid
 from hashrange.hosting.host_pages import HostAddress, HostedSystem, HostPages
 from hashrange.hosting.port import explain_errors, listen, read_url
 from hashrange.hosting.schema_module import SchemaModule
@@ -154,17 +155,25 @@ async def _start(
     directory = options.data / system.name if options.data else None
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-    running = system.start(
-        Host(
-            database=backend.database,
-            clock=backend.clock,
-            directory=directory,
-            base_url=f"{address.web}/{system.name}",
-            demo=options.demo,
-            own_ports=backend.ports | {int(address.web.rpartition(":")[2])},
-            environment=dict(os.environ),
-        )
+    host = Host(
+        database=backend.database,
+        clock=backend.clock,
+        directory=directory,
+        base_url=f"{address.web}/{system.name}",
+        demo=options.demo,
+        own_ports=backend.ports | {int(address.web.rpartition(":")[2])},
+        environment=dict(os.environ),
     )
+    try:
+        running = system.start(host)
+    except HashrangeError:
+        raise
+    except Exception as error:  # whatever the system's own code raises
+        log.debug("the system %s cannot be started", system.name, exc_info=True)
+        raise SystemInvalid(
+            f"The system {system.name} cannot be started: {type(error).__name__}: {error}. "
+            "--only names the systems to run; --log-level debug shows where it fails."
+        ) from error
     stack.push_async_callback(running.close)
     return HostedSystem(system=system, running=running, supervisor=Supervisor(system.name, running, demo=options.demo))
 
