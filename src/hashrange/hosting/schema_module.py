@@ -81,7 +81,7 @@ def _explain_missing(name: str, missing: str, here: str) -> str:
     return f"The module {name} does not import: it needs {missing}, which is not installed."
 
 
-def _explain_failure(name: str, error: Exception) -> str:
+def _explain_failure(name: str, error: BaseException) -> str:
     last = extract_tb(error.__traceback__)[-1]
     filename, line = last.filename, last.lineno
     if isinstance(error, SyntaxError):
