@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +29,7 @@ def explain(
 ) -> None:
     """Show what the access patterns of a schema do."""
     wanted, _, pattern = name.partition(".")
-    found = find_patterns(import_module(module), wanted)
+    found = find_patterns(module, wanted)
     if not found:
         raise fail(f"{module} declares no Patterns class{f' {wanted}' if wanted else ''}")
     for patterns in found:
@@ -45,23 +42,16 @@ def explain(
         raise typer.Exit(1)
 
 
-def import_module(module: str) -> Any:
-    """Import a module, from the current directory too."""
-    from hashrange.core.errors import DeclarationError
+def find_patterns(name: str, wanted: str) -> list[Any]:
+    """Import a module, from the current directory too, and return its Patterns classes or the one asked for."""
+    from hashrange.core.errors import HashrangeError
+    from hashrange.hosting.schema_module import find_patterns, import_from_here
 
-    sys.path.insert(0, str(Path.cwd()))
     try:
-        return importlib.import_module(module)
-    except DeclarationError as error:
+        declared = find_patterns(import_from_here(name))
+    except HashrangeError as error:
         raise fail(str(error)) from error
-    except ModuleNotFoundError as missing:
-        raise fail(f"there is no module {missing.name!r} in the current directory or on Python's path") from missing
-
-
-def find_patterns(module: Any, wanted: str) -> list[Any]:
-    """Return the Patterns classes that a module declares, or the one asked for."""
-    declared = [value for value in vars(module).values() if isinstance(value, type) and getattr(value, "plans", None)]
-    return [cls for cls in declared if cls.__name__ == wanted or (not wanted and cls.__module__ == module.__name__)]
+    return [patterns for patterns in declared if wanted in {"", patterns.__name__}]
 
 
 def print_plans(patterns: Any, pattern: str) -> None:

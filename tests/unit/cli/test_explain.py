@@ -38,7 +38,8 @@ def test_the_lint_alone_fails_when_there_is_any():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no.such.module"], "there is no module 'no'"),
+        (["no.such.module"], "There is no module no.such.module, neither in "),
+        (["../outside"], "'../outside' is not the name of a module."),
         (["hashrange.core.clock"], "declares no Patterns class"),
         ([AURA, "Nobody"], "declares no Patterns class Nobody"),
         ([AURA, "Aura.nothing"], "Aura has no pattern nothing: it has shop, url"),
