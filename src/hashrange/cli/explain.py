@@ -48,10 +48,9 @@ def find_patterns(name: str, wanted: str) -> list[Any]:
     from hashrange.hosting.schema_module import find_patterns, import_from_here
 
     try:
-        declared = find_patterns(import_from_here(name))
+        return find_patterns(import_from_here(name), wanted)
     except HashrangeError as error:
         raise fail(str(error)) from error
-    return [patterns for patterns in declared if wanted in {"", patterns.__name__}]
 
 
 def print_plans(patterns: Any, pattern: str) -> None:

@@ -68,9 +68,11 @@ def import_from_here(name: str) -> ModuleType:
         raise AppInvalid(_explain_failure(name, error)) from error
 
 
-def find_patterns(module: ModuleType) -> list[Any]:
-    """Return the Patterns classes that a module declares; those that it imports if it declares none."""
+def find_patterns(module: ModuleType, wanted: str = "") -> list[Any]:
+    """Return the Patterns classes that a module declares, those that it imports if it declares none, or one by name."""
     found = [value for value in vars(module).values() if isinstance(value, type) and getattr(value, "plans", None)]
+    if wanted:
+        return [each for each in found if each.__name__ == wanted]
     declared = [each for each in found if each.__module__ == module.__name__]
     return declared or list(dict.fromkeys(found))
 
