@@ -141,12 +141,18 @@ def _check_initial(kind: Kind, name: str, default: Initial) -> None:
 
 
 def _check_readable(kind: Kind, name: str) -> None:
-    if not any(name in template.recoverable for template in introspection.keys(kind).values()):
+    """Refuse a field that is stored in no key, or that is required and stored in a key which items may lack."""
+    fields = introspection.all_attributes(kind)
+    holding = [template for template in introspection.keys(kind).values() if name in template.recoverable]
+    optional = {other for other, attribute in fields.items() if attribute.optional}
+    if not fields[name].optional:
+        holding = [template for template in holding if optional.isdisjoint(template.fields)]
+    if not holding:
         raise DeclarationError(
             "HR125",
             f"{kind.__name__}.{name}",
-            "is a Key, and no key can be read back into it",
-            f"put {{{name}}} into a template without a format, or store it: leave Key[...] out",
+            "is a Key, and no key that every item has can be read back into it",
+            f"put {{{name}}} into a template without a format or an optional field, or store it: leave Key[...] out",
         )
 
 

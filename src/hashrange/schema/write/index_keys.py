@@ -13,7 +13,7 @@ from msgspec import Struct
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import Kind
-from hashrange.schema.declare.key_codec import key_codecs
+from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.key_template import Template
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
@@ -60,7 +60,8 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
         elif template is None:
             found.append(IndexKey(attr, removed=True))
         else:
-            found.append(_compute_key(intent, delta, attr, template))
+            always = _is_entered(intent, left, attr, template)
+            found.append(_compute_key(intent, delta, attr, template, always=always))
     return tuple(found)
 
 
@@ -70,6 +71,11 @@ def _is_changed(intent: WriteIntent, delta: Delta, left: list[Kind], attr: str, 
         return any(introspection.carried_template(attr, kind) for kind in left)
     if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
         return True
+    return _is_entered(intent, left, attr, template)
+
+
+def _is_entered(intent: WriteIntent, left: list[Kind], attr: str, template: Template) -> bool:
+    """Whether a state that is left has another key, even if none of the key's fields changes."""
     if any(introspection.carried_template(attr, kind) != template for kind in left):
         return True
     fixed = introspection.fixed_values(intent.target)
@@ -85,16 +91,16 @@ def _pin_plain_key(intent: WriteIntent, delta: Delta, attr: str, name: str) -> I
         yield Pin(attr, loaded, depends=_optional_parameters([delta.fields[name]]))
 
 
-def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Template) -> IndexKey:
+def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Template, *, always: bool) -> IndexKey:
     sources = {name: _source_of(intent, delta, attr, template, name) for name in template.fields}
     changed = [delta.fields[name] for name in template.fields if name in delta.fields]
-    depends = _optional_parameters(changed)
+    depends = frozenset[str]() if always else _optional_parameters(changed)
     key_codec = key_codecs(intent.target)[attr]
     value_source = KeyValue(key_codec, sources, len(key_codec.steps), key_codec.tail)
     return IndexKey(
         attr=attr,
         change=AttributeChange(stored=attr, action="SET", value_source=value_source, depends=depends),
-        pins=tuple(_pin_sources(intent, sources, depends)),
+        pins=tuple(_pin_sources(intent, key_codec, sources, depends)),
     )
 
 
@@ -127,15 +133,27 @@ def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template,
     return source
 
 
-def _pin_sources(intent: WriteIntent, sources: dict[str, ArgumentSource], depends: frozenset[str]) -> Iterator[Pin]:
+def _pin_sources(
+    intent: WriteIntent, key_codec: KeyCodec, sources: dict[str, ArgumentSource], depends: frozenset[str]
+) -> Iterator[Pin]:
     """Yield the pins of fields that a key takes from the item passed in."""
     for name, source in sources.items():
         held = source.otherwise if isinstance(source, OptionalArgument) else source
         attribute = intent.fields[name]
-        if not isinstance(held, ArgumentField) or name in intent.identity or attribute.key_only:
+        if not isinstance(held, ArgumentField) or name in intent.identity:
             continue
-        loaded = LoadedValue(held.parameter, attribute.stored, FieldValue(held, attribute.codec), name)
+        stored, loaded = attribute.stored, FieldValue(held, attribute.codec)
+        pinned = LoadedValue(held.parameter, stored, loaded, name)
+        if attribute.key_only:  # it is stored in the old key alone
+            stored, pinned = key_codec.attr, _old_key(held.parameter, key_codec)
         if not isinstance(source, OptionalArgument):
-            yield Pin(attribute.stored, loaded, depends=depends)
+            yield Pin(stored, pinned, depends=depends)
         elif depends != {name}:  # else the key is written only where the argument is given
-            yield Pin(attribute.stored, loaded, unless=name, depends=depends - {name})
+            yield Pin(stored, pinned, unless=name, depends=depends - {name})
+
+
+def _old_key(parameter: str, key_codec: KeyCodec) -> LoadedValue:
+    """Return the key that the item passed in has."""
+    fields: dict[str, ArgumentSource] = {name: ArgumentField(parameter, name) for name in key_codec.template.fields}
+    rendered = KeyValue(key_codec, fields, len(key_codec.steps), key_codec.tail)
+    return LoadedValue(parameter, key_codec.attr, rendered, "")

@@ -1,0 +1,193 @@
+"""A bounded model check of states and variants: every step leaves the index key of the state that it enters.
+
+Two fields of several kinds stand in the keys of the states of a lifecycle, or of the variants of an item that fixed
+values tell apart. Every step runs from every state, with and without a write of somebody else in between.
+"""
+
+import itertools
+
+import pytest
+
+from hashrange import DeclarationError, ValueInvalid
+from tests.model.declared import KINDS, choose_arguments, choose_parameters, declare, expected_key, write_signature
+from tests.model.stage import Stage
+
+FIRST = ("plain", "defaulted", "number", "literal")
+SECOND = ("plain", "defaulted")
+LIFECYCLE = {"New": "NEW#", "Busy": "BUSY#{a}#{b}", "Done": "DONE#{b}#{a}"}
+VARIANTS = {"New": "NEW#{b}", "Busy": "BUSY#{a}#{b}", "Done": "DONE#{a}"}
+SUBJECTS = {
+    "New": ["New"],
+    "Busy": ["Busy"],
+    "Done": ["Done"],
+    "New | Done": ["New", "Done"],
+    "Busy | Done": ["Busy", "Done"],
+}
+
+
+def render_fields(kinds):
+    """Return the lines that declare the fields, required ones first."""
+    fields = sorted(kinds.items(), key=lambda pair: bool(pair[1].default))
+    return "".join(kind.declare(name) for name, kind in fields)
+
+
+def declare_lifecycle(kinds, templates=LIFECYCLE):
+    """Declare an item with a lifecycle of three states."""
+
+    def render(templates):
+        states = "".join(
+            f"class {name}(State, gs={text!r}):\n{'    ...' if name == 'New' else render_fields(kinds)}\n"
+            for name, text in templates.items()
+        )
+        return (
+            "table = Table('things', 'pk', indexes=[Gsi('ByKey', 'gp', 'gs')])\n"
+            f"class State(View['Thing']):\n    id: str\n{states}"
+            "class Thing(Item, table=table, pk='T#{id}', gp='P'):\n    id: str\n    z: int = 0\n"
+            f"    state: {' | '.join(templates)} = initially(New)\n"
+            "class Things(Patterns, Protocol):\n    def thing(self, id: str) -> Get[Thing]: ...\n"
+        )
+
+    return declare(kinds, templates, render)
+
+
+def declare_variants(kinds, templates=VARIANTS):
+    """Declare an item with three variants, each with a fixed value."""
+
+    def render(templates):
+        variants = "".join(
+            f"class {name}(Thing, gs={text!r}):\n    word: Literal[{name!r}] = {name!r}\n"
+            for name, text in templates.items()
+        )
+        return (
+            "table = Table('things', 'pk', indexes=[Gsi('ByKey', 'gp', 'gs')])\n"
+            "class Thing(Item, table=table, pk='T#{id}', gp='P'):\n    id: str\n"
+            f"    word: Literal['New', 'Busy', 'Done']\n{render_fields(kinds)}    z: int = 0\n{variants}"
+            "class Things(Patterns, Protocol):\n    def thing(self, id: str) -> Get[Thing]: ...\n"
+        )
+
+    return declare(kinds, templates, render)
+
+
+class StateStage(Stage):
+    """Runs cases on items that are in one of several states."""
+
+    def __init__(self, declared, *, is_lifecycle):
+        super().__init__(declared)
+        self.is_lifecycle = is_lifecycle
+
+    def build(self, name, state, at):
+        """Return an item in a state, with the first or the second value of each field."""
+        values = {field: kind.values[at] for field, kind in self.declared.kinds.items()}
+        made = getattr(self.declared.module, state)
+        if not self.is_lifecycle:
+            return made(id=name, **values)
+        return self.declared.thing(id=name, state=made(id=name, **({} if state == "New" else values)))
+
+    def subject(self, item):
+        """Return what a step takes: the state, or the item itself."""
+        return item.state if self.is_lifecycle and item is not None else item
+
+    def run(self, db, subjects, returned, start, foreign, arguments):
+        """Run one case and note what is wrong with its outcome."""
+        self.cases += 1
+        name = f"k{next(self.numbers)}"
+        self.things.create(self.build(name, start, 0)).imported().run()
+        seen = self.subject(self.read(name))
+        if foreign is not None:
+            self.delete(name)
+        if foreign:
+            self.things.put(self.build(name, *foreign)).run()
+        before, current = self.raw(name), self.subject(self.read(name))
+        where = f"{subjects} -> {returned} {arguments} on {start} after {foreign}"
+        if start not in subjects:
+            with pytest.raises(ValueInvalid):
+                db.write(seen, **arguments)
+            return
+        happened, result = self.attempt(lambda: db.write(seen, **arguments), may_conflict=foreign is not None)
+        if happened:
+            self.complain_about(where, self.find_faults(name, before, current, subjects, returned, result, arguments))
+
+    def find_faults(self, name, before, current, subjects, returned, result, arguments):
+        """Yield what is wrong with an item after a write that has happened."""
+        raw, item = self.raw(name), self.read(name)
+        read = self.subject(item)
+        if type(current).__name__ not in subjects:
+            yield f"a write that starts from {subjects} has changed {current!r}"
+        if "Delete" in returned:
+            if raw:
+                yield f"{raw} is left, returned {result!r}"
+            return
+        if read != result or f"[{type(read).__name__}]" not in returned:
+            yield f"returned {result!r}, stored is {read!r}"
+        for field, value in arguments.items():
+            if type(value) is str and getattr(read, field, value) != value:
+                yield f"{field} should be {value!r} in {read!r}"
+        text = self.declared.templates[type(read).__name__]
+        wanted = expected_key(self.declared, text, raw, read)
+        if raw.get("gs") != wanted:
+            yield f"gs is {raw.get('gs')} and should be {wanted}, in {raw}, before {before}"
+
+
+@pytest.mark.parametrize("is_lifecycle", [True, False], ids=["lifecycle", "variants"])
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(FIRST, SECOND)))
+def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecycle):
+    kinds = {"a": KINDS[first], "b": KINDS[second]}
+    declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
+    stage = StateStage(declared, is_lifecycle=is_lifecycle)
+    steps = [*(("Update", state) for state in LIFECYCLE), ("Delete", "Busy")]
+    for (head, subjects), (verb, entered) in itertools.product(SUBJECTS.items(), steps):
+        for given in choose_parameters(kinds) if verb == "Update" else [[]]:
+            returned = f"{verb}[{entered}]"
+            pattern = declared.add_pattern(write_signature(f"thing: {head}", given, returned))
+            if pattern is None:
+                continue
+            db = pattern.open(stage.database)
+            others = [None, {}, *((state, 1) for state in LIFECYCLE), ("Busy", 0)]
+            for start, foreign, arguments in itertools.product(LIFECYCLE, others, choose_arguments(kinds, given)):
+                stage.run(db, subjects, returned, start, foreign, arguments)
+    stage.finish()
+
+
+TEXTS = ("N#", "N", "N#{a}", "N#M#{a}", "NM#{a}", "M#{a}", "N#{a}#{b}", "M#")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(TEXTS, 2)))
+def test_states_are_refused_or_told_apart(first, second):
+    kinds = {"a": KINDS["plain"], "b": KINDS["plain"]}
+    try:
+        declared = declare_variants_by_key(kinds, first, second)
+    except DeclarationError:
+        prefixes = [text.partition("{")[0] for text in (first, second)]
+        assert prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
+        return
+    stage = StateStage(declared, is_lifecycle=True)
+    for kept, other in (("One", "Two"), ("Two", "One")):
+        stage.cases += 1
+        stage.things.create(stage.build(kept, kept, 0)).imported().run()
+        db = declared.add_pattern(f"id: str) -> Delete[{other}]").open(stage.database)
+        happened, _ = stage.attempt(lambda db=db, kept=kept: db.write(kept), may_conflict=True)
+        stage.complain_about(f"{first} and {second}", [f"Delete[{other}] deleted {kept}"] if happened else [])
+        query = declared.add_pattern(f"p: str) -> Query[{other}]").open(stage.database)
+        stage.complain_about(
+            f"{first} and {second}",
+            [f"a query found {found!r}" for found in query.write("P") if type(found).__name__ == kept],
+        )
+    stage.finish()
+
+
+def declare_variants_by_key(kinds, first, second):
+    """Declare a lifecycle of two states that are told apart by their keys alone."""
+
+    def render(templates):
+        states = "".join(
+            f"class {name}(State, gs={text!r}):\n{render_fields(kinds)}\n" for name, text in templates.items()
+        )
+        return (
+            "table = Table('things', 'pk', indexes=[Gsi('ByKey', 'gp', 'gs')])\n"
+            f"class State(View['Thing']):\n    id: str\n{states}"
+            "class Thing(Item, table=table, pk='T#{id}', gp='{p}'):\n    id: str\n"
+            "    p: str = 'P'\n    state: One | Two\n"
+            "class Things(Patterns, Protocol):\n    def thing(self, id: str) -> Get[Thing]: ...\n"
+        )
+
+    return declare(kinds, {"One": first, "Two": second}, render)
