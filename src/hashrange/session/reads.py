@@ -221,7 +221,7 @@ class Query(Generic[T_co]):
         matches = None
         deployed = yield from self._find_index(branch)
         if deployed is not None and deployed.lacks(branch.filter_attributes):  # DynamoDB would refuse the filter
-            branch, matches = branch.without_filter(), branch.filter_by(self.arguments)
+            branch, matches = branch.without_filter, branch.filter_by(self.arguments)
         request = self._request(branch, position, limit, deployed)
         response = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label, decode_page)
         encoded: list[ItemJson] = response["Items"]

@@ -50,23 +50,26 @@ class Branch(Struct, frozen=True, dict=True):
         """The attributes that the filter names."""
         return frozenset() if self.filter is None else top_level_attributes(tuple(paths_of(self.filter)))
 
+    @cached_property
     def without_filter(self) -> Branch:
-        """Return the branch without filter and projection: for an index that lacks an attribute which they name."""
+        """The branch without filter and projection: for an index that lacks an attribute which they name."""
         aliases = Aliases()
-        request = {name: value for name, value in self.request.items() if name in {"IndexName", "ScanIndexForward"}}
-        if self.key is not None:
-            request["KeyConditionExpression"] = aliases.render(self.key)
-        if aliases.names:
-            request["ExpressionAttributeNames"] = aliases.names
+        base = {name: value for name, value in self.request.items() if name in {"IndexName", "ScanIndexForward"}}
+        request = _fixed_request(aliases, base, key=self.key)
         values = {name: self.values[name] for name in placeholders_in(self.key)}
         return Branch(self.key, None, request, values, aliases.constants, self.excluded)
 
-    def filter_by(self, arguments: Arguments) -> Predicate:
-        """Return the filter as a predicate over items, for a caller that evaluates it."""
+    @cached_property
+    def compiled_filter(self) -> CompiledPredicate:
+        """The filter, for a caller that evaluates it; there must be one."""
         from hashrange.expr.condition import compile_condition
 
         assert self.filter is not None
-        return compile_condition(self.filter).bind(values_of(self.values, arguments))
+        return compile_condition(self.filter)
+
+    def filter_by(self, arguments: Arguments) -> Predicate:
+        """Return the filter with the values of a call, as a predicate over items."""
+        return self.compiled_filter.bind(values_of(self.values, arguments))
 
 
 class ReadPlan(Struct, frozen=True, dict=True):
@@ -182,15 +185,29 @@ def make_branch(
 ) -> Branch:
     """Return a branch with the fixed part of its request."""
     aliases = Aliases()
-    request: Wire = {"IndexName": path.name} if path.name else {}
+    base: Wire = {"IndexName": path.name} if path.name else {}
+    if more.pop("descending", False):
+        base["ScanIndexForward"] = False
+    request = _fixed_request(aliases, base, key=key, found=found, projected=more.pop("projected", ()))
+    return Branch(key, found, request, used_values(placeholders, (key, found)), aliases.constants, **more)
+
+
+def _fixed_request(
+    aliases: Aliases,
+    base: Wire,
+    *,
+    key: Condition | None,
+    found: Condition | None = None,
+    projected: Iterable[str] = (),
+) -> Wire:
+    """Return a request with its expressions and the names that they use."""
+    request = dict(base)
     if key is not None:
         request["KeyConditionExpression"] = aliases.render(key)
     if found is not None:
         request["FilterExpression"] = aliases.render(found)
-    if projected := more.pop("projected", ()):
-        request["ProjectionExpression"] = ", ".join(aliases.name(stored) for stored in projected)
-    if more.pop("descending", False):
-        request["ScanIndexForward"] = False
+    if names := [aliases.name(stored) for stored in projected]:
+        request["ProjectionExpression"] = ", ".join(names)
     if aliases.names:
         request["ExpressionAttributeNames"] = aliases.names
-    return Branch(key, found, request, used_values(placeholders, (key, found)), aliases.constants, **more)
+    return request
