@@ -2,7 +2,7 @@
 
 import time
 
-PATIENCE = 300.0  # seconds
+TIMEOUT = 300.0  # seconds
 
 
 class Stream:
@@ -24,7 +24,7 @@ class Stream:
 
     def records(self, count):
         """So many records, the oldest first, as soon as they are there."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             found = [record for shard in self.shards() for record in self._read(self.iterator(shard=shard))]
             if len(found) >= count or time.monotonic() > deadline:

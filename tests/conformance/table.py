@@ -41,8 +41,8 @@ class Table:
 
     def get(self, /, **key):
         """Read one item by its key, consistently; None when there is none."""
-        answer = self.client.get_item(TableName=self.name, Key=item(**key), ConsistentRead=True)
-        return answer.get("Item")
+        response = self.client.get_item(TableName=self.name, Key=item(**key), ConsistentRead=True)
+        return response.get("Item")
 
     def put_all(self, items):
         """Write plain items, 25 at a time."""

@@ -31,8 +31,8 @@ class EmbeddedTarget:
         return make(config=CONFIG)
 
     def send(self, operation, body, service="dynamodb"):
-        status, answer = run_operation(self._database.engine, operation, as_bytes(body))
-        return status, json.loads(answer) if answer else None
+        status, response = run_operation(self._database.engine, operation, as_bytes(body))
+        return status, json.loads(response) if response else None
 
     def close(self):
         self._database.close()

@@ -1,4 +1,4 @@
-"""AttributeUpdates, the update of old: what it refuses."""
+"""AttributeUpdates, the legacy form of updates: what it refuses."""
 
 import pytest
 

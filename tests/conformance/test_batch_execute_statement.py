@@ -28,12 +28,12 @@ def failed(code, message, **more):
 def test_reads_come_in_the_order_asked(batch, table):
     table.put(pk="a", n=1)
     table.put(pk="b", m={"x": 2})
-    answer = batch(
+    response = batch(
         f"SELECT m.x FROM \"{table.name}\" WHERE pk = 'b'",
         f"SELECT * FROM \"{table.name}\" WHERE pk = 'none'",
         (f'SELECT * FROM "{table.name}" WHERE pk = ?', ["a"]),
     )
-    assert answer["Responses"] == [
+    assert response["Responses"] == [
         {"TableName": table.name, "Item": item(x=2)},
         {"TableName": table.name},
         {"TableName": table.name, "Item": item(pk="a", n=1)},
@@ -43,12 +43,12 @@ def test_reads_come_in_the_order_asked(batch, table):
 def test_writes_are_done_one_by_one(batch, table):
     table.put(pk="b", n=1)
     table.put(pk="c")
-    answer = batch(
+    response = batch(
         f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'a', 'n': 1}}",
         f"UPDATE \"{table.name}\" SET n = 2 WHERE pk = 'b'",
         f"DELETE FROM \"{table.name}\" WHERE pk = 'c'",
     )
-    assert answer["Responses"] == [{"TableName": table.name}] * 3
+    assert response["Responses"] == [{"TableName": table.name}] * 3
     assert [table.get(pk=pk) for pk in "abc"] == [item(pk="a", n=1), item(pk="b", n=2), None]
 
 
@@ -56,7 +56,7 @@ def test_returning_is_honoured(batch, table):
     table.put(pk="a", n=1)
     table.put(pk="b", n=1)
     table.put(pk="c", n=1)
-    answer = batch(
+    response = batch(
         f"DELETE FROM \"{table.name}\" WHERE pk = 'a' RETURNING ALL OLD *",
         f"UPDATE \"{table.name}\" SET n = 2 WHERE pk = 'b' RETURNING MODIFIED NEW *",
         f"UPDATE \"{table.name}\" REMOVE n WHERE pk = 'c' RETURNING MODIFIED NEW *",
@@ -65,7 +65,7 @@ def test_returning_is_honoured(batch, table):
     text = (
         "Invalid returning clause: RETURNING MODIFIED OLD *. Only RETURNING ALL OLD * is allowed in DELETE statements."
     )
-    assert answer["Responses"] == [
+    assert response["Responses"] == [
         {"TableName": table.name, "Item": item(pk="a", n=1)},
         {"TableName": table.name, "Item": item(n=2)},
         {"TableName": table.name},
@@ -77,7 +77,7 @@ def test_a_failure_leaves_the_others_alone(batch, table):
     table.put(pk="a", n=1)
     table.put(pk="m", m={"M": {}})
     missing = new_name()
-    answer = batch(
+    response = batch(
         f"SLECT * FROM \"{table.name}\" WHERE pk = 'a'",
         f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'a'}}",
         f"UPDATE \"{table.name}\" SET n = 2 WHERE pk = 'b'",
@@ -87,7 +87,7 @@ def test_a_failure_leaves_the_others_alone(batch, table):
         (f"UPDATE \"{table.name}\" SET n = ? WHERE pk = 'c'", [{"SS": []}]),
         f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'z'}}",
     )
-    assert answer["Responses"] == [
+    assert response["Responses"] == [
         failed("ValidationError", f"{MALFORMED}Expected data manipulation"),
         failed("DuplicateItem", "Duplicate primary key exists in table", TableName=table.name),
         failed("ConditionalCheckFailed", "The conditional request failed", TableName=table.name),
@@ -135,12 +135,12 @@ def test_too_many_reads_are_told_before_a_missing_key(batch, sorted_table):
 def test_an_index_cannot_be_read(batch, make_table):
     table = make_table("pk:S", gsi={"plain": "a:S", "several": "a:S,b:S"})
     table.put(pk="x", a="y")
-    answer = batch(
+    response = batch(
         f"SELECT * FROM \"{table.name}\".plain WHERE a = 'y'",
         f"SELECT * FROM \"{table.name}\".several WHERE a = 'y' AND b = 'z'",
         f"SELECT * FROM \"{table.name}\" WHERE pk = 'x'",
     )
-    plain, several, base = answer["Responses"]
+    plain, several, base = response["Responses"]
     assert plain == failed("ValidationError", NEEDS_KEY)
     assert several["Error"]["Message"].startswith(
         "PartiQL statements cannot be executed on tables with multi-attribute"
@@ -190,22 +190,22 @@ def test_reads_are_charged_by_their_own_consistency(batch, table):
     table.put(pk="a")
     weak = {"Statement": f"SELECT * FROM \"{table.name}\" WHERE pk = 'a'"}
     strong = {"Statement": f"SELECT * FROM \"{table.name}\" WHERE pk = 'b'", "ConsistentRead": True}
-    answer = batch(weak, strong, ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"] == [{"TableName": table.name, "CapacityUnits": 1.5}]
+    response = batch(weak, strong, ReturnConsumedCapacity="TOTAL")
+    assert response["ConsumedCapacity"] == [{"TableName": table.name, "CapacityUnits": 1.5}]
 
 
 def test_failed_writes_count_only_in_the_total_and_beside_a_success(batch, make_table):
     table, other = make_table("pk:S", gsi={"gsi1": "g:S"}), make_table("pk:S")
     table.put(pk="large", fill="x" * 2500)
     insert = f"INSERT INTO \"{table.name}\" VALUE {{'pk': '%s', 'g': 'x'}}"
-    answer = batch(
+    response = batch(
         insert % "new",
         insert % "large",
         f"UPDATE \"{table.name}\" SET n = 1 WHERE pk = 'missing'",
         f"UPDATE \"{other.name}\" SET n = 1 WHERE pk = 'missing'",
         ReturnConsumedCapacity="INDEXES",
     )
-    assert answer["ConsumedCapacity"] == [
+    assert response["ConsumedCapacity"] == [
         {
             "TableName": table.name,
             "CapacityUnits": 6.0,
@@ -216,5 +216,5 @@ def test_failed_writes_count_only_in_the_total_and_beside_a_success(batch, make_
 
 
 def test_a_batch_in_which_all_fail_reports_no_capacity(batch, table):
-    answer = batch(f"UPDATE \"{table.name}\" SET n = 1 WHERE pk = 'x'", ReturnConsumedCapacity="TOTAL")
-    assert "ConsumedCapacity" not in answer
+    response = batch(f"UPDATE \"{table.name}\" SET n = 1 WHERE pk = 'x'", ReturnConsumedCapacity="TOTAL")
+    assert "ConsumedCapacity" not in response

@@ -16,14 +16,14 @@ def test_items_of_several_tables_come_in_one_answer(client, make_table):
     one.put(pk="a", n=1)
     two.put(pk="a", sk=1)
     wanted = {one.name: {"Keys": keys("a")}, two.name: {"Keys": [item(pk="a", sk=1), item(pk="a", sk=2)]}}
-    answer = client.batch_get_item(RequestItems=wanted)
-    assert answer["Responses"] == {one.name: [item(pk="a", n=1)], two.name: [item(pk="a", sk=1)]}
-    assert answer["UnprocessedKeys"] == {}
+    response = client.batch_get_item(RequestItems=wanted)
+    assert response["Responses"] == {one.name: [item(pk="a", n=1)], two.name: [item(pk="a", sk=1)]}
+    assert response["UnprocessedKeys"] == {}
 
 
 def test_a_table_without_hits_has_an_empty_list(client, table):
-    answer = client.batch_get_item(RequestItems={table.name: {"Keys": keys("a")}})
-    assert (answer["Responses"], answer["UnprocessedKeys"]) == ({table.name: []}, {})
+    response = client.batch_get_item(RequestItems={table.name: {"Keys": keys("a")}})
+    assert (response["Responses"], response["UnprocessedKeys"]) == ({table.name: []}, {})
 
 
 def test_each_table_has_its_own_projection(client, make_table):
@@ -34,8 +34,8 @@ def test_each_table_has_its_own_projection(client, make_table):
         one.name: {"Keys": keys("a"), "ProjectionExpression": "#m.x", "ExpressionAttributeNames": {"#m": "m"}},
         two.name: {"Keys": keys("a"), "ProjectionExpression": "n", "ConsistentRead": True},
     }
-    answer = client.batch_get_item(RequestItems=wanted)["Responses"]
-    assert answer == {one.name: [item(m={"x": 1})], two.name: [item(n=1)]}
+    response = client.batch_get_item(RequestItems=wanted)["Responses"]
+    assert response == {one.name: [item(m={"x": 1})], two.name: [item(n=1)]}
 
 
 def test_attributes_to_get_picks_whole_attributes(client, table):
@@ -47,8 +47,8 @@ def test_attributes_to_get_picks_whole_attributes(client, table):
 def test_a_hundred_keys_are_fine_and_one_more_is_not(client, table):
     hundred = keys(*(f"{number}" for number in range(100)))
     table.put_all({"pk": f"{number}"} for number in range(100))
-    answer = client.batch_get_item(RequestItems={table.name: {"Keys": hundred}})
-    assert len(answer["Responses"][table.name]) == 100
+    response = client.batch_get_item(RequestItems={table.name: {"Keys": hundred}})
+    assert len(response["Responses"][table.name]) == 100
     text = (
         f"1 validation error detected: Value at 'RequestItems.{table.name}.member.Keys' failed to satisfy constraint: "
         "Member must have length less than or equal to 100"
@@ -70,9 +70,9 @@ def test_what_does_not_fit_in_16_mb_is_left_for_another_call(client, table):
     wanted = {table.name: {"Keys": keys(*(f"{number}" for number in range(45))), "ConsistentRead": True}}
     seen, rounds = set(), 0
     while wanted:
-        answer = client.batch_get_item(RequestItems=wanted)
-        seen |= {found["pk"]["S"] for found in answer["Responses"][table.name]}
-        wanted = answer["UnprocessedKeys"]
+        response = client.batch_get_item(RequestItems=wanted)
+        seen |= {found["pk"]["S"] for found in response["Responses"][table.name]}
+        wanted = response["UnprocessedKeys"]
         assert not wanted or wanted[table.name]["ConsistentRead"] is True
         rounds += 1
     assert (len(seen), rounds) == (45, 2)
@@ -124,8 +124,8 @@ def test_capacity_is_summed_per_table_and_rounded_up_per_item(client, make_table
     one, two = make_table("pk:S"), make_table("pk:S")
     one.put(pk="a", fill="x" * 5000)
     wanted = {one.name: {"Keys": keys("a", "b")}, two.name: {"Keys": keys("a"), "ConsistentRead": True}}
-    answer = client.batch_get_item(RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-    consumed = {each["TableName"]: each["CapacityUnits"] for each in answer["ConsumedCapacity"]}
+    response = client.batch_get_item(RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+    consumed = {each["TableName"]: each["CapacityUnits"] for each in response["ConsumedCapacity"]}
     assert consumed == {one.name: 1.0 + 0.5, two.name: 1.0}
 
 

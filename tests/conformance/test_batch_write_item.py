@@ -22,13 +22,13 @@ def write(client, table, *requests, **options):
 def test_puts_and_deletes_of_several_tables_happen_in_one_call(client, make_table):
     one, two = make_table("pk:S"), make_table("pk:S / sk:N")
     one.put(pk="old")
-    answer = client.batch_write_item(
+    response = client.batch_write_item(
         RequestItems={
             one.name: [put(pk="new", n=1), delete(pk="old"), delete(pk="never")],
             two.name: [put(pk="a", sk=1)],
         }
     )
-    assert answer["UnprocessedItems"] == {}
+    assert response["UnprocessedItems"] == {}
     assert one.scan()["Items"] == [item(pk="new", n=1)]
     assert two.scan()["Items"] == [item(pk="a", sk=1)]
 
@@ -124,8 +124,8 @@ def test_a_wrong_enum_is_reported(client, table):
 def test_capacity_is_summed_per_table(client, make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
     requests = [put(pk="1", a="x"), {"PutRequest": {"Item": sized_item(3000, pk="2")}}, delete(pk="3")]
-    answer = write(client, table, *requests, ReturnConsumedCapacity="INDEXES")
-    assert answer["ConsumedCapacity"] == [
+    response = write(client, table, *requests, ReturnConsumedCapacity="INDEXES")
+    assert response["ConsumedCapacity"] == [
         {
             "TableName": table.name,
             "CapacityUnits": 6.0,
@@ -137,6 +137,6 @@ def test_capacity_is_summed_per_table(client, make_table):
 
 def test_collection_metrics_are_listed_per_table(client, make_table):
     table = make_table("pk:S / sk:S", lsi={"lsi": "pk:S / a:S"})
-    answer = write(client, table, put(pk="p", sk="s"), ReturnItemCollectionMetrics="SIZE")
-    (metrics,) = answer["ItemCollectionMetrics"][table.name]
+    response = write(client, table, put(pk="p", sk="s"), ReturnItemCollectionMetrics="SIZE")
+    (metrics,) = response["ItemCollectionMetrics"][table.name]
     assert metrics["ItemCollectionKey"] == item(pk="p")

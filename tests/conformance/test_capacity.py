@@ -5,9 +5,9 @@ import pytest
 from tests.conformance.wire import item, sized_item
 
 
-def cost(answer):
+def cost(response):
     """The table's units and those of each index that was charged."""
-    consumed = answer["ConsumedCapacity"]
+    consumed = response["ConsumedCapacity"]
     arms = {
         **consumed.get("GlobalSecondaryIndexes", {}),
         **consumed.get("LocalSecondaryIndexes", {}),
@@ -34,8 +34,8 @@ def test_a_put_costs_the_larger_of_what_was_and_what_will_be(table):
 
 def test_total_names_no_parts(make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
-    answer = table.put_item(Item=item(pk="p", a="x"), ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": 2.0}
+    response = table.put_item(Item=item(pk="p", a="x"), ReturnConsumedCapacity="TOTAL")
+    assert response["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": 2.0}
 
 
 def test_an_index_is_charged_for_each_change_of_its_entry_and_only_then(make_table):
@@ -88,13 +88,13 @@ def test_update_and_delete_are_charged_by_the_same_rules(make_table):
 def test_collection_metrics_exist_only_with_a_local_index(make_table, lsi):
     table = make_table("pk:S / sk:S", lsi=lsi)
     key = item(pk="p", sk="s")
-    answers = [
+    responses = [
         table.put_item(Item=key, ReturnItemCollectionMetrics="SIZE"),
         table.update_item(Key=key, ReturnItemCollectionMetrics="SIZE"),
         table.delete_item(Key=key, ReturnItemCollectionMetrics="SIZE"),
     ]
-    for answer in answers:
-        metrics = answer.get("ItemCollectionMetrics")
+    for response in responses:
+        metrics = response.get("ItemCollectionMetrics")
         if lsi is None:
             assert metrics is None
         else:

@@ -5,12 +5,12 @@ from tests.conformance.refusal import invalid, refused
 
 
 def test_a_new_backup_is_being_created(table):
-    answer = table.create_backup(BackupName="copy")["BackupDetails"]
-    assert (answer["BackupName"], answer["BackupStatus"], answer["BackupType"]) == ("copy", "CREATING", "USER")
+    response = table.create_backup(BackupName="copy")["BackupDetails"]
+    assert (response["BackupName"], response["BackupStatus"], response["BackupType"]) == ("copy", "CREATING", "USER")
     arn = table.describe_table()["Table"]["TableArn"]
-    assert re.fullmatch(re.escape(arn) + r"/backup/\d{14}-[0-9a-f]{8}", answer["BackupArn"])
-    assert "BackupExpiryDateTime" not in answer
-    table.client.delete_backup(BackupArn=answer["BackupArn"])
+    assert re.fullmatch(re.escape(arn) + r"/backup/\d{14}-[0-9a-f]{8}", response["BackupArn"])
+    assert "BackupExpiryDateTime" not in response
+    table.client.delete_backup(BackupArn=response["BackupArn"])
 
 
 def test_backups_may_have_the_same_name(table):

@@ -5,9 +5,9 @@ from tests.conformance.refusal import invalid, refused
 def test_a_deleted_backup_is_gone_at_once(table):
     arn = table.create_backup(BackupName="copy")["BackupDetails"]["BackupArn"]
     table.client.describe_backup(BackupArn=arn)
-    answer = table.client.delete_backup(BackupArn=arn)["BackupDescription"]
-    assert answer["BackupDetails"]["BackupStatus"] == "DELETED"
-    assert answer["SourceTableDetails"]["TableName"] == table.name
+    response = table.client.delete_backup(BackupArn=arn)["BackupDescription"]
+    assert response["BackupDetails"]["BackupStatus"] == "DELETED"
+    assert response["SourceTableDetails"]["TableName"] == table.name
     for operation in (table.client.describe_backup, table.client.delete_backup):
         with refused("BackupNotFoundException", f"Backup not found: {arn}"):
             operation(BackupArn=arn)

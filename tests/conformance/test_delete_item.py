@@ -99,5 +99,5 @@ def test_a_condition_that_makes_no_sense_is_explained_in_the_envelope(table):
 def test_a_delete_costs_a_unit_per_kb_of_what_was_there(table, filling, units):
     if filling is not None:
         table.put(pk="a", fill="x" * filling)
-    answer = table.delete_item(Key=item(pk="a"), ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": units}
+    response = table.delete_item(Key=item(pk="a"), ReturnConsumedCapacity="TOTAL")
+    assert response["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": units}

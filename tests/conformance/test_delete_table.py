@@ -6,8 +6,8 @@ from tests.conformance.table import new_name
 
 def test_a_deleted_table_is_deleting_and_then_gone(client, table):
     table.put(pk="a")
-    answer = table.delete_table()["TableDescription"]
-    assert (answer["TableName"], answer["TableStatus"]) == (table.name, "DELETING")
+    response = table.delete_table()["TableDescription"]
+    assert (response["TableName"], response["TableStatus"]) == (table.name, "DELETING")
     client.get_waiter("table_not_exists").wait(TableName=table.name, WaiterConfig={"Delay": 1})
     with not_found(f"Requested resource not found: Table: {table.name} not found"):
         table.describe_table()
@@ -16,8 +16,8 @@ def test_a_deleted_table_is_deleting_and_then_gone(client, table):
 
 
 def test_the_answer_does_not_describe_the_schema(table):
-    answer = table.delete_table()["TableDescription"]
-    assert not {"KeySchema", "AttributeDefinitions", "CreationDateTime"} & set(answer)
+    response = table.delete_table()["TableDescription"]
+    assert not {"KeySchema", "AttributeDefinitions", "CreationDateTime"} & set(response)
 
 
 def test_a_protected_table_stays_until_it_is_unprotected(make_table):
@@ -27,8 +27,8 @@ def test_a_protected_table_stays_until_it_is_unprotected(make_table):
     )
     with invalid(text):
         table.delete_table()
-    answer = table.update_table(DeletionProtectionEnabled=False)["TableDescription"]
-    assert (answer["TableStatus"], answer["DeletionProtectionEnabled"]) == ("ACTIVE", False)
+    response = table.update_table(DeletionProtectionEnabled=False)["TableDescription"]
+    assert (response["TableStatus"], response["DeletionProtectionEnabled"]) == ("ACTIVE", False)
     table.delete_table()
 
 

@@ -1,4 +1,4 @@
-"""DescribeEndpoints: a client that discovers endpoints stays where it is."""
+"""DescribeEndpoints: a client that discovers endpoints keeps the endpoint that it has."""
 
 
 def test_there_is_one_endpoint_which_may_be_kept_for_a_day(client):

@@ -78,8 +78,8 @@ def test_the_description_of_a_plain_table_says_what_aws_says(table):
     ],
 )
 def test_a_malformed_name_is_explained(send, name, text):
-    _, answer = send("DescribeTable", {"TableName": name})
-    assert answer["message"] == text
+    _, response = send("DescribeTable", {"TableName": name})
+    assert response["message"] == text
 
 
 def test_the_arn_of_another_region_is_refused(client, table):

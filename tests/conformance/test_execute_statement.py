@@ -27,11 +27,11 @@ def condition_failed():
 
 
 def test_insert_stores_every_kind_of_literal(run, table):
-    answer = run(
+    response = run(
         f"""INSERT INTO "{table.name}" VALUE {{'pk': 'a', 's': 'it''s', 'n': -1.50e2, 't': TRUE, 'f': false, 'z': null,
         'l': [1, 'x', []], 'm': {{'k': {{}}}}, 'ss': <<'b', 'a'>>, 'ns': <<10, 2.5, 1>>}}"""
     )
-    assert answer["Items"] == []
+    assert response["Items"] == []
     assert table.get(pk="a") == item(
         pk="a", s="it's", n=-150, t=True, f=False, z=None, l=[1, "x", []], m={"k": {"M": {}}}
     ) | {"ss": {"SS": ["a", "b"]}, "ns": {"NS": ["1", "2.5", "10"]}}
@@ -80,18 +80,18 @@ def test_insert_checks_index_keys(run, make_table):
 
 def test_update_sets_and_removes(run, table):
     table.put(pk="a", keep=1, gone=2, data="before", m={"x": 1}, l=["a", "b"])
-    answer = run(
+    response = run(
         f"""UPDATE "{table.name}" SET data = 'after', m.y = [1] SET l[1] = ? REMOVE gone REMOVE l[0] WHERE pk = 'a'""",
         "c",
     )
-    assert answer["Items"] == []
+    assert response["Items"] == []
     assert table.get(pk="a") == item(pk="a", keep=1, data="after", m={"x": 1, "y": [1]}, l=["c"])
 
 
 def test_update_may_start_with_from(run, table):
     table.put(pk="a", n=1)
-    answer = run(f'from "{table.name}" where pk = ? and n = 1 set n = ? returning all new *', "a", 7)
-    assert answer["Items"] == [item(pk="a", n=7)]
+    response = run(f'from "{table.name}" where pk = ? and n = 1 set n = ? returning all new *', "a", 7)
+    assert response["Items"] == [item(pk="a", n=7)]
 
 
 def test_update_never_creates_an_item(run, table):
@@ -288,10 +288,10 @@ def test_a_table_that_does_not_exist_is_not_found(run):
 
 def test_writes_report_the_capacity_of_table_and_indexes(run, make_table):
     table = make_table("pk:S", gsi={"gsi1": "a:S", "gsi2": "b:S"})
-    answer = run(
+    response = run(
         f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'x', 'a': '1', 'b': '2'}}", ReturnConsumedCapacity="INDEXES"
     )
-    assert answer["ConsumedCapacity"] == {
+    assert response["ConsumedCapacity"] == {
         "TableName": table.name,
         "CapacityUnits": 3.0,
         "Table": {"CapacityUnits": 1.0},

@@ -23,7 +23,7 @@ def run(client):
 
 @pytest.fixture
 def matches(run, table):
-    """Whether a condition holds for the item `a`, when the rest of the clause is its key."""
+    """Return whether a condition holds for the item `a`, when the rest of the clause is its key."""
 
     def test(condition, /, *parameters):
         items = run(f"SELECT pk FROM \"{table.name}\" WHERE pk = 'a' AND {condition}", *parameters)["Items"]
@@ -45,8 +45,8 @@ def keys(run, letters):
     """The keys that a clause selects, as `o1`, in the order in which they come."""
 
     def select(clause, **options):
-        answer = run(f'SELECT pk, sk FROM "{letters.name}" WHERE {clause}', **options)
-        return [found["pk"]["S"] + found["sk"]["S"] for found in answer["Items"]]
+        response = run(f'SELECT pk, sk FROM "{letters.name}" WHERE {clause}', **options)
+        return [found["pk"]["S"] + found["sk"]["S"] for found in response["Items"]]
 
     return select
 
@@ -243,8 +243,8 @@ def test_comments_and_line_ends_are_blank(run, table):
 
 def test_a_column_is_named_after_the_end_of_its_path(run, table):
     table.put(pk="a", profile={"sub": "deep"}, tags=["x", "y"], m={"k": ["c"]})
-    answer = run(f"SELECT profile.sub, tags[1], m.k[0], nope, m.other FROM \"{table.name}\" WHERE pk = 'a'")
-    assert answer["Items"] == [item(sub="deep") | {"tags[1]": {"S": "y"}, "k[0]": {"S": "c"}}]
+    response = run(f"SELECT profile.sub, tags[1], m.k[0], nope, m.other FROM \"{table.name}\" WHERE pk = 'a'")
+    assert response["Items"] == [item(sub="deep") | {"tags[1]": {"S": "y"}, "k[0]": {"S": "c"}}]
 
 
 def test_columns_that_are_missing_leave_an_empty_row(run, table):

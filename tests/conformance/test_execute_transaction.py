@@ -53,13 +53,13 @@ def name(sorted_table):
 
 def test_writes_happen_together_and_answer_nothing(transact, sorted_table, name):
     sorted_table.put(pk="b", sk=1)
-    answer = transact(
+    response = transact(
         f"INSERT INTO {name} VALUE {{'pk': 'n', 'sk': 1}}",
         (f"UPDATE {name} SET n = ? WHERE pk = 'a' AND sk = 1", [5]),
         f"FROM {name} WHERE pk = 'b' AND sk = 1 SET s = set_add(s, <<'x'>>)",
         f"DELETE FROM {name} WHERE pk = 'none' AND sk = 1 AND x = 'y'",
     )
-    assert answer["Responses"] == []
+    assert response["Responses"] == []
     assert sorted_table.get(pk="n", sk=1) == item(pk="n", sk=1)
     assert sorted_table.get(pk="a", sk=1)["n"] == {"N": "5"}
     assert sorted_table.get(pk="b", sk=1)["s"] == {"SS": ["x"]}
@@ -144,12 +144,12 @@ def test_an_item_may_be_written_once(transact, name):
 
 def test_reads_come_in_the_order_asked(transact, sorted_table, name):
     sorted_table.put(pk="b", sk=1, m={"x": 1})
-    answer = transact(
+    response = transact(
         f"SELECT m.x FROM {name} WHERE pk = 'b' AND sk = 1",
         f"SELECT * FROM {name} WHERE pk = 'none' AND sk = 1",
         (f"SELECT * FROM {name} WHERE pk = ? AND sk IN [1]", ["a"]),
     )
-    assert answer["Responses"] == [{"Item": item(x=1)}, {}, {"Item": item(pk="a", sk=1, flag="x")}]
+    assert response["Responses"] == [{"Item": item(x=1)}, {}, {"Item": item(pk="a", sk=1, flag="x")}]
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ def test_a_key_of_another_type_cancels_before_an_item_read_twice(transact, name)
 
 
 def test_reads_are_charged_double(transact, sorted_table, name):
-    answer = transact(
+    response = transact(
         f"SELECT * FROM {name} WHERE pk = 'a' AND sk = 1",
         f"SELECT * FROM {name} WHERE pk = 'none' AND sk = 1",
         ReturnConsumedCapacity="TOTAL",
     )
     units = {"CapacityUnits": 4.0, "ReadCapacityUnits": 4.0}
-    assert answer["ConsumedCapacity"] == [{"TableName": sorted_table.name} | units]
+    assert response["ConsumedCapacity"] == [{"TableName": sorted_table.name} | units]
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
@@ -277,11 +277,11 @@ def test_a_token_makes_a_repetition_harmless(transact, table):
 def test_writes_are_charged_double_on_the_table_alone(transact, make_table):
     table = make_table("pk:S", gsi={"gsi1": "g:S"})
     table.put(pk="c", fill="x" * 1500)
-    answer = transact(
+    response = transact(
         f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'a', 'g': 'x'}}",
         f"EXISTS(SELECT * FROM \"{table.name}\" WHERE pk = 'c' AND nope IS MISSING)",
         ReturnConsumedCapacity="INDEXES",
     )
-    (report,) = answer["ConsumedCapacity"]
+    (report,) = response["ConsumedCapacity"]
     assert report["Table"] == {"CapacityUnits": 6.0, "WriteCapacityUnits": 6.0}
     assert report["GlobalSecondaryIndexes"] == {"gsi1": {"CapacityUnits": 1.0, "WriteCapacityUnits": 1.0}}

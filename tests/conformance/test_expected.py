@@ -1,4 +1,4 @@
-"""Expected, the condition of old, on the operations that take it."""
+"""Expected, the legacy form of conditions, on the operations that take it."""
 
 import pytest
 

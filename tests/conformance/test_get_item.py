@@ -176,8 +176,8 @@ def test_names_need_an_expression_that_uses_them(table):
 
 def test_attributes_to_get_picks_whole_attributes_by_their_literal_name(table):
     table.put(**NESTED)
-    answer = table.get_item(Key=item(pk="a"), AttributesToGet=["a.b", "s", "absent"])
-    assert answer["Item"] == item(**{"a.b": "dotted", "s": "text"})
+    response = table.get_item(Key=item(pk="a"), AttributesToGet=["a.b", "s", "absent"])
+    assert response["Item"] == item(**{"a.b": "dotted", "s": "text"})
 
 
 def test_attributes_to_get_may_not_repeat_a_name(table):
@@ -202,13 +202,13 @@ def test_old_and_new_ways_to_choose_attributes_do_not_mix(table):
 )
 def test_a_read_costs_a_unit_per_4_kb_and_half_when_eventual(table, filling, consistent, units):
     table.put(pk="a", fill="x" * filling)
-    answer = table.get_item(Key=item(pk="a"), ConsistentRead=consistent, ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": units}
+    response = table.get_item(Key=item(pk="a"), ConsistentRead=consistent, ReturnConsumedCapacity="TOTAL")
+    assert response["ConsumedCapacity"] == {"TableName": table.name, "CapacityUnits": units}
 
 
 def test_a_missing_item_costs_the_least_there_is(table):
-    answer = table.get_item(Key=item(pk="a"), ReturnConsumedCapacity="INDEXES")
-    assert answer["ConsumedCapacity"] == {
+    response = table.get_item(Key=item(pk="a"), ReturnConsumedCapacity="INDEXES")
+    assert response["ConsumedCapacity"] == {
         "TableName": table.name,
         "CapacityUnits": 0.5,
         "Table": {"CapacityUnits": 0.5},

@@ -37,9 +37,9 @@ def test_a_name_is_listed_until_its_table_is_deleted(client, make_table):
 
 @pytest.mark.parametrize(("limit", "word"), [(0, "greater than or equal to 1"), (101, "less than or equal to 100")])
 def test_a_limit_is_from_1_to_100(send, limit, word):
-    status, answer = send("ListTables", {"Limit": limit})
+    status, response = send("ListTables", {"Limit": limit})
     assert status == 400
-    assert answer["message"] == (
+    assert response["message"] == (
         f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint: "
         f"Member must have value {word}"
     )

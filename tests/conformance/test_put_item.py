@@ -164,8 +164,8 @@ def test_a_value_that_breaks_its_types_rules_is_refused_at_any_depth(table, wron
     ],
 )
 def test_a_value_has_exactly_one_type(send, table, wrong, text):
-    status, answer = send("PutItem", {"TableName": table.name, "Item": {"pk": {"S": "a"}, "wrong": wrong}})
-    assert (status, answer["message"]) == (400, text)
+    status, response = send("PutItem", {"TableName": table.name, "Item": {"pk": {"S": "a"}, "wrong": wrong}})
+    assert (status, response["message"]) == (400, text)
 
 
 @pytest.mark.parametrize(
@@ -184,15 +184,15 @@ def test_a_value_has_exactly_one_type(send, table, wrong, text):
     ],
 )
 def test_json_of_the_wrong_type_is_a_serialization_error(send, table, wrong, text):
-    status, answer = send("PutItem", {"TableName": table.name, "Item": {"pk": {"S": "a"}, "wrong": wrong}})
+    status, response = send("PutItem", {"TableName": table.name, "Item": {"pk": {"S": "a"}, "wrong": wrong}})
     assert status == 400
-    assert answer == {"__type": "com.amazon.coral.service#SerializationException", "Message": text}
+    assert response == {"__type": "com.amazon.coral.service#SerializationException", "Message": text}
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"text"', b"\xff\xfe", b'{"TableName": NaN}'])
 def test_a_body_that_is_no_json_object_is_a_serialization_error(send, body):
-    status, answer = send("PutItem", body)
-    assert (status, answer["__type"]) == (400, "com.amazon.coral.service#SerializationException")
+    status, response = send("PutItem", body)
+    assert (status, response["__type"]) == (400, "com.amazon.coral.service#SerializationException")
 
 
 def test_a_null_member_counts_as_absent(send, table):
@@ -330,8 +330,8 @@ def test_a_malformed_table_name_is_invalid_rather_than_unknown(client):
 
 
 def test_an_empty_table_name_is_reported_alone(send):
-    _, answer = send("PutItem", {"TableName": "", "Item": item(pk="a"), "ReturnValues": "WRONG"})
-    assert answer["message"] == (
+    _, response = send("PutItem", {"TableName": "", "Item": item(pk="a"), "ReturnValues": "WRONG"})
+    assert response["message"] == (
         ENVELOPE
         + "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
     )
@@ -339,8 +339,8 @@ def test_an_empty_table_name_is_reported_alone(send):
 
 def test_wrong_enums_are_reported_together(send, table):
     wrong = {"ReturnConsumedCapacity": "INVALID", "ReturnValues": "INVALID", "ReturnItemCollectionMetrics": "INVALID"}
-    _, answer = send("PutItem", {"TableName": table.name, "Item": item(pk="a"), **wrong})
-    assert answer["message"] == (
+    _, response = send("PutItem", {"TableName": table.name, "Item": item(pk="a"), **wrong})
+    assert response["message"] == (
         "3 validation errors detected: Value 'INVALID' at 'returnConsumedCapacity' failed to satisfy constraint: "
         "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; "
         "Failed to satisfy constraint: Member must satisfy enum value set: "
@@ -353,8 +353,8 @@ def test_wrong_enums_are_reported_together(send, table):
 
 def test_all_old_returns_what_was_replaced_and_nothing_when_there_was_nothing(table):
     assert "Attributes" not in table.put_item(Item=item(pk="a", n=1), ReturnValues="ALL_OLD")
-    answer = table.put_item(Item=item(pk="a", n=2), ReturnValues="ALL_OLD")
-    assert answer["Attributes"] == item(pk="a", n=1)
+    response = table.put_item(Item=item(pk="a", n=2), ReturnValues="ALL_OLD")
+    assert response["Attributes"] == item(pk="a", n=1)
 
 
 @pytest.mark.parametrize("choice", ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"])
@@ -470,11 +470,11 @@ def test_null_is_no_member_of_a_set(send, table, value, text):
         ("PutItem", {"Item": {"pk": {"S": "a"}, "v": value}}),
         ("Scan", {"FilterExpression": "a = :v", "ExpressionAttributeValues": {":v": value}}),
     ):
-        status, answer = send(operation, {"TableName": table.name, **request})
-        assert (status, answer["__type"].partition("#")[2], answer["message"]) == (400, "ValidationException", text)
+        status, response = send(operation, {"TableName": table.name, **request})
+        assert (status, response["__type"].partition("#")[2], response["message"]) == (400, "ValidationException", text)
 
 
-def test_the_text_of_a_failed_condition_has_a_capital_beside_the_item(send, table):
+def test_the_text_of_a_failed_condition_is_the_same_member_beside_the_item(send, table):
     table.put(pk="a", n=1)
     request = {
         "TableName": table.name,
@@ -483,10 +483,10 @@ def test_the_text_of_a_failed_condition_has_a_capital_beside_the_item(send, tabl
     }
     name = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
     assert send("PutItem", request) == (400, {"__type": name, "message": "The conditional request failed"})
-    status, answer = send("PutItem", {**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
+    status, response = send("PutItem", {**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
     assert status == 400
-    assert answer == {
+    assert response == {
         "__type": name,
-        "Message": "The conditional request failed",
+        "message": "The conditional request failed",
         "Item": {"pk": {"S": "a"}, "n": {"N": "1"}},
     }

@@ -24,8 +24,8 @@ def partition(name="p"):
     return condition("pk = :p", p=name)
 
 
-def numbers(answer):
-    return [int(found["sk"]["N"]) for found in answer["Items"]]
+def numbers(response):
+    return [int(found["sk"]["N"]) for found in response["Items"]]
 
 
 @pytest.fixture
@@ -70,16 +70,16 @@ def test_begins_with_selects_by_prefix_whatever_the_characters(make_table, kind)
     keys = texts if kind == "S" else [text.encode() for text in texts] + [b"a\xff\xff"]
     table.put_all({"pk": "p", "sk": key} for key in keys)
     for prefix in (keys[0], keys[1], keys[5]):
-        answer = table.query(**condition("pk = :p AND begins_with(sk, :s)", p="p", s=prefix))
-        assert [found["sk"][kind] for found in answer["Items"]] == sorted(k for k in keys if k.startswith(prefix))
+        response = table.query(**condition("pk = :p AND begins_with(sk, :s)", p="p", s=prefix))
+        assert [found["sk"][kind] for found in response["Items"]] == sorted(k for k in keys if k.startswith(prefix))
 
 
 def test_strings_sort_by_their_utf8_bytes(make_table):
     table = make_table("pk:S / sk:S")
     texts = ["A", "Z", "a", "é", "\uffee", "\U0001f600", "a\0", "ab"]
     table.put_all({"pk": "p", "sk": text} for text in texts)
-    answer = table.query(**partition())
-    assert [found["sk"]["S"] for found in answer["Items"]] == sorted(texts, key=str.encode)
+    response = table.query(**partition())
+    assert [found["sk"]["S"] for found in response["Items"]] == sorted(texts, key=str.encode)
 
 
 def test_binaries_sort_as_unsigned_bytes(make_table):
@@ -204,8 +204,8 @@ def test_a_page_ends_at_one_megabyte_both_ways(sorted_table):
 
 
 def test_a_start_key_is_a_position_and_need_not_exist(ten):
-    answer = ten.query(**partition(), ExclusiveStartKey=item(pk="p", sk={"N": "4.5"}))
-    assert numbers(answer) == [5, 6, 7, 8, 9]
+    response = ten.query(**partition(), ExclusiveStartKey=item(pk="p", sk={"N": "4.5"}))
+    assert numbers(response) == [5, 6, 7, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -249,8 +249,8 @@ def test_a_page_of_a_partition_without_sort_key_is_the_last(client, table):
 
 
 def test_a_limit_is_at_least_one(send, table):
-    _, answer = send("Query", {"TableName": table.name, **partition(), "Limit": 0})
-    assert answer["message"] == (
+    _, response = send("Query", {"TableName": table.name, **partition(), "Limit": 0})
+    assert response["message"] == (
         "1 validation error detected: Value at 'Limit' failed to satisfy constraint: "
         "Member must have value greater than or equal to 1"
     )
@@ -286,22 +286,22 @@ def test_a_filter_may_not_name_the_key_of_what_is_queried(make_table):
 def test_the_legacy_query_filter_filters_alike(ten):
     given = {"even": {"ComparisonOperator": "EQ", "AttributeValueList": [{"BOOL": True}]}}
     key = {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "p"}]}}
-    answer = ten.query(KeyConditions=key, QueryFilter=given)
-    assert (numbers(answer), answer["ScannedCount"]) == ([0, 2, 4, 6, 8], 10)
+    response = ten.query(KeyConditions=key, QueryFilter=given)
+    assert (numbers(response), response["ScannedCount"]) == ([0, 2, 4, 6, 8], 10)
 
 
 # -- select ----------------------------------------------------------
 
 
 def test_count_answers_numbers_only(ten):
-    answer = ten.query(**partition(), Select="COUNT")
-    assert (answer["Count"], answer["ScannedCount"]) == (10, 10)
-    assert "Items" not in answer
+    response = ten.query(**partition(), Select="COUNT")
+    assert (response["Count"], response["ScannedCount"]) == (10, 10)
+    assert "Items" not in response
 
 
 def test_a_projection_leaves_out_even_the_key(ten):
-    answer = ten.query(**condition("pk = :p AND sk = :a", p="p", a=3), ProjectionExpression="even")
-    assert answer["Items"] == [item(even=False)]
+    response = ten.query(**condition("pk = :p AND sk = :a", p="p", a=3), ProjectionExpression="even")
+    assert response["Items"] == [item(even=False)]
 
 
 @pytest.mark.parametrize(
@@ -339,13 +339,13 @@ def test_a_query_costs_the_sum_of_what_it_evaluated_rounded_up_once(sorted_table
     sorted_table.put_all({"pk": "p", "sk": number, "fill": "x" * 1000} for number in range(8))
     request = condition("pk = :p", p="p", no=1) | {"FilterExpression": "fill = :no", "ReturnConsumedCapacity": "TOTAL"}
     for consistent, units in ((True, 2.0), (False, 1.0)):
-        answer = sorted_table.query(**request, ConsistentRead=consistent)
-        assert answer["ConsumedCapacity"] == {"TableName": sorted_table.name, "CapacityUnits": units}
+        response = sorted_table.query(**request, ConsistentRead=consistent)
+        assert response["ConsumedCapacity"] == {"TableName": sorted_table.name, "CapacityUnits": units}
 
 
 def test_an_empty_query_costs_the_least_there_is(sorted_table):
-    answer = sorted_table.query(**partition(), ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"]["CapacityUnits"] == 0.5
+    response = sorted_table.query(**partition(), ReturnConsumedCapacity="TOTAL")
+    assert response["ConsumedCapacity"]["CapacityUnits"] == 0.5
 
 
 def test_a_query_of_a_partition_that_was_read_page_by_page_sees_later_writes(ten):

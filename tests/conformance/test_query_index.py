@@ -84,10 +84,10 @@ def test_backwards_is_forwards_reversed_also_among_equals(make_table):
 def test_a_local_index_fetches_what_it_does_not_project(make_table):
     table = make_table("pk:S / sk:S", lsi={"lsi": ("pk:S / a:S", "KEYS_ONLY")})
     table.put(pk="p", sk="s", a="x", far=1)
-    answer = query(table, "lsi", "pk = :p", p="p", ProjectionExpression="far")
-    assert answer["Items"] == [item(far=1)]
-    answer = query(table, "lsi", "pk = :p", p="p", Select="ALL_ATTRIBUTES", ConsistentRead=True)
-    assert answer["Items"] == [item(pk="p", sk="s", a="x", far=1)]
+    response = query(table, "lsi", "pk = :p", p="p", ProjectionExpression="far")
+    assert response["Items"] == [item(far=1)]
+    response = query(table, "lsi", "pk = :p", p="p", Select="ALL_ATTRIBUTES", ConsistentRead=True)
+    assert response["Items"] == [item(pk="p", sk="s", a="x", far=1)]
 
 
 def test_a_global_index_cannot_give_what_it_does_not_project(make_table):
@@ -128,8 +128,8 @@ def test_an_unknown_index_is_named(table):
 def test_an_index_read_is_charged_to_the_index_by_its_own_entries(make_table):
     table = make_table("pk:S", gsi={"gsi": ("a:S", "KEYS_ONLY")})
     table.put_all({"pk": f"{number}", "a": "x", "fill": "x" * 3000} for number in range(8))
-    answer = query(table, "gsi", "a = :a", a="x", ReturnConsumedCapacity="INDEXES")
-    assert answer["ConsumedCapacity"] == {
+    response = query(table, "gsi", "a = :a", a="x", ReturnConsumedCapacity="INDEXES")
+    assert response["ConsumedCapacity"] == {
         "TableName": table.name,
         "CapacityUnits": 0.5,
         "Table": {"CapacityUnits": 0.0},
@@ -162,8 +162,8 @@ def compound(make_table):
     return table
 
 
-def moments_of(answer):
-    return [(int(one["year"]["N"]), int(one["month"]["N"]), one["name"]["S"]) for one in answer]
+def moments_of(response):
+    return [(int(one["year"]["N"]), int(one["month"]["N"]), one["name"]["S"]) for one in response]
 
 
 NAMES = {"#t": "tenant", "#r": "region", "#y": "year", "#m": "month", "#n": "name"}

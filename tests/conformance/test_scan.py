@@ -22,9 +22,9 @@ EVERYONE = [f"{number:03}" for number in range(100)]
 
 
 def test_an_empty_table_scans_to_nothing(table):
-    answer = table.scan()
-    assert (answer["Items"], answer["Count"], answer["ScannedCount"]) == ([], 0, 0)
-    assert "LastEvaluatedKey" not in answer
+    response = table.scan()
+    assert (response["Items"], response["Count"], response["ScannedCount"]) == ([], 0, 0)
+    assert "LastEvaluatedKey" not in response
 
 
 @pytest.mark.parametrize("limit", [1, 7, 50, 99, 101])
@@ -63,8 +63,8 @@ def test_a_filter_hides_items_after_they_were_counted(hundred):
 
 
 def test_a_filter_may_name_the_key(hundred):
-    answer = hundred.scan(FilterExpression="pk = :k", ExpressionAttributeValues=item(**{":k": "042"}))
-    assert (names(answer["Items"]), answer["ScannedCount"]) == (["042"], 100)
+    response = hundred.scan(FilterExpression="pk = :k", ExpressionAttributeValues=item(**{":k": "042"}))
+    assert (names(response["Items"]), response["ScannedCount"]) == (["042"], 100)
 
 
 def test_the_legacy_scan_filter_filters_alike(hundred):
@@ -73,8 +73,8 @@ def test_the_legacy_scan_filter_filters_alike(hundred):
 
 
 def test_count_answers_numbers_only(hundred):
-    answer = hundred.scan(Select="COUNT")
-    assert (answer["Count"], "Items" in answer) == (100, False)
+    response = hundred.scan(Select="COUNT")
+    assert (response["Count"], "Items" in response) == (100, False)
 
 
 def test_a_projection_leaves_out_the_rest(table):
@@ -183,8 +183,8 @@ def test_a_start_key_must_be_a_key_of_the_table(table, start):
 
 
 def test_a_limit_is_at_least_one(send, table):
-    _, answer = send("Scan", {"TableName": table.name, "Limit": 0})
-    assert answer["message"] == (
+    _, response = send("Scan", {"TableName": table.name, "Limit": 0})
+    assert response["message"] == (
         "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: "
         "Member must have value greater than or equal to 1"
     )
@@ -217,8 +217,8 @@ def test_values_are_worded_by_the_older_layer(table):
 def test_a_scan_costs_the_sum_of_what_it_evaluated_rounded_up_once(table):
     table.put_all({"pk": f"{number}", "fill": "x" * 1000} for number in range(8))
     for consistent, units in ((True, 2.0), (False, 1.0)):
-        answer = table.scan(ConsistentRead=consistent, ReturnConsumedCapacity="INDEXES")
-        assert answer["ConsumedCapacity"] == {
+        response = table.scan(ConsistentRead=consistent, ReturnConsumedCapacity="INDEXES")
+        assert response["ConsumedCapacity"] == {
             "TableName": table.name,
             "CapacityUnits": units,
             "Table": {"CapacityUnits": units},

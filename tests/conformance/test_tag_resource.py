@@ -15,9 +15,9 @@ def tags(**given):
 
 
 def listed(client, arn):
-    answer = client.list_tags_of_resource(ResourceArn=arn)
-    assert "NextToken" not in answer
-    return {tag["Key"]: tag["Value"] for tag in answer["Tags"]}
+    response = client.list_tags_of_resource(ResourceArn=arn)
+    assert "NextToken" not in response
+    return {tag["Key"]: tag["Value"] for tag in response["Tags"]}
 
 
 def test_tags_are_added_replaced_and_removed(client, arn):

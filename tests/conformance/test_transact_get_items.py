@@ -24,14 +24,14 @@ def test_answers_stand_in_the_order_of_the_request(read, make_table):
     one, two = make_table("pk:S"), make_table("pk:S / sk:N")
     one.put(pk="a", n=1)
     two.put(pk="b", sk=1)
-    answer = read(get(two, pk="b", sk=1), get(one, pk="missing"), get(one, pk="a"))
-    assert answer["Responses"] == [{"Item": item(pk="b", sk=1)}, {}, {"Item": item(pk="a", n=1)}]
+    response = read(get(two, pk="b", sk=1), get(one, pk="missing"), get(one, pk="a"))
+    assert response["Responses"] == [{"Item": item(pk="b", sk=1)}, {}, {"Item": item(pk="a", n=1)}]
 
 
 def test_a_projection_that_finds_nothing_leaves_the_item_out(read, table):
     table.put(pk="a", n=1)
-    answer = read(get(table, "n", pk="a"))
-    assert answer["Responses"] == [{"Item": item(n=1)}]
+    response = read(get(table, "n", pk="a"))
+    assert response["Responses"] == [{"Item": item(n=1)}]
     assert read(get(table, "absent", pk="a"))["Responses"] == [{}]
 
 
@@ -72,6 +72,12 @@ def test_a_hundred_items_are_fine_and_one_more_is_not(read, table):
         read(*gets)
 
 
+def test_a_key_that_is_too_long_cancels(read, table):
+    text = "Transaction cancelled, please refer cancellation reasons for specific reasons [None, ValidationError]"
+    with refused("TransactionCanceledException", text):
+        read(get(table, pk="a"), get(table, pk="x" * 2_049))
+
+
 def test_nothing_to_read_is_refused(read):
     with invalid():
         read()
@@ -79,8 +85,8 @@ def test_nothing_to_read_is_refused(read):
 
 def test_a_transactional_read_costs_two_units_per_4_kb_missing_items_included(read, table):
     table.put(pk="a", fill="x" * 5000)
-    answer = read(get(table, pk="a"), get(table, pk="missing"), ReturnConsumedCapacity="INDEXES")
-    assert answer["ConsumedCapacity"] == [
+    response = read(get(table, pk="a"), get(table, pk="missing"), ReturnConsumedCapacity="INDEXES")
+    assert response["ConsumedCapacity"] == [
         {
             "TableName": table.name,
             "CapacityUnits": 6.0,

@@ -131,6 +131,28 @@ def test_what_only_the_table_or_the_item_can_refuse_is_a_reason(transact, table,
     assert table.get(pk="first") is None
 
 
+LONG = "x" * 2_049
+KEY_TOO_LONG = (
+    "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
+)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda table: put(table, pk=LONG),
+        lambda table: delete(table, pk=LONG),
+        lambda table: check(table, "attribute_exists(pk)", pk=LONG),
+        lambda table: update(table, "SET a = :a", key=LONG, a="b"),
+    ],
+    ids=["put", "delete", "check", "update"],
+)
+def test_a_key_that_is_too_long_is_a_reason(transact, table, action):
+    with cancelled("None", "ValidationError") as caught:
+        transact(put(table, pk="first"), action(table))
+    assert reasons(caught)[1]["Message"] == KEY_TOO_LONG
+
+
 def test_the_first_validation_error_is_reported_alone(transact, table):
     with cancelled("None", "ValidationError", "None"):
         transact(check(table, "attribute_exists(pk)", pk="missing"), put(table, pk=1), put(table, pk=2))
@@ -236,13 +258,13 @@ def test_a_repeated_token_is_charged_as_reading(transact, table):
 
 def test_a_transaction_costs_double_on_the_table_and_single_on_indexes(transact, make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
-    answer = transact(
+    response = transact(
         put(table, pk="1", a="x"),
         {"Put": {"TableName": table.name, "Item": sized_item(1500, pk="2")}},
         check(table, "attribute_not_exists(pk)", pk="3"),
         ReturnConsumedCapacity="INDEXES",
     )
-    assert answer["ConsumedCapacity"] == [
+    assert response["ConsumedCapacity"] == [
         {
             "TableName": table.name,
             "CapacityUnits": 9.0,
@@ -255,8 +277,8 @@ def test_a_transaction_costs_double_on_the_table_and_single_on_indexes(transact,
 
 def test_collection_metrics_are_listed_per_table(transact, make_table):
     table = make_table("pk:S / sk:S", lsi={"lsi": "pk:S / a:S"})
-    answer = transact(put(table, pk="p", sk="s"), ReturnItemCollectionMetrics="SIZE")
-    (metrics,) = answer["ItemCollectionMetrics"][table.name]
+    response = transact(put(table, pk="p", sk="s"), ReturnItemCollectionMetrics="SIZE")
+    (metrics,) = response["ItemCollectionMetrics"][table.name]
     assert metrics["ItemCollectionKey"] == item(pk="p")
 
 

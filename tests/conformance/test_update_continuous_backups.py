@@ -2,8 +2,8 @@ from tests.conformance.refusal import invalid, refused
 
 
 def switch(table, **specification):
-    answer = table.update_continuous_backups(PointInTimeRecoverySpecification=specification)
-    return answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    response = table.update_continuous_backups(PointInTimeRecoverySpecification=specification)
+    return response["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
 
 
 def test_recovery_is_on_at_once_for_35_days(table):

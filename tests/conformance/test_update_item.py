@@ -288,8 +288,8 @@ def test_an_unknown_table_is_not_found(client):
 
 def test_the_first_wrong_enum_is_reported_alone(send, table):
     wrong = {"ReturnConsumedCapacity": "INVALID", "ReturnValues": "INVALID", "ReturnItemCollectionMetrics": "INVALID"}
-    _, answer = send("UpdateItem", {"TableName": table.name, "Key": KEY, **wrong})
-    assert answer["message"] == (
+    _, response = send("UpdateItem", {"TableName": table.name, "Key": KEY, **wrong})
+    assert response["message"] == (
         ENVELOPE + "Failed to satisfy constraint: Member must satisfy enum value set: "
         "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
     )

@@ -11,8 +11,8 @@ def returned(table, choice, before, expression, **values):
     if before is not None:
         table.put(pk="a", **before)
     options = {"ExpressionAttributeValues": item(**{f":{name}": v for name, v in values.items()})} if values else {}
-    answer = table.update_item(Key=KEY, UpdateExpression=expression, ReturnValues=choice, **options)
-    return answer.get("Attributes")
+    response = table.update_item(Key=KEY, UpdateExpression=expression, ReturnValues=choice, **options)
+    return response.get("Attributes")
 
 
 def test_nothing_is_returned_unless_asked_for(table):
@@ -85,5 +85,5 @@ def test_an_empty_attribute_updates_creates_the_bare_item(table):
 
 def test_attribute_updates_return_what_they_touched(table):
     table.put(pk="a", n=1, m=1)
-    answer = table.update_item(Key=KEY, AttributeUpdates={"n": change("ADD", 1)}, ReturnValues="UPDATED_NEW")
-    assert answer["Attributes"] == item(n=2)
+    response = table.update_item(Key=KEY, AttributeUpdates={"n": change("ADD", 1)}, ReturnValues="UPDATED_NEW")
+    assert response["Attributes"] == item(n=2)

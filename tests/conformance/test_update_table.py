@@ -15,7 +15,7 @@ def add_index(table, name, keys, projection="ALL"):
     return table.update_table(AttributeDefinitions=definitions, GlobalSecondaryIndexUpdates=[created])
 
 
-def settle(table):
+def wait_until_active(table):
     table.client.get_waiter("table_exists").wait(TableName=table.name, WaiterConfig={"Delay": 1})
     return table.describe_table()["Table"]
 
@@ -26,11 +26,11 @@ def test_an_index_added_later_holds_the_items_from_before(make_table):
     table.put(pk="no key", b=1)
     table.put(pk="wrong type", a=5, b=1)
     table.put(pk="empty", a="", b=1)
-    answer = add_index(table, "gsi", "a:S / b:N")["TableDescription"]
-    assert answer["TableStatus"] == "UPDATING"
-    (index,) = answer["GlobalSecondaryIndexes"]
+    response = add_index(table, "gsi", "a:S / b:N")["TableDescription"]
+    assert response["TableStatus"] == "UPDATING"
+    (index,) = response["GlobalSecondaryIndexes"]
     assert (index["IndexName"], index["IndexStatus"]) == ("gsi", "CREATING")
-    (index,) = settle(table)["GlobalSecondaryIndexes"]
+    (index,) = wait_until_active(table)["GlobalSecondaryIndexes"]
     assert (index["IndexStatus"], index["ItemCount"]) == ("ACTIVE", 30)
     found = table.query(
         IndexName="gsi", KeyConditionExpression="a = :a", ExpressionAttributeValues=item(**{":a": "x"})
@@ -42,14 +42,14 @@ def test_an_added_index_of_several_attributes_is_filled_too(make_table):
     table = make_table("pk:S")
     table.put_all({"pk": f"{number}", "a": "x", "b": "y", "c": number} for number in range(5))
     add_index(table, "gsi", "a:S,b:S / c:N", "KEYS_ONLY")
-    settle(table)
+    wait_until_active(table)
     assert [set(one) for one in table.scan(IndexName="gsi")["Items"]] == [{"pk", "a", "b", "c"}] * 5
 
 
 def test_an_added_index_follows_later_writes_and_forbids_wrong_keys(make_table):
     table = make_table("pk:S")
     add_index(table, "gsi", "a:S")
-    settle(table)
+    wait_until_active(table)
     table.put(pk="1", a="x")
     assert table.scan(IndexName="gsi")["Items"] == [item(pk="1", a="x")]
     with invalid(INVALID + "Type mismatch for Index Key a Expected: S Actual: N IndexName: gsi"):
@@ -58,9 +58,9 @@ def test_an_added_index_follows_later_writes_and_forbids_wrong_keys(make_table):
 
 def test_a_deleted_index_is_gone_with_its_attribute_definitions_and_its_rules(make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
-    answer = table.update_table(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "gsi"}}])["TableDescription"]
-    assert answer["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
-    found = settle(table)
+    response = table.update_table(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "gsi"}}])["TableDescription"]
+    assert response["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
+    found = wait_until_active(table)
     assert "GlobalSecondaryIndexes" not in found
     assert [each["AttributeName"] for each in found["AttributeDefinitions"]] == ["pk"]
     table.put(pk="1", a=5)
@@ -72,9 +72,9 @@ def test_an_index_can_come_back_with_other_keys(make_table):
     table = make_table("pk:S", gsi={"gsi": "a:S"})
     table.put(pk="1", a="x", b=1)
     table.update_table(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "gsi"}}])
-    settle(table)
+    wait_until_active(table)
     add_index(table, "gsi", "b:N")
-    settle(table)
+    wait_until_active(table)
     assert table.scan(IndexName="gsi")["Items"] == [item(pk="1", a="x", b=1)]
 
 
@@ -151,10 +151,10 @@ def test_a_local_index_can_never_be_deleted(make_table):
 
 def test_throughput_changes_and_cannot_change_to_what_it_is(make_table):
     table = make_table("pk:S", **PROVISIONED)
-    answer = table.update_table(ProvisionedThroughput={"ReadCapacityUnits": 7, "WriteCapacityUnits": 5})
-    assert answer["TableDescription"]["TableStatus"] == "UPDATING"
-    assert answer["TableDescription"]["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
-    assert settle(table)["ProvisionedThroughput"]["ReadCapacityUnits"] == 7
+    response = table.update_table(ProvisionedThroughput={"ReadCapacityUnits": 7, "WriteCapacityUnits": 5})
+    assert response["TableDescription"]["TableStatus"] == "UPDATING"
+    assert response["TableDescription"]["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
+    assert wait_until_active(table)["ProvisionedThroughput"]["ReadCapacityUnits"] == 7
     with invalid(
         "The provisioned throughput for the table will not change. The requested value equals the current value. "
         "Current ReadCapacityUnits provisioned for the table: 7. Requested ReadCapacityUnits: 7. "
@@ -167,7 +167,7 @@ def test_throughput_changes_and_cannot_change_to_what_it_is(make_table):
 def test_billing_can_be_switched_both_ways(make_table):
     table = make_table("pk:S", **PROVISIONED)
     table.update_table(BillingMode="PAY_PER_REQUEST")
-    found = settle(table)
+    found = wait_until_active(table)
     assert found["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert found["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
     with invalid(INVALID + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"):
@@ -175,7 +175,7 @@ def test_billing_can_be_switched_both_ways(make_table):
     table.update_table(
         BillingMode="PROVISIONED", ProvisionedThroughput={"ReadCapacityUnits": 2, "WriteCapacityUnits": 3}
     )
-    found = settle(table)
+    found = wait_until_active(table)
     assert found["BillingModeSummary"]["BillingMode"] == "PROVISIONED"
     assert found["ProvisionedThroughput"]["WriteCapacityUnits"] == 3
 
@@ -231,13 +231,13 @@ def test_a_consistency_of_regions_alone_is_no_change_and_missing_from_the_list(t
 
 def test_a_stream_is_switched_on_once_and_off_once(table):
     spec = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-    answer = table.update_table(StreamSpecification=spec)["TableDescription"]
-    assert answer["StreamSpecification"] == spec
-    arn = settle(table)["LatestStreamArn"]
+    response = table.update_table(StreamSpecification=spec)["TableDescription"]
+    assert response["StreamSpecification"] == spec
+    arn = wait_until_active(table)["LatestStreamArn"]
     with invalid(f"Table already has an enabled stream: TableName: {table.name}"):
         table.update_table(StreamSpecification=spec)
     table.update_table(StreamSpecification={"StreamEnabled": False})
-    found = settle(table)
+    found = wait_until_active(table)
     assert "StreamSpecification" not in found
     assert found["LatestStreamArn"] == arn
     with invalid(f"Table has no stream to disable: TableName: {table.name}"):

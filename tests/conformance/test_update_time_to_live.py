@@ -19,8 +19,8 @@ def test_a_new_table_keeps_its_items(table):
 
 
 def test_switching_on_answers_what_was_asked_and_shows_at_once(table):
-    answer = switch(table)
-    assert answer["TimeToLiveSpecification"] == {"Enabled": True, "AttributeName": "expires"}
+    response = switch(table)
+    assert response["TimeToLiveSpecification"] == {"Enabled": True, "AttributeName": "expires"}
     assert described(table) == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
 
 

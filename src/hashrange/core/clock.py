@@ -26,7 +26,7 @@ class ManualClock:
     """A clock that is moved by hand, for tests."""
 
     def __init__(self, start: float = 1_800_000_000.0) -> None:
-        self._millis = int(start * 1000)
+        self._millis = round(start * 1000)
 
     def millis(self) -> int:
         """Return the time that it was set to."""
@@ -34,8 +34,8 @@ class ManualClock:
 
     def advance(self, seconds: float) -> None:
         """Move forward by some seconds, or backward if negative."""
-        self._millis += int(seconds * 1000)
+        self._millis += round(seconds * 1000)
 
     def set(self, seconds: float) -> None:
         """Set the time, in seconds since the epoch."""
-        self._millis = int(seconds * 1000)
+        self._millis = round(seconds * 1000)

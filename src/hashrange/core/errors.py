@@ -6,18 +6,22 @@ HashrangeError
 ├── Unreadable                  a stored item that does not fit its declaration
 │   └── WrittenUnreadable       the same in the response of a write, which has happened
 ├── Conflict                    what is stored is not what the operation starts from; carries what is there now
-│   ├── NotFound                nothing is there
+│   ├── Missing                 nothing is there; it is a NotFound too
 │   └── Taken                   something is there already
-├── ServiceError                what DynamoDB would answer: wire type, status, retryable
+├── NotFound                    nothing is stored under the key that a read requires, or a write
+├── ServiceError                an error response of DynamoDB: wire type, status, retryable
 │   ├── ValidationException     (RequestInvalid: the families that single-item writes wrap in an envelope)
 │   ├── SerializationException, UnknownOperationException, authentication errors ...
 │   └── one class per modelled exception
-├── TransportError              no answer could be had
+├── TransportError              no response was received
 ├── StorageError                the data directory or its file
-│   ├── DirectoryInUse, NewerFormat, ReadOnlyDirectory, DiskFull, CorruptFile
+│   ├── DirectoryInUse, NewerFormat, ReadOnlyDirectory, DiskFull, TooManyFiles, CorruptFile (LogIncomplete), FileLost,
+│   │   ForkedProcess
 ├── SealError                   a secret field that cannot be sealed or opened
 │   ├── UnknownKey, Tampered, UnsafeKeyFile, KeyRefused
 ├── CursorInvalid               a page cursor that does not continue this list
+├── HandlerFailed               a function that handles changes failed in every attempt
+├── StreamTrimmed               changes that a consumer has not read may no longer be in the stream
 └── PlanError                   a change to live tables that may not be applied
 
 Errors are named by cause. Operations raise them; `body()` is the only place that knows the wire form.
@@ -28,6 +32,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import orjson
+from msgspec import Struct
 
 from hashrange.core.wire import Wire
 
@@ -45,9 +50,9 @@ class HashrangeError(Exception):
 class DeclarationError(HashrangeError, TypeError):
     """A declaration that cannot work: where it stands, what is wrong, and how to mend it."""
 
-    def __init__(self, code: str, place: str, fault: str, remedy: str) -> None:
-        super().__init__(f"{code} {place}: {fault}; {remedy}")
-        self.code, self.place, self.fault, self.remedy = code, place, fault, remedy
+    def __init__(self, code: str, location: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{code} {location}: {problem}; {remedy}")
+        self.code, self.location, self.problem, self.remedy = code, location, problem, remedy
 
 
 class ValueInvalid(HashrangeError, ValueError):
@@ -55,27 +60,41 @@ class ValueInvalid(HashrangeError, ValueError):
 
 
 class Unreadable(HashrangeError):
-    """A stored item that has the key of its declaration and not its attributes."""
-
-
-class WrittenUnreadable(Unreadable):
-    """A write that has happened, and whose item cannot be read; `raw` is the item as the response has it."""
+    """A stored item that has the key of its declaration and not its attributes; `raw` is the item as it is stored."""
 
     def __init__(self, message: str, raw: Any = None) -> None:
         super().__init__(message)
         self.raw = raw
 
 
+class WrittenUnreadable(Unreadable):
+    """A write that has happened, and whose item cannot be read; `raw` is the item as the response has it."""
+
+
+class MemberFailure(Struct, frozen=True):
+    """One member of a transaction that failed: which of its writes, and the error of that write alone."""
+
+    position: int
+    write: object  # as it was passed to transact()
+    error: HashrangeError
+
+
 class Conflict(HashrangeError):
     """What is stored is not in the state that the operation starts from."""
+
+    failures: tuple[MemberFailure, ...] = ()  # of a transaction: every member that failed
 
     def __init__(self, message: str, current: Any = None) -> None:
         super().__init__(message)
         self.current = current
 
 
-class NotFound(Conflict):
-    """Nothing is stored under the key."""
+class NotFound(HashrangeError):
+    """Nothing is stored under the key. A read that finds nothing is in conflict with nobody: it is no Conflict."""
+
+
+class Missing(Conflict, NotFound):
+    """Nothing is stored under the key of a write that needs an item."""
 
 
 class Taken(Conflict):
@@ -88,8 +107,27 @@ class TransportError(HashrangeError):
     retryable: ClassVar[bool] = False  # another attempt may succeed
 
 
+class HandlerFailed(HashrangeError):
+    """A function that handles changes failed in every attempt; `change` is the change, `__cause__` its last error."""
+
+    def __init__(self, message: str, change: Any = None) -> None:
+        super().__init__(message)
+        self.change = change
+
+
+class StreamTrimmed(HashrangeError):
+    """A consumer has not read a shard for a day: changes after `sequence` may no longer be in the stream."""
+
+    def __init__(self, message: str, shard: str = "", sequence: str = "") -> None:
+        super().__init__(message)
+        self.shard, self.sequence = shard, sequence
+
+
 class PlanError(HashrangeError):
     """A change to live tables that may not be applied."""
+
+
+NOTHING_WRITTEN = "Nothing was written"  # by the request that failed; long work consists of many
 
 
 class StorageError(HashrangeError):
@@ -112,8 +150,24 @@ class DiskFull(StorageError):
     """There is no room left for what was asked to be written."""
 
 
+class TooManyFiles(StorageError):
+    """The process may not open any further file."""
+
+
 class CorruptFile(StorageError):
     """The file is not a database, or is damaged."""
+
+
+class LogIncomplete(CorruptFile):
+    """The write-ahead log ends before the last acknowledged write."""
+
+
+class FileLost(StorageError):
+    """A file of the open database was removed, replaced or cut off."""
+
+
+class ForkedProcess(StorageError):
+    """The database was opened by the process that this one was forked from."""
 
 
 class SealError(HashrangeError):
@@ -141,7 +195,7 @@ class CursorInvalid(HashrangeError):
 
 
 class ServiceError(HashrangeError):
-    """What DynamoDB would answer: its wire type, HTTP status, and text."""
+    """An error response of DynamoDB: its wire type, HTTP status, and text."""
 
     namespace: ClassVar[str] = DYNAMO
     text_member: ClassVar[str] = "message"
@@ -229,15 +283,9 @@ class ConditionalCheckFailedException(ServiceError):
     def __init__(self, message: str = "The conditional request failed", **members: Any) -> None:
         super().__init__(message, **members)
 
-    def body(self) -> bytes:
-        """Return the JSON that goes on the wire; beside an item, the text's member is `Message`."""
-        if not self.members:
-            return super().body()
-        wire = {"__type": f"{self.namespace}#{self.name}", "Message": self.message}
-        return orjson.dumps(wire | self.members)
-
 
 class TransactionCanceledException(ServiceError):
+    failures: tuple[MemberFailure, ...] = ()  # every member that failed, as `transact()` adds them
     text_member = "Message"
     depends_on_items = True
 

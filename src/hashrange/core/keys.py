@@ -86,12 +86,12 @@ class KeyAttribute(NamedTuple):
     tag: str
 
 
-def check_key_size(hash_bytes: int, range_bytes: int) -> None:
+def check_key_size(hash_bytes: int, range_bytes: int, error: type[ValidationException] = ValidationException) -> None:
     """Raise for a partition key or a sort key whose attributes are too long together."""
     if hash_bytes > HASH_LIMIT:
-        raise ValidationException(HASH_TOO_LONG)
+        raise error(HASH_TOO_LONG)
     if range_bytes > RANGE_LIMIT:
-        raise ValidationException(RANGE_TOO_LONG)
+        raise error(RANGE_TOO_LONG)
 
 
 def message_for_empty_key(attribute: KeyAttribute) -> str:

@@ -23,7 +23,7 @@ MAX_KNOWN = 8192
 EXACT = Context(prec=300, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-class NumberErrorKind(Enum):
+class NumberErrorCause(Enum):
     """Why a string is not a number that DynamoDB stores, with the text of the error."""
 
     SYNTAX = "The parameter cannot be converted to a numeric value: {text}"
@@ -33,11 +33,11 @@ class NumberErrorKind(Enum):
 
 
 class NumberError(ValueError):
-    """A string that is not a number DynamoDB stores; `kind` tells why."""
+    """A string that is not a number DynamoDB stores; `cause` tells why."""
 
-    def __init__(self, kind: NumberErrorKind, text: str) -> None:
-        super().__init__(kind.value.format(text=text))
-        self.kind = kind
+    def __init__(self, cause: NumberErrorCause, text: str) -> None:
+        super().__init__(cause.value.format(text=text))
+        self.cause = cause
         self.text = text
 
 
@@ -55,12 +55,12 @@ def normalize(text: str) -> str:
 def _normalize(text: str) -> str:
     match = NUMBER.fullmatch(text)
     if match is None:
-        raise NumberError(NumberErrorKind.SYNTAX, text)
+        raise NumberError(NumberErrorCause.SYNTAX, text)
     sign, whole, fraction, bare_fraction, exponent = match.groups()
     whole, fraction = whole or "", fraction or bare_fraction or ""
     power = int(exponent or "0") if len(exponent or "") < 25 else 10**25
     if not -(2**63) <= power < 2**63:
-        raise NumberError(NumberErrorKind.SYNTAX, text)
+        raise NumberError(NumberErrorCause.SYNTAX, text)
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return _check_zero(text, power, fraction)
@@ -79,20 +79,20 @@ def _check_zero(text: str, power: int, fraction: str) -> str:
     if fraction:
         return "0"
     if power > MAX_EXPONENT:
-        raise NumberError(NumberErrorKind.OVERFLOW, text)
+        raise NumberError(NumberErrorCause.OVERFLOW, text)
     if power < MIN_EXPONENT:
-        raise NumberError(NumberErrorKind.UNDERFLOW, text)
+        raise NumberError(NumberErrorCause.UNDERFLOW, text)
     return "0"
 
 
 def _check_range(text: str, sign: str, digits: str, power: int) -> str:
     magnitude = power + len(digits) - 1
     if magnitude > MAX_EXPONENT:
-        raise NumberError(NumberErrorKind.OVERFLOW, text)
+        raise NumberError(NumberErrorCause.OVERFLOW, text)
     if magnitude < MIN_EXPONENT:
-        raise NumberError(NumberErrorKind.UNDERFLOW, text)
+        raise NumberError(NumberErrorCause.UNDERFLOW, text)
     if len(digits) > MAX_DIGITS:
-        raise NumberError(NumberErrorKind.PRECISION, text)
+        raise NumberError(NumberErrorCause.PRECISION, text)
     return _write("-" if sign == "-" else "", digits, power)
 
 
@@ -118,8 +118,8 @@ def _store_result(result: Decimal) -> str:
     try:
         return normalize(format(result, "f"))
     except NumberError as error:
-        if error.kind is NumberErrorKind.PRECISION:
-            raise NumberError(NumberErrorKind.OVERFLOW, error.text) from None
+        if error.cause is NumberErrorCause.PRECISION:
+            raise NumberError(NumberErrorCause.OVERFLOW, error.text) from None
         raise
 
 

@@ -21,9 +21,11 @@ from hashrange.core.errors import RequestInvalid, ValidationException
 Value = dict[str, Any]
 Item = dict[str, Value]
 
+MAX_ITEM_BYTES = 409_600
 MAX_DEPTH = 32
 MAX_NAME_BYTES = 65_535
 MAX_KEY_NAME_LENGTH = 255
+ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 EMPTY_NAME = "Empty attribute name"
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 TAGS = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
@@ -224,8 +226,10 @@ def _check_names(values: Iterable[Value], names: Iterable[str] = ()) -> None:
     if any(utf8_length(name) > MAX_NAME_BYTES for name in names):
         raise InvalidValue(NAME_TOO_LONG, enveloped=False)
     for value in values:
-        members = value.get("M", {})
-        _check_names(value.get("L") or members.values(), members)
+        if "M" in value:
+            _check_names(value["M"].values(), value["M"])
+        elif "L" in value:
+            _check_names(value["L"])
 
 
 def _check_number(content: Any, _depth: int, _strings: list[str], not_canonical: list[Any]) -> int:
@@ -245,8 +249,8 @@ def _number_error(error: numbers.NumberError) -> InvalidValue:
     text = str(error)
     if error.text == "":
         return InvalidValue(text, older=text.removesuffix(": "))
-    if error.kind is numbers.NumberErrorKind.OVERFLOW and _exponent(error.text) >= 2**31 - 1:
-        return InvalidValue(text, older=numbers.NumberErrorKind.UNDERFLOW.value)
+    if error.cause is numbers.NumberErrorCause.OVERFLOW and _exponent(error.text) >= 2**31 - 1:
+        return InvalidValue(text, older=numbers.NumberErrorCause.UNDERFLOW.value)
     return InvalidValue(text)
 
 
@@ -316,7 +320,7 @@ def _check_strings(content: Any, _depth: int, strings: list[str], not_canonical:
 
 
 def _are_sorted(strings: list[str]) -> bool:
-    """Tell whether strings are sorted and distinct."""
+    """Return whether strings are sorted and distinct."""
     try:
         return all(map(lt, strings, strings[1:]))
     except TypeError:  # not all are strings
@@ -349,6 +353,8 @@ def _check_binaries(content: Any, _depth: int, _strings: list[str], not_canonica
 def _members(content: Any, tag: str) -> list[str]:
     if type(content) is not list:
         raise WrongWireType
+    if len(content) > MAX_ITEM_BYTES:
+        raise InvalidValue(ITEM_TOO_LARGE, enveloped=False)
     try:
         "".join(content)
     except TypeError:  # not all are strings

@@ -9,6 +9,7 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
 
 PARTITION = "aws"
+DEFAULT_REGION = "eu-west-2"  # of a new database
 RESOURCE = re.compile(r"table/([^/]+)(?:/(index|stream)/([^/]+))?")
 
 
@@ -45,8 +46,8 @@ def parse_resource(arn: str) -> Resource:
     match = RESOURCE.fullmatch(path)
     if service != "dynamodb" or match is None:
         raise ValidationException(f"{INVALID_PARAMETER}Provided Arn is not a DynamoDB resource arn: {arn}")
-    table, kind, name = match.groups()
-    if kind == "index":
+    table, resource_type, name = match.groups()
+    if resource_type == "index":
         raise ValidationException(
             f"{INVALID_PARAMETER}Invalid resource arn provided, only table or stream is accepted. Provided resource "
             f"arn: {arn}"

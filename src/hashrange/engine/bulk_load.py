@@ -39,7 +39,7 @@ from hashrange.engine import shape, sql, write
 from hashrange.engine.definition import Definition, RestoreState, dump_definition, load_definition
 from hashrange.engine.external_sort import Row, SortedRows, SortedRun, sort_run
 from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk, read_line
-from hashrange.engine.jobs import Job, JobContext, job_kind, table_numbered
+from hashrange.engine.jobs import Job, JobContext, register_job, table_numbered
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _find(engine: JobContext, n: int) -> Table:
 
 
 def _clear_remains(engine: Engine, table: Table) -> None:
-    """Empty a table that an interrupted load left hidden; reject one that is being restored."""
+    """Empty a table that an interrupted load left hidden; refuse one that is being restored."""
     state = table.definition.restoring
     if isinstance(state, RestoreState):
         raise ResourceInUseException(f"Table {table.name} is being restored. Serve its directory until that is done.")
@@ -183,7 +183,7 @@ def _unhide(engine: JobContext, n: int) -> None:
         _reveal(engine, n, empty=True)
 
 
-@job_kind("unfill")
+@register_job("unfill")
 def _unfill(engine: JobContext, job: Job) -> bool:
     """Empty a table whose load was interrupted, and put it back into use."""
     _unhide(engine, job.n)
@@ -194,7 +194,7 @@ def _unfill(engine: JobContext, job: Job) -> bool:
 
 
 def make_row(table: Table, item: Item) -> Row:
-    """Return the row of an item, or raise what a put of it answers."""
+    """Return the row of an item, or raise the error of a put of it."""
     try:
         item, size = check_item(item)
     except WrongWireType:
@@ -230,8 +230,8 @@ def read_chunk(table: Table, chunk: LineChunk) -> SortedRun:
             item = read_line(line)
             if item is not None:
                 rows.append(make_row(table, item))
-    except HashrangeError as fault:
-        raise BadLine(f"{chunk.locate(number)}: {fault}") from None
+    except HashrangeError as error:
+        raise BadLine(f"{chunk.locate(number)}: {error}") from None
     return sort_run(rows)
 
 

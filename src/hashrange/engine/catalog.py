@@ -97,6 +97,11 @@ class Catalog:
                 index.size_bytes = sum(index.measure_entry(orjson.loads(body)) for (body,) in bodies)
         self._dirty.add(table)
 
+    @property
+    def live_numbers(self) -> set[int]:
+        """Return the numbers of all tables that are not deleted."""
+        return {table.n for table in self.tables.values()}
+
     def names(self) -> list[str]:
         """Return all table names in byte order."""
         return sorted(self.tables, key=str.encode)
@@ -184,7 +189,7 @@ class Catalog:
         else:
             execute(sql.DELETE_TABLE, (table.n,))
             left += [f"c{table.n}"] if table.definition.has_log else []
-        if left:
+        if left and not table.definition.copying:  # else when the backup is complete
             self._engine.jobs.start("purge", table.n, {"names": left})
 
     def delete_retired(self, table: Table) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
+from hashrange.engine.clock_log import ClockLog
 from hashrange.engine.store import Store
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ T = TypeVar("T")
 class EngineSettings:
     """The options that an engine is opened with."""
 
-    region: str = ""  # in ARNs; empty is the directory's own, for a new one eu-west-2
+    region: str = ""  # in ARNs; empty is the directory's own, for a new one DEFAULT_REGION
     account: str = "123456789012"
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
@@ -25,12 +26,12 @@ class EngineSettings:
 class JobQueue(Protocol):
     """Where parts start work that takes long; `engine.jobs` has the implementation."""
 
-    def start(self, kind: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+    def start(self, job_type: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
         """Begin a job on a table inside the caller's transaction."""
         ...
 
-    def drop(self, n: int, kind: str | None = None) -> None:
-        """Forget the jobs on a table: all of them, or those of a kind."""
+    def drop(self, n: int, job_type: str | None = None) -> None:
+        """Forget the jobs on a table: all of them, or those of a type."""
         ...
 
 
@@ -42,6 +43,8 @@ class EngineContext(Protocol):
     settings: EngineSettings
     written: int
     closed: bool
+    last_wall_time: int
+    clock_log: ClockLog
 
     @property
     def jobs(self) -> JobQueue:
@@ -50,6 +53,10 @@ class EngineContext(Protocol):
 
     def now(self) -> int:
         """Return the time in milliseconds; it never runs backwards."""
+        ...
+
+    def wall_time(self) -> int:
+        """Return the clock's time in milliseconds; notes when it was set back."""
         ...
 
     def next_sequence(self) -> int:

@@ -177,6 +177,7 @@ class RestoreState(Struct, frozen=True, omit_defaults=True):
     backup: str | None = None
     source: str | None = None
     moment: int | None = None
+    until: int | None = None  # the sequence number of the first change after it
 
 
 class Definition(
@@ -229,6 +230,7 @@ class Definition(
     ttl: TimeToLive | None = None
     streams: tuple[StreamDefinition, ...] = ()
     pitr: PointInTimeRecovery | UnsetType | None = UNSET  # None: it was turned off, and the change log is still there
+    copying: tuple[int, ...] = ()  # backups under way that need all changes from these sequence numbers on
     phase: Phase | None = None
     restoring: RestoreState | bool = False  # hidden: being restored or, when True, being filled by a bulk load
 
@@ -249,7 +251,7 @@ class Definition(
 
     @property
     def has_log(self) -> bool:
-        """Tell whether there is a change log, if only one that nothing is added to any more."""
+        """Whether there is a change log, if only one that nothing is added to any more."""
         return bool(self.streams) or self.pitr is not UNSET
 
     def replace_global_index(self, changed: GlobalIndexDefinition) -> Definition:

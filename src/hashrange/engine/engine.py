@@ -7,6 +7,7 @@ sent only after `end` has returned. `call` does the three for one request, and c
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import deque
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar, TypeVarTuple
+from weakref import WeakSet
 
 from msgspec import DecodeError, Struct
 
@@ -21,16 +23,21 @@ from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
     NOT_SERVED,
     CorruptFile,
+    FileLost,
+    ForkedProcess,
     InternalServerError,
     RequestInvalid,
+    SerializationException,
     StorageError,
     UnknownOperationException,
     ValidationException,
 )
 from hashrange.core.values import WrongWireType
 from hashrange.core.wire import Wire
-from hashrange.engine import shape, sql
+from hashrange.engine import clock_log, shape, sql
+from hashrange.engine.arn import DEFAULT_REGION
 from hashrange.engine.catalog import Catalog
+from hashrange.engine.clock_log import ClockLog
 from hashrange.engine.context import EngineSettings
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
@@ -42,7 +49,6 @@ from hashrange.engine.stream import streams
 Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")
-DEFAULT_REGION = "eu-west-2"
 
 
 class CommitGroup(Struct):
@@ -54,6 +60,11 @@ class CommitGroup(Struct):
 
 def as_given(request: Wire) -> Wire:
     """Return a request that is JSON's already."""
+    return request
+
+
+def as_converted(request: Wire) -> Wire:
+    """Return a request that `shape` has converted."""
     return request
 
 
@@ -92,29 +103,56 @@ class Engine:
         self._lock = threading.Lock()
         self._waiting: deque[None] = deque()
         self._group = CommitGroup()
-        self._last_time = 0
+        self._last_time = self.last_wall_time = 0
         self._sequence = 0
         self.closed = False
+        self._refusal = StorageError("The database is closed.")
         self.jobs = Jobs(self)
         self.catalog = Catalog(self, lambda table: backup_store.keep_deleted_table(self, table))
         self.copies = BackgroundCopies(self)
+        self.clock_log = ClockLog(store)
         self._sequence = streams.last_number(self)
-        self._last_time = self._sequence >> streams.SEQUENCE_BITS
+        self._last_time = self.last_wall_time = self._sequence >> streams.SEQUENCE_BITS
         self.jobs.resume()
         self.run_in_group(self._resume)
+        _open_engines.add(self)
+
+    def leave_to_parent(self, parent: int) -> None:
+        """In a forked process: refuse all further use, and leave the files to the process that opened them."""
+        self._lock = threading.Lock()  # another thread may have held it
+        self.closed = True
+        self._refusal = ForkedProcess(
+            f"The database in {self.store.directory or 'memory'} was opened by process {parent}, and this process was "
+            "forked from it. Open the database after the fork, in each process that needs one of its own, or connect "
+            "to a server (hashrange serve)."
+        )
+        self.store.leave_to_parent()
 
     def _resume(self) -> None:
         backup_store.resume(self)
         restore.resume(self)
 
     def now(self) -> int:
-        """Return the time in milliseconds; it never runs backwards, whatever the clock does."""
+        """Return a time in milliseconds that never runs backwards, whatever the clock does: of states and names."""
         self._last_time = max(self._last_time, self.clock.millis())
         return self._last_time
 
+    def wall_time(self) -> int:
+        """Return the clock's time in milliseconds, of changes and recovery; notes when it was set back."""
+        millis, last = self.clock.millis(), self.last_wall_time
+        if millis < last:
+            if last - millis < clock_log.TOLERANCE:
+                return last
+            self.clock_log.note(self._number_at(last), last, millis)
+        self.last_wall_time = millis
+        return millis
+
     def next_sequence(self) -> int:
-        """Return the next number of the change log: rising, also over restarts."""
-        self._sequence = max(self._sequence + 1, streams.number_at(self.now()))
+        """Return the next number of the change log: rising, also over restarts and when the clock is set back."""
+        return self._number_at(self.wall_time())
+
+    def _number_at(self, millis: int) -> int:
+        self._sequence = max(self._sequence + 1, streams.number_at(millis))
         return self._sequence
 
     # -- groups ---------------------------------------------------------------------------------------------------
@@ -124,12 +162,12 @@ class Engine:
         self._lock.acquire()
 
     def perform(self, operation: Operation, request: Wire, reread: Reread = as_given, *, inject: bool = True) -> bytes:
-        """Run one request inside the group and return its answer, valid once `end` has returned.
+        """Run one request inside the group and return its response, valid once `end` has returned.
 
         A request that was not read from JSON comes with `reread`, which gives it as JSON would carry it.
         """
         if self.closed:
-            raise StorageError("The database is closed.")
+            raise self._refusal
         if self._group.failure is not None:
             raise InternalServerError(str(self._group.failure))
         if self.faults is not None and inject:
@@ -140,6 +178,8 @@ class Engine:
             return self._run(operation, request, reread)
         except SqliteError as failure:
             raise self._void(self.store.translate(failure)) from failure
+        except FileLost as failure:
+            raise InternalServerError(str(failure)) from failure
 
     def run_or_roll_back(self, work: Callable[[], T]) -> T:
         """Run some background work inside the group; whatever it fails with, undo the whole group."""
@@ -160,7 +200,7 @@ class Engine:
             self.in_transaction = True
 
     def _run(self, operation: Operation, request: Wire, reread: Reread) -> bytes:
-        if not operation.borrows:
+        if not operation.needs_no_copy:
             request = reread(request)
         if not shape.accept(operation.name, request):
             request = shape.convert(operation.name, reread(request), operation.violations)
@@ -168,7 +208,10 @@ class Engine:
         try:
             return operation.run(self, request)
         except WrongWireType:  # inside a value, where `accept` does not look: null, or `"true"` for a boolean
-            return self._run(operation, shape.convert(operation.name, reread(request), operation.violations), as_given)
+            if reread is as_converted:  # there are more values than `shape` converts
+                raise SerializationException from None
+            converted = shape.convert(operation.name, reread(request), operation.violations)
+            return self._run(operation, converted, as_converted)
         except ValidationException as refusal:
             self._check_untouched(written)
             # What the shape forbids is reported first.
@@ -182,23 +225,25 @@ class Engine:
             self._check_untouched(written)
             raise
 
-    def rehearse(self, operation: Operation, request: Wire) -> None:
+    def dry_run(self, operation: Operation, request: Wire) -> None:
         """Run a request until its first write, and change nothing; raise whatever error it would meet until then."""
         try:
             if operation.writes:
-                self._rehearse_write(operation, request)
+                self._dry_run_write(operation, request)
             else:
                 self._run(operation, request, as_given)
         except SqliteError as failure:
             raise self._void(self.store.translate(failure)) from failure
 
-    def _rehearse_write(self, operation: Operation, request: Wire) -> None:
+    def _dry_run_write(self, operation: Operation, request: Wire) -> None:
         self.begin_transaction()
         self.catalog.write_counts()
+        copies = self.copies.count()
         try:
             with self.store.writes_refused(), contextlib.suppress(WriteRefused):
                 self._run(operation, request, as_given)
         finally:
+            self.copies.discard_after(copies)
             if operation.writes == "tables":  # it may have changed definitions in memory before its first write
                 self.catalog.reload()
 
@@ -207,14 +252,15 @@ class Engine:
             raise self._void(StorageError("An operation failed after it had begun to write; nothing was written."))
 
     def _void(self, failure: StorageError) -> InternalServerError:
-        """Undo the whole group: none of its answers may be sent."""
+        """Undo the whole group: none of its responses may be sent."""
         self._group.failure = failure
         self.store.rollback()
         self.in_transaction = False
-        if self.copies.finished:
-            self.copies.finish_files(kept=False)
+        if self.copies.finished or self.copies.waiting:
+            self.copies.finish_transaction(kept=False)
         self.catalog.reload()
         self.jobs.resume()
+        self.clock_log.is_dirty = bool(self.clock_log.set_backs)  # what was rolled back is written again
         return InternalServerError(str(failure))
 
     def end(self) -> None:
@@ -248,6 +294,8 @@ class Engine:
         try:
             if not self.store.in_memory:
                 self.catalog.write_counts()
+            if self.clock_log.is_dirty:
+                self.clock_log.save()
             self.store.commit()
             self.in_transaction = False
         except SqliteError as failure:
@@ -255,11 +303,11 @@ class Engine:
         except BaseException:  # an interrupt: nobody in the group may take it for committed
             self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
             raise
-        if self.copies.finished:
-            self.copies.finish_files(kept=True)
+        if self.copies.finished or self.copies.waiting:
+            self.copies.finish_transaction(kept=not self._group.failure)
 
     def call(self, name: str, request: Wire, reread: Reread = as_given, *, delay: bool = True) -> bytes:
-        """Run one request and return its answer once it is durable; threads that wait share the commit."""
+        """Run one request and return its response once it is durable; threads that wait share the commit."""
         try:
             operation = self.operations[name]
         except KeyError:
@@ -277,7 +325,7 @@ class Engine:
                 group = self._group
                 try:
                     self._waiting.pop()
-                    answer = work(*arguments)
+                    response = work(*arguments)
                 finally:
                     late = self._leave(group)
         finally:
@@ -287,7 +335,7 @@ class Engine:
                 late.wait()
         if group.failure is not None:
             raise InternalServerError(str(group.failure))
-        return answer
+        return response
 
     def _leave(self, group: CommitGroup) -> threading.Event | None:
         """Commit if nobody else is about to write; otherwise let the last of them do it, and return what tells so."""
@@ -333,6 +381,18 @@ class Engine:
             self.store.close()
 
 
+_open_engines: WeakSet[Engine] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for engine in list(_open_engines):
+        if not engine.closed:
+            engine.leave_to_parent(os.getppid())
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:
     """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
     kept = store.run(sql.FIND_META, ("region",)).get
@@ -357,9 +417,10 @@ def open_engine(
     clock: Clock | None = None,
     settings: EngineSettings | None = None,
     faults: FaultInjector | None = None,
+    accept_loss: bool = False,
 ) -> Engine:
-    """Open the database in a directory, or one in memory."""
-    store = Store(data, fsync=fsync)
+    """Open the database in a directory, or one in memory; if so accepted, without writes that the log has lost."""
+    store = Store(data, fsync=fsync, accept_loss=accept_loss)
     try:
         return Engine(store, operations, clock=clock, settings=settings, faults=faults)
     except BaseException as failure:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from hashrange.engine.store import translate_os
+from hashrange.engine.data_directory import translate_os
 
 ROWS_PER_BLOCK = 50
 MEMORY_BYTES = 32_000_000  # less than that stays out of the file system

@@ -34,12 +34,12 @@ class LineChunk:
     size: int = 0
     text: bytes | None = None
     before: int = 0  # how many lines come before such a text
-    fault: str = ""  # why there are no more lines
+    problem: str = ""  # why there are no more lines
 
     def read(self) -> bytes:
         """Return the lines, or raise a BadLine when they cannot be had."""
-        if self.fault:
-            raise BadLine(self.fault)
+        if self.problem:
+            raise BadLine(self.problem)
         if self.text is not None:
             return self.text
         try:
@@ -51,7 +51,7 @@ class LineChunk:
 
     def locate(self, number: int) -> str:
         """Return where a line of the chunk is, in words; they are numbered from 1."""
-        before = self.before if self.text is not None or self.fault else count_lines(self.path, self.start)
+        before = self.before if self.text is not None or self.problem else count_lines(self.path, self.start)
         return f"{self.path}, line {before + number}"
 
 
@@ -69,12 +69,12 @@ class ImportFiles:
         self.size = sum(path.stat().st_size for path in self.paths)
 
     def read(self, advance: Callable[[int], None]) -> Iterator[LineChunk]:
-        """Yield all chunks, and tell how many bytes have been read; what cannot be read ends them with a fault."""
+        """Yield all chunks, and tell how many bytes have been read; what cannot be read ends them with a problem."""
         done = 0
         for path in self.paths:
             for chunk, position in _find_lines(path):
                 yield chunk
-                if chunk.fault:
+                if chunk.problem:
                     return
                 advance(done + position)
             done += path.stat().st_size
@@ -90,7 +90,7 @@ def _find_lines(path: Path) -> Iterator[tuple[LineChunk, int]]:
             else:
                 yield from _cut(path, raw)
     except OSError as error:
-        yield LineChunk(path, fault=f"cannot be read: {error}"), 0
+        yield LineChunk(path, problem=f"cannot be read: {error}"), 0
 
 
 def _cut(path: Path, raw: BinaryIO) -> Iterator[tuple[LineChunk, int]]:
@@ -113,7 +113,7 @@ def _unpack(path: Path, raw: BinaryIO) -> Iterator[tuple[LineChunk, int]]:
             yield LineChunk(path, text=text, before=before), raw.tell() if raw.seekable() else 0
             before += text.count(b"\n")
     except (OSError, EOFError, zlib.error) as error:
-        yield LineChunk(path, before=before, fault=f"cannot be read: {error}"), 0
+        yield LineChunk(path, before=before, problem=f"cannot be read: {error}"), 0
 
 
 def read_line(line: bytes) -> Item | None:

@@ -35,11 +35,11 @@ ROUND_SECONDS = 1.0
 class Job:
     """One piece of long work and how far it has come."""
 
-    __slots__ = ("id", "kind", "n", "state")
+    __slots__ = ("id", "job_type", "n", "state")
 
-    def __init__(self, identity: int, kind: str, n: int, state: Wire) -> None:
+    def __init__(self, identity: int, job_type: str, n: int, state: Wire) -> None:
         self.id = identity
-        self.kind = kind
+        self.job_type = job_type
         self.n = n
         self.state = state
 
@@ -58,26 +58,26 @@ class JobContext(CopyContext, Protocol):
 
 
 Slice = Callable[[JobContext, Job], bool]
-KINDS: dict[str, Slice] = {}
-# The modules that declare the kinds that are not at the end of this file; imported when there is such a job.
+JOB_TYPES: dict[str, Slice] = {}
+# The modules that declare the types that are not at the end of this file; imported when there is such a job.
 MODULES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
 
 
-def job_kind(kind: str) -> Callable[[Slice], Slice]:
+def register_job(job_type: str) -> Callable[[Slice], Slice]:
     """Declare the function below as the one that does a slice of such jobs; it tells whether the job is done."""
 
     def declare(function: Slice) -> Slice:
-        KINDS[kind] = function
+        JOB_TYPES[job_type] = function
         return function
 
     return declare
 
 
-def find_slice(kind: str) -> Slice:
+def find_slice(job_type: str) -> Slice:
     """Return what does a slice of such jobs."""
-    if kind not in KINDS:
-        import_module(MODULES[kind])
-    return KINDS[kind]
+    if job_type not in JOB_TYPES:
+        import_module(MODULES[job_type])
+    return JOB_TYPES[job_type]
 
 
 class Jobs:
@@ -95,9 +95,9 @@ class Jobs:
         self._pending = {row[0]: Job(row[0], row[1], row[2], orjson.loads(row[3])) for row in rows}
         self.wake()
 
-    def start(self, kind: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+    def start(self, job_type: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
         """Start a job inside the caller's transaction; on a small table, or with `at_once`, it is finished at once."""
-        job = self.record(kind, n, state)
+        job = self.record(job_type, n, state)
         self._pending[job.id] = job
         if self._is_small(n) if at_once is None else at_once:
             while not self._advance(job):
@@ -105,16 +105,16 @@ class Jobs:
         else:
             self.wake()
 
-    def record(self, kind: str, n: int, state: Wire) -> Job:
+    def record(self, job_type: str, n: int, state: Wire) -> Job:
         """Record a job that is picked up only after a restart, should it still be there."""
         execute = self._engine.store.execute
-        execute(sql.ADD_JOB, (kind, n, orjson.dumps(state)))
-        return Job(self._engine.store.connection.last_insert_rowid(), kind, n, state)
+        execute(sql.ADD_JOB, (job_type, n, orjson.dumps(state)))
+        return Job(self._engine.store.connection.last_insert_rowid(), job_type, n, state)
 
-    def drop(self, n: int, kind: str | None = None) -> None:
-        """Delete the jobs of a table: all of them, or those of a kind."""
-        self._engine.store.execute(sql.DELETE_JOBS, (n, kind))
-        dropped = [job.id for job in self._pending.values() if job.n == n and kind in (None, job.kind)]
+    def drop(self, n: int, job_type: str | None = None) -> None:
+        """Delete the jobs of a table: all of them, or those of a type."""
+        self._engine.store.execute(sql.DELETE_JOBS, (n, job_type))
+        dropped = [job.id for job in self._pending.values() if job.n == n and job_type in (None, job.job_type)]
         for identity in dropped:
             del self._pending[identity]
 
@@ -126,7 +126,7 @@ class Jobs:
     def _advance(self, job: Job) -> bool:
         """Do one slice; store the new state, or delete the job when it is done."""
         execute = self._engine.store.execute
-        done = find_slice(job.kind)(self._engine, job)
+        done = find_slice(job.job_type)(self._engine, job)
         if self._pending.get(job.id) is not job:  # dropped by its own work; the number may be another's by now
             return True
         if done:
@@ -143,6 +143,7 @@ class Jobs:
     def _step(self) -> float:
         if self._engine.closed:
             return ROUND_SECONDS
+        self._engine.store.find_loss()
         job = next(iter(self._pending.values()), None)
         if job is not None:
             self._engine.begin_transaction()
@@ -151,6 +152,9 @@ class Jobs:
         now = self._engine.clock.millis()
         if now < self._next_round and self._next_round - now <= ROUND_SECONDS * 1000:
             return (self._next_round - now) / 1000
+        self._engine.wall_time()  # notices that the clock was set back
+        if self._engine.clock_log.is_dirty:
+            self._engine.begin_transaction()
         more = ttl.delete_expired(self._engine) or streams.trim(self._engine)
         backup_store.expire(self._engine)
         if more:
@@ -164,7 +168,7 @@ class Jobs:
 
     @property
     def has_work(self) -> bool:
-        """Tell whether there is anything that needs regular attention."""
+        """Whether there is anything that needs regular attention."""
         catalog = self._engine.catalog
         return bool(self._pending or catalog.retired) or any(_needs_rounds(table) for table in catalog.tables.values())
 
@@ -226,10 +230,10 @@ class JobThread:
             delay = max(pause, busy) if self._engine.jobs.has_work else None  # leave half of the time to requests
 
 
-# -- the kinds of jobs -----------------------------------------------------------------------------------------------
+# -- the types of jobs -----------------------------------------------------------------------------------------------
 
 
-@job_kind("purge")
+@register_job("purge")
 def _purge(engine: JobContext, job: Job) -> bool:
     """Remove what is left of a deleted table: its rows, its log."""
     execute, names = engine.store.execute, job.state["names"]
@@ -240,14 +244,14 @@ def _purge(engine: JobContext, job: Job) -> bool:
     return not names
 
 
-@job_kind("unlink")
+@register_job("unlink")
 def _unlink(engine: JobContext, job: Job) -> bool:
     """Remove a file of rows, after the commit that no longer needs it."""
     engine.store.remove_copy(job.state["file"])
     return True
 
 
-@job_kind("clear")
+@register_job("clear")
 def _clear(engine: JobContext, job: Job) -> bool:
     """Empty the column of a removed index, so that another index can use it."""
     released, n = job.state["slot"], job.n
@@ -261,7 +265,7 @@ def _clear(engine: JobContext, job: Job) -> bool:
     return True
 
 
-@job_kind("backfill")
+@register_job("backfill")
 def _backfill(engine: JobContext, job: Job) -> bool:
     """Put items from before an index into it, skipping those whose values cannot be its key."""
     table = table_numbered(engine, job.n)
@@ -271,7 +275,7 @@ def _backfill(engine: JobContext, job: Job) -> bool:
     rows = _rows_after(engine, job, f"g{index.column}")
     for identity, size, body, present in rows:
         item = orjson.loads(body)
-        key = index.codec.encode(item)
+        key = index.key_encoder.encode(item)
         if key is not None and present is None:
             engine.store.execute(sql.set_column(job.n, f"g{index.column}"), (key, identity))
             index.item_count += 1
@@ -285,7 +289,7 @@ def _backfill(engine: JobContext, job: Job) -> bool:
     return True
 
 
-@job_kind("expiry")
+@register_job("expiry")
 def _fill_expiry(engine: JobContext, job: Job) -> bool:
     """Note when the existing items of a table expire."""
     table = table_numbered(engine, job.n)

@@ -27,7 +27,7 @@ class Operation:
     run: Callable[[Any, Wire], bytes]  # takes the Engine, whose module imports this one
     writes: Writes | None = None  # what it may change, inside a write transaction; "tables" includes their settings
     enveloped: bool = False  # it wraps request-validation texts in `1 validation error detected: `
-    borrows: bool = False  # it checks every value before use and keeps none: its request may be the caller's own
+    needs_no_copy: bool = False  # it checks every value before use and keeps none: the caller's own dict is safe
     entries: str | None = None  # the request's member with the entries of a batch or transaction
     unprocessed: str | None = None  # the response's member with the entries of a batch that were not processed
     transactional: bool = False  # all of its entries take effect, or none
@@ -48,7 +48,7 @@ def operation(
     *,
     writes: Writes | None = None,
     enveloped: bool = False,
-    borrows: bool = False,
+    needs_no_copy: bool = False,
     entries: str | None = None,
     unprocessed: str | None = None,
     transactional: bool = False,
@@ -62,7 +62,7 @@ def operation(
             run=run,
             writes=writes,
             enveloped=enveloped,
-            borrows=borrows,
+            needs_no_copy=needs_no_copy,
             entries=entries,
             unprocessed=unprocessed,
             transactional=transactional,

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 1_048_576
 NO_LIMIT = -1
-MOST_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
+MAX_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
 SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
-LONGEST_NAMES = 2_000  # limits the memory of the cached decoders
+MAX_NAMES = 2_000  # limits the memory of the cached decoders
 has_special_characters = re.compile(r'["\\\x00-\x1f]').search  # msgspec has no fields of such names
 Rows = Iterable[tuple[int, bytes]]
 
@@ -83,7 +83,7 @@ def read_page(engine: Engine, source: RowSource) -> RowPage:
 
 
 def _open(engine: Engine, source: RowSource) -> Rows:
-    sql, index, limit = source.table.sql, source.index, min(source.limit, MOST_ROWS)
+    sql, index, limit = source.table.sql, source.index, min(source.limit, MAX_ROWS)
     if index is None:
         text = sql.page[source.forward]
         rows = engine.store.execute(text, (source.low, source.high, limit))
@@ -139,7 +139,7 @@ def _filter(rows: Rows, source: RowSource) -> RowPage:
 def choose_decoder(names: frozenset[str]) -> Callable[[bytes], Item]:
     """Return what decodes at least these attributes of a stored item."""
     text = "".join(names)
-    return orjson.loads if len(text) > LONGEST_NAMES or has_special_characters(text) else make_partial_decoder(names)
+    return orjson.loads if len(text) > MAX_NAMES or has_special_characters(text) else make_partial_decoder(names)
 
 
 @lru_cache(maxsize=512)
@@ -197,26 +197,28 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
     return page
 
 
-def key_range(codec: KeyEncoder, hashes: Sequence[Value], clauses: Sequence[KeyClause]) -> tuple[bytes, bytes]:
+def key_range(key_encoder: KeyEncoder, hashes: Sequence[Value], clauses: Sequence[KeyClause]) -> tuple[bytes, bytes]:
     """Return the range of keys that a key condition selects."""
-    low = codec.partition([_content(value) for value in hashes])
+    low = key_encoder.partition([_content(value) for value in hashes])
     for position, clause in enumerate(clauses):
         operands = [_content(operand) for operand in clause.operands]
-        if clause.operator == "=" and position < len(codec.ranges) - 1:
-            low += codec.range_part(position, operands[0])
+        if clause.operator == "=" and position < len(key_encoder.ranges) - 1:
+            low += key_encoder.range_part(position, operands[0])
             continue
-        return _bound(codec, low, position, clause.operator, operands)
+        return _bound(key_encoder, low, position, clause.operator, operands)
     return low, successor(low) or TOP
 
 
-def _bound(codec: KeyEncoder, prefix: bytes, position: int, operator: str, operands: list[str]) -> tuple[bytes, bytes]:
+def _bound(
+    key_encoder: KeyEncoder, prefix: bytes, position: int, operator: str, operands: list[str]
+) -> tuple[bytes, bytes]:
     end = successor(prefix) or TOP
     if operator == "begins_with":
-        start = prefix + codec.range_prefix(position, operands[0])
+        start = prefix + key_encoder.range_prefix(position, operands[0])
         return start, successor(start) or TOP
-    part = prefix + codec.range_part(position, operands[0])
-    is_last = position == len(codec.ranges) - 1
-    upper = prefix + codec.range_part(position, operands[-1])
+    part = prefix + key_encoder.range_part(position, operands[0])
+    is_last = position == len(key_encoder.ranges) - 1
+    upper = prefix + key_encoder.range_part(position, operands[-1])
     after = upper + b"\x00" if is_last else (successor(upper) or TOP)
     ranges = {
         "=": (part, after),

@@ -1,7 +1,7 @@
 """What AWS's service model says of each operation: its target, the shape of its request, its idempotency token.
 
 `model.json` is an extract of the model (`scripts/extract_model.py`). This module imports little, so that remote clients
-can read it without loading the engine; `engine.shape.model` builds the shapes.
+can read it without loading the engine; `engine.shape.request_shape` builds the shapes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ t<n> (id INTEGER PRIMARY KEY, k BLOB, size INTEGER, x INTEGER, g0 BLOB .. gm BLO
     item  the item as canonical wire JSON; last, because it may spill into overflow pages
 indexes: (k) unique; (x) where not null; (gN, k) where gN is not null. An empty column costs next to nothing.
 c<n> (seq INTEGER PRIMARY KEY, at INTEGER, k BLOB, old BLOB, new BLOB, actor INTEGER)
-    at    milliseconds, never decreasing               old, new  the images, NULL = no item
+    at    milliseconds, as the clock had them          old, new  the images, NULL = no item
     actor 0 a caller, 1 a deletion by TTL
 """
 
@@ -96,6 +96,16 @@ def rows_after(n: int, column: str, limit: int) -> str:
     return f"SELECT id, size, item, {column} FROM t{n} WHERE id > ? ORDER BY id LIMIT {limit}"
 
 
+def whole_rows(n: int, columns: Iterable[str]) -> str:
+    """Return the query for all rows: id, key, size, item and some columns."""
+    return f"SELECT id, k, size, item{''.join(f', {column}' for column in columns)} FROM t{n} ORDER BY id"
+
+
+def check_structure(n: int) -> str:
+    """Return the query that compares the rows of table n with their indexes: `ok`, or what is wrong."""
+    return f"PRAGMA integrity_check(t{n})"
+
+
 def copied_rows_after(n: int | None) -> str:
     """Return the query for a page of the rows of a copy inside the database."""
     return f"SELECT id, k, size, item FROM t{n} WHERE id > ? ORDER BY id LIMIT ?"
@@ -154,11 +164,11 @@ def current_rows(n: int) -> str:
 
 
 def past_rows(n: int) -> str:
-    """Return the query for the rows as they were at a time: what changed since is as its first change since found it.
+    """Return the query for the rows as they were before a change: what changed since is as its first change found it.
 
-    The parameters are, twice, the sequence number at the time and the time.
+    The parameter is, twice, the sequence number of the first change that is not part of it.
     """
-    since = f"FROM c{n} WHERE seq >= ? AND at > ?"
+    since = f"FROM c{n} WHERE seq >= ?"
     unchanged = f"SELECT k, size, item FROM t{n} WHERE k NOT IN (SELECT k {since})"
     first = f"SELECT min(seq) {since} GROUP BY k"
     return f"{unchanged} UNION ALL SELECT k, NULL, old FROM c{n} WHERE old IS NOT NULL AND seq IN ({first})"
@@ -170,6 +180,11 @@ def past_rows(n: int) -> str:
 def read_log(n: int) -> str:
     """Return the query for changes from one sequence number up to another."""
     return f"SELECT seq, at, old, new, actor FROM c{n} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?"
+
+
+def next_change(n: int) -> str:
+    """Return the query for the first change from one sequence number up to another: its number and its time."""
+    return f"SELECT seq, at FROM c{n} WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT 1"
 
 
 def newest_change(n: int) -> str:
@@ -194,6 +209,12 @@ def trim_log(n: int) -> str:
 
 # -- the catalog and its companions -----------------------------------------------------------------------------------
 
+READ_FORMAT = "PRAGMA user_version"
+COPY_DATABASE = "VACUUM INTO ?"
+SYNC_NORMAL = "PRAGMA synchronous=NORMAL"
+READ_ANYTHING = "SELECT count(*) FROM catalog"
+CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
+CHECKPOINT_AND_RESTART = "PRAGMA wal_checkpoint(RESTART)"
 LOAD_TABLES = "SELECT n, name, definition FROM catalog"
 SAVE_TABLE = "INSERT OR REPLACE INTO catalog (n, name, definition) VALUES (?, ?, ?)"
 DELETE_TABLE = "DELETE FROM catalog WHERE n = ?"
@@ -210,9 +231,9 @@ DELETE_JOB = "DELETE FROM job WHERE id = ?"
 DELETE_JOBS = "DELETE FROM job WHERE n = ? AND kind = coalesce(?, kind)"
 FIND_JOBS = "SELECT n FROM job WHERE kind = ?"
 LOAD_JOB_STATES = "SELECT state FROM job"
-EXPIRE_TOKENS = "DELETE FROM token WHERE at < ?"
-FIND_TOKEN = "SELECT digest, answer FROM token WHERE token = ?"  # noqa: S105 - an idempotency token
-ADD_TOKEN = "INSERT INTO token (token, digest, at, answer) VALUES (?, ?, ?, ?)"  # noqa: S105
+EXPIRE_TOKENS = "DELETE FROM token WHERE rowid IN (SELECT rowid FROM token WHERE at < ? ORDER BY at LIMIT ?)"
+FIND_TOKEN = "SELECT digest, answer FROM token WHERE token = ? AND at >= ?"  # noqa: S105 - an idempotency token
+ADD_TOKEN = "INSERT OR REPLACE INTO token (token, digest, at, answer) VALUES (?, ?, ?, ?)"  # noqa: S105
 LOAD_BACKUPS = "SELECT arn, name, created, details FROM backup"
 FIND_BACKUP = f"{LOAD_BACKUPS} WHERE arn = ?"
 FIND_BACKUPS_UNTIL = f"{LOAD_BACKUPS} WHERE created <= ?"
@@ -222,6 +243,11 @@ FIND_META = "SELECT value FROM meta WHERE key = ?"
 SAVE_META = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 DELETE_META = "DELETE FROM meta WHERE key = ?"
 NEWEST_TRIMMED = "SELECT max(value) FROM meta WHERE key GLOB 'trimmed*'"
+
+
+def set_format(version: int) -> str:
+    """Return the statement that sets the number of the on-disk format."""
+    return f"PRAGMA user_version={version}"
 
 
 # -- the statements of the read and write paths -----------------------------------------------------------------------

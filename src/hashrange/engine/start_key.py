@@ -26,16 +26,16 @@ def check_start_values(start: Item, layer: ErrorWording) -> Item:
     """Return a start key with its values in canonical form, or raise."""
     try:
         return canonicalise_values(start)
-    except InvalidValue as fault:
-        wrap = "{}" if fault.enveloped else f"{INVALID}: {{}}"
-        raise fault.service_error(layer, wrap) from None
+    except InvalidValue as error:
+        wrap = "{}" if error.enveloped else f"{INVALID}: {{}}"
+        raise error.service_error(layer, wrap) from None
 
 
 def start_query(source: RowSource, start: Item, partition: bytes) -> None:
     """Start a query after a start key."""
     table, index = source.table, source.index
     index_key, key = _encode(table, index, start)
-    if index is None and not table.codec.ranges:
+    if index is None and not table.key_encoder.ranges:
         shown = ", ".join(f"{name}=AttributeValue: {_show(value)}" for name, value in start.items())
         raise ValidationException(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{shown}}}")
     position = key if index_key is None else index_key
@@ -65,22 +65,22 @@ def limit_to_segment(source: RowSource, segment: int, total: int) -> None:
 
 def _encode(table: Table, index: Index | None, start: Item, *, scans: bool = False) -> tuple[bytes | None, bytes]:
     """Return a start key as index key and table key; checked as key of what is read, then as key of the table."""
-    codec, names = (index.codec, index.names) if index else (table.codec, table.key_names)
+    key_encoder, names = (index.key_encoder, index.names) if index else (table.key_encoder, table.key_names)
     whole = f"{INVALID}: {MISMATCH}"
     unnamed, mismatch = (whole, whole) if scans and index is None else (INVALID, MISMATCH)
-    if len(start) != len(names) or any(attribute.name not in start for attribute in codec.attributes):
+    if len(start) != len(names) or any(attribute.name not in start for attribute in key_encoder.attributes):
         raise ValidationException(unnamed)
-    _check_key(codec, start, mismatch)
-    _check_key(table.codec, start, whole)
-    key = table.codec.encode(start)
+    _check_key(key_encoder, start, mismatch)
+    _check_key(table.key_encoder, start, whole)
+    key = table.key_encoder.encode(start)
     assert key is not None  # it has all attributes, of the right types
-    return (index.codec.encode(start) if index else None), key
+    return (index.key_encoder.encode(start) if index else None), key
 
 
-def _check_key(codec: KeyEncoder, start: Item, mismatch: str) -> None:
-    if any(attribute.tag not in start.get(attribute.name, {}) for attribute in codec.attributes):
+def _check_key(key_encoder: KeyEncoder, start: Item, mismatch: str) -> None:
+    if any(attribute.tag not in start.get(attribute.name, {}) for attribute in key_encoder.attributes):
         raise ValidationException(mismatch)
-    check_key_contents(codec, start)
+    check_key_contents(key_encoder, start)
 
 
 def _start_after(source: RowSource, index_key: bytes | None, key: bytes) -> None:

@@ -1,7 +1,8 @@
 """The data directory and its SQLite file; the only module that knows SQLite.
 
-On-disk format 2
+On-disk format 3
     DIR/hashrange.db    one SQLite database in WAL mode, application_id 0x68617268, user_version = format
+    DIR/hashrange.end   where its write-ahead log ends: `engine.log_end`
     DIR/hashrange.lock  held (flock) by the process that owns the directory; its text says which process that is
     DIR/backups/        one SQLite file per backup: rows (id, k, size, item); `.part` until the commit that records it
 
@@ -14,6 +15,8 @@ On-disk format 2
     backup  (arn, name, created, details)    what ListBackups knows
     meta    (key, value)                     the sequence number last given, and other single facts
 
+Every page of these files ends with a checksum of eight bytes, which SQLite's own VFS `cksmvfs` writes and compares when
+it reads the page from a file. Files of format 2 are the same without checksums, and stay so.
 An acknowledged write survives `kill -9` (it is in the WAL, which the operating system holds); with fsync it survives
 power loss too. Checkpoints run on a thread of their own, so that no request waits for one.
 """
@@ -21,27 +24,45 @@ power loss too. Checkpoints run on a thread of their own, so that no request wai
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
+import logging
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from time import monotonic, strftime
 from typing import Any
 
 import apsw
 
-from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, NewerFormat, ReadOnlyDirectory, StorageError
+from hashrange.core.errors import CorruptFile, FileLost, LogIncomplete, NewerFormat, StorageError
+from hashrange.engine.data_directory import LOG_FILE, MAIN_FILE, OpenFiles, lock_directory, translate_os
+from hashrange.engine.log_end import (
+    LogEnd,
+    RecordedEnd,
+    count_missing,
+    find_logged_pages,
+    is_foreign,
+    read_record,
+    read_salt,
+    set_log_aside,
+)
 from hashrange.engine.sql import COPY_COLUMNS
+from hashrange.engine.sqlite_file import (
+    Checkpointer,
+    find_damaged_pages,
+    has_checksums,
+    open_file,
+    translate,
+    translated,
+)
 
-FORMAT = 2
+logger = logging.getLogger("hashrange")
+FORMAT = 3
+UNCHECKED_FORMAT = 2  # without checksums
+SECONDS_BETWEEN_CHECKS = 0.5  # whether the files are still there: a system call or two
 APPLICATION_ID = 0x68617268
 CACHE_KIB = 16_000  # 40,000 is no faster with ten million items: cold memory takes as long as a read
 CHECKPOINT_PAGES = 8_000  # 32 MB; at 2,000 a put took 1.5 times the processor time, most of it copying pages again
-RESTART_PAGES = 32_000
-MAIN_FILE = "hashrange.db"
-LOCK_FILE = "hashrange.lock"
+CUT_OFF = "{}/{} was cut off while it was open."
 BACKUPS = "backups"
 PARTIAL = ".part"
 PAGE_BYTES = 1_000_000
@@ -64,16 +85,20 @@ WriteRefused = apsw.ReadOnlyError
 class Store:
     """An open database: one writing connection, and readers beside it where there is a file."""
 
-    def __init__(self, directory: Path | None, *, fsync: bool = False) -> None:
+    def __init__(self, directory: Path | None, *, fsync: bool = False, accept_loss: bool = False) -> None:
         self.directory = directory
         self.in_memory = directory is None
         self.fsync = fsync
+        self.lost: FileLost | None = None  # why nothing can be written any more
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
+        self._log_end: LogEnd | None = None
+        self._files: OpenFiles | None = None
+        self._next_check = 0.0
         if directory is not None:
             self._lock_file = lock_directory(directory)
         try:
-            self.connection = self._open()
+            self.connection = self._open(accept_loss=accept_loss)
         except BaseException:
             self._release()
             raise
@@ -81,25 +106,80 @@ class Store:
         # The same on one cursor, for statements that are over at once: a third quicker. `.get` takes the only row.
         self.run: Callable[..., Any] = self.connection.cursor().execute
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, *, accept_loss: bool) -> apsw.Connection:
         with translated(self.directory):
-            connection = self._connect()
-            self._check_format(connection)
-            if self.directory is not None:
-                connection.execute("PRAGMA wal_autocheckpoint=0")
-                connection.set_wal_hook(self._note_commit)
+            if self.directory is None:
+                connection = apsw.Connection(":memory:")
+                self._check_format(connection)
+                return connection
+            path = self.directory / MAIN_FILE
+            recorded, salt = read_record(self.directory), read_salt(self.directory)
+            if salt is not None and not (path.exists() and path.stat().st_size):  # SQLite would remove the log
+                raise CorruptFile(f"{path} is missing, but its log is there. Put it back, or restore a copy of both.")
+            if accept_loss and recorded is not None and salt is not None and is_foreign(recorded, salt):
+                set_log_aside(self.directory)
+            connection = open_file(path, new=not path.exists())
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a log that is refused stays as it is
+            try:
+                self._configure(connection)
+                self._check_log(self.directory, None if accept_loss else recorded, salt)
+                self._check_size(connection, path)
+                self._check_format(connection)  # after the log: without it, the database may look new
+                if self._log_end is not None:
+                    self._log_end.begin(fsync=self.fsync)
+            except BaseException:
+                connection.close()
+                raise
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            connection.execute("PRAGMA wal_autocheckpoint=0")
+            connection.set_wal_hook(self._note_commit)
+            self._files = OpenFiles(self.directory)
             return connection
 
-    def _connect(self) -> apsw.Connection:
-        if self.directory is None:
-            return apsw.Connection(":memory:")
-        connection = apsw.Connection(str(self.directory / MAIN_FILE))
-        connection.set_busy_timeout(10_000)
+    def _check_log(self, directory: Path, recorded: RecordedEnd | None, salt: int | None) -> None:
+        """Compare the log with its recorded end."""
+        with contextlib.suppress(OSError):  # a full disk must not keep anyone from reading
+            self._log_end = LogEnd(directory)
+        if self._log_end is None:
+            return
+        missing = count_missing(recorded, salt, self._log_end.frames)
+        if recorded is not None and missing:
+            self._report_missing(missing, is_power_loss=recorded.may_be_lost)
+
+    def _check_size(self, connection: apsw.Connection, path: Path) -> None:
+        """Refuse a file that lacks a part of a page which is not in the log either, or that has grown."""
+        if self._log_end is None:
+            return
+        frames, page_size = self._log_end.frames, int(connection.execute("PRAGMA page_size").get)
+        pages, size = int(connection.execute("PRAGMA page_count").get), path.stat().st_size
+        absent = set(range(size // page_size + 1, pages + 1))
+        if absent and frames:
+            absent -= find_logged_pages(path.parent, frames, page_size)
+        if absent or (size > pages * page_size and not frames):
+            text = f"it has {size} bytes, and should have {pages} pages of {page_size}"
+            raise translate(apsw.CorruptError(text), self.directory)
+
+    def _configure(self, connection: apsw.Connection) -> None:
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute(f"PRAGMA synchronous={'FULL' if self.fsync else 'NORMAL'}")
         connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         connection.execute("PRAGMA temp_store=MEMORY")
-        return connection
+        connection.execute("PRAGMA user_version").fetchall()  # reads the log
+
+    def _report_missing(self, missing: int, *, is_power_loss: bool) -> None:
+        """Refuse a log that lacks acknowledged writes; where that was to be expected, log it and go on."""
+        if is_power_loss:
+            logger.warning(
+                "The machine was restarted, and the last writes before that are lost (%d pages of the log of %s): "
+                "without --fsync an acknowledged write does not survive power loss.", missing, self.directory
+            )  # fmt: skip
+            return
+        message = (
+            f"The write-ahead log in {self.directory} is damaged, or was removed or replaced: it lacks {missing} pages "
+            "of acknowledged writes. Nothing was changed. Put the log back, restore the directory from a copy or, to "
+            f"continue without those writes, run: hashrange verify {self.directory} --accept-loss"
+        )
+        raise LogIncomplete(message)
 
     def _check_format(self, connection: apsw.Connection) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()
@@ -110,30 +190,81 @@ class Store:
                 f"format {FORMAT}. Upgrade hashrange (pip install -U hashrange) or choose another directory."
             )
             raise NewerFormat(message)
-        if version == FORMAT:
-            return
+        if version == FORMAT and not has_checksums():
+            message = (
+                f"{self.directory} has checksums, which the installed apsw {apsw.apsw_version()} cannot write: its "
+                "extension cksumvfs is missing. Install apsw from PyPI (pip install -U apsw)."
+            )
+            raise StorageError(message)
         if version == 0:
             if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
                 message = f"{self.directory}/{MAIN_FILE} is a SQLite database, but not one of hashrange's."
                 raise CorruptFile(message)
+            version = FORMAT if self.directory is None or has_checksums() else UNCHECKED_FORMAT
             connection.execute(
-                f"BEGIN; {SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={FORMAT}; COMMIT"
+                f"BEGIN; {SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={version}; COMMIT"
             )
-        else:  # format 1: rows in the order of their insertion, which are found all the same
-            connection.execute(f"PRAGMA user_version={FORMAT}")
+        elif version < UNCHECKED_FORMAT:  # format 1: rows in the order of their insertion, which are found all the same
+            connection.execute(f"PRAGMA user_version={UNCHECKED_FORMAT}")
+
+    def verify_pages(self, report: Callable[[int, int], None] = lambda done, total: None) -> list[int]:
+        """Return the numbers of the pages of the database file that do not match their checksums."""
+        assert self.directory is not None
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if self._log_end is not None:
+            self._log_end.note()  # that the log is empty: a kill from here on leaves nothing to miss
+        return find_damaged_pages(self.directory / MAIN_FILE, report)
+
+    def find_loss(self) -> FileLost | None:
+        """Return why nothing can be written any more: a file was removed, replaced or cut off while it was open."""
+        now = monotonic()
+        if now <= self._next_check:
+            return self.lost
+        loss = None if self.lost or self.connection.in_transaction else self.describe_loss()
+        if loss is not None:
+            self.lost = FileLost(f"{loss} {self._save_readable(is_cut='cut off' in loss)}")
+            logger.error("%s", self.lost)
+        self._next_check = now + SECONDS_BETWEEN_CHECKS if self.lost is None else 0.0
+        return self.lost
+
+    def _is_whole(self) -> bool:
+        return self.lost is None and self.describe_loss() is None
+
+    def describe_loss(self) -> str | None:
+        """Return what happened to a file, if anything did."""
+        if self._files is None:
+            return None
+        if (lost := self._files.find_lost()) is not None:
+            return f"{lost} was removed or replaced while it was open."
+        if self._files.is_cut():
+            return CUT_OFF.format(self.directory, MAIN_FILE)
+        if self._log_end is not None and self._log_end.is_log_cut():
+            return CUT_OFF.format(self.directory, LOG_FILE)
+        return None
+
+    def _save_readable(self, *, is_cut: bool) -> str:
+        """Save what was acknowledged since the loss, which only this process can still read; say where it is."""
+        assert self.directory is not None
+        target = self.directory / f"recovered-{strftime('%Y%m%d-%H%M%S')}" / MAIN_FILE
+        try:
+            target.parent.mkdir(parents=True)
+            self.connection.execute("VACUUM INTO ?", (str(target),))
+        except (OSError, apsw.Error) as failure:
+            return f"Writes are refused; what it contained can only be read (saving it failed: {failure})."
+        saved = "What could still be read" if is_cut else "All that was acknowledged"
+        return f"Writes are refused. {saved} is saved: stop this process and open {target.parent}."
 
     def reader(self) -> apsw.Connection:
         """Return a second, reading connection with a snapshot of its own (of a file; memory has but one)."""
         if self.directory is None:
             return self.connection
         with translated(self.directory):
-            connection = apsw.Connection(str(self.directory / MAIN_FILE))
-            connection.set_busy_timeout(10_000)
+            connection = open_file(self.directory / MAIN_FILE)
             connection.execute("PRAGMA query_only=ON")
             return connection
 
     def begin_copy(self, name: str) -> CopyFile:
-        """Start a file of rows in `backups`, with a snapshot of what is committed now."""
+        """Start a file of rows in `backups`."""
         assert self.directory is not None
         folder = self.directory / BACKUPS
         with translated(self.directory):
@@ -149,13 +280,34 @@ class Store:
         path = self.directory / BACKUPS / name
         query = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
         try:
-            with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            with contextlib.closing(open_file(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+                pages, page_size = (connection.execute(f"PRAGMA {what}").get for what in ("page_count", "page_size"))
+                if path.stat().st_size != pages * page_size:  # SQLite reads what was cut off a page as zeros
+                    raise apsw.CorruptError("it was cut off")
                 return take_page(connection.execute(query, (after, limit)))
         except apsw.Error as failure:
             raise CorruptFile(f"{path} is not a complete copy of a table, or is damaged ({failure}).") from failure
 
+    def explain_copy_failure(self, failure: Exception) -> StorageError:
+        """Return what kept a file of rows from being written."""
+        assert self.directory is not None
+        if isinstance(failure, OSError):
+            return translate_os(failure, self.directory / BACKUPS)
+        return translate(failure, self.directory) if isinstance(failure, apsw.Error) else StorageError(str(failure))
+
+    def verify_copy(self, name: str) -> tuple[list[int], int]:
+        """Return the damaged pages of such a file, and how many rows it has."""
+        assert self.directory is not None
+        path = self.directory / BACKUPS / name
+        try:
+            with contextlib.closing(open_file(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+                damaged = find_damaged_pages(path, lambda done, total: None)
+                return damaged, 0 if damaged else int(connection.execute("SELECT count(*) FROM rows").get)
+        except apsw.Error as failure:
+            raise CorruptFile(f"{path} is not a complete copy of a table, or is damaged ({failure}).") from failure
+
     def has_copy(self, name: str) -> bool:
-        """Tell whether such a file is there and complete."""
+        """Return whether such a file is there and complete."""
         return self.directory is not None and (self.directory / BACKUPS / name).exists()
 
     def remove_copy(self, name: str) -> None:
@@ -178,6 +330,8 @@ class Store:
 
     def begin(self) -> None:
         """Start a write transaction."""
+        if monotonic() > self._next_check and (lost := self.find_loss()) is not None:
+            raise lost
         self.run("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
@@ -215,20 +369,39 @@ class Store:
         return translate(failure, self.directory)
 
     def _note_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages >= CHECKPOINT_PAGES:  # at every commit: passes that follow each other find little to copy and to sync
-            if self._checkpointer is None:
-                self._checkpointer = Checkpointer(self)
-            self._checkpointer.wake()
+        if self._log_end is not None:
+            self._log_end.note()
+        if (
+            self.directory is not None and pages >= CHECKPOINT_PAGES
+        ):  # at every commit: passes that follow each other find little to copy and to sync
+            if self._checkpointer is None and self._is_whole():  # it must not open another file
+                self._checkpointer = Checkpointer(self.directory / MAIN_FILE, self._is_whole)
+            if self._checkpointer is not None:
+                self._checkpointer.wake()
         return 0
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: give up the lock, which the process that opened the directory keeps."""
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
 
     def close(self) -> None:
         """Close the file and give the directory free."""
         if self._checkpointer is not None:
             self._checkpointer.stop()
+        self._next_check = 0.0
+        if self.find_loss() is not None:  # what is left of the files stays as it is
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        elif self._log_end is not None:
+            self._log_end.clear()
         self.connection.close()
         self._release()
 
     def _release(self) -> None:
+        if self._log_end is not None:
+            self._log_end.close()
+            self._log_end = None
         if self._lock_file is not None:
             os.close(self._lock_file)
             self._lock_file = None
@@ -237,34 +410,36 @@ class Store:
 class CopyFile:
     """A file of rows being written: it gets its name after the commit that records it.
 
-    Its own connection reads the database under a snapshot taken when it was begun. It may be used from any thread.
+    Its own connection reads the database under a snapshot. It may be used from any thread.
     """
 
     def __init__(self, path: Path, source: Path) -> None:
         self._path = path
+        self._source = source
         self._partial = path.with_name(path.name + PARTIAL)
         self._partial.unlink(missing_ok=True)
-        self._connection = apsw.Connection(str(self._partial))
+        self._connection = open_file(self._partial, new=True)
         try:
-            self._prepare(source)
+            self._prepare()
         except apsw.Error:
             self.discard()
             raise
 
-    def _prepare(self, source: Path) -> None:
-        self._connection.set_busy_timeout(10_000)
+    def _prepare(self) -> None:
         execute = self._connection.execute
         execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
         execute("PRAGMA synchronous=OFF")
         execute(f"CREATE TABLE rows {COPY_COLUMNS}")
-        execute("ATTACH ? AS live", (str(source),))
+
+    def take_snapshot(self) -> None:
+        """Let `select` read what is committed now, unless that was done already."""
+        if self._connection.in_transaction:
+            return
+        execute = self._connection.execute
+        if "live" not in self._connection.db_names():
+            execute("ATTACH ? AS live", (str(self._source),))
         execute("BEGIN")
         execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()
-
-    def has_table(self, table: str) -> bool:
-        """Tell whether the snapshot has a table (one that is not committed yet it has not)."""
-        found = self._connection.execute("SELECT 1 FROM live.sqlite_schema WHERE name = ?", (table,))
-        return found.fetchone() is not None
 
     def select(self, query: str, parameters: tuple[object, ...]) -> None:
         """Add what a query for key, size and item finds in the snapshot; nobody else waits for it."""
@@ -272,6 +447,7 @@ class CopyFile:
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Add rows of key, size and item."""
+        self._connection.execute("BEGIN")
         self._connection.executemany("INSERT INTO rows (k, size, item) VALUES (?, ?, ?)", rows)
 
     def finish(self) -> None:
@@ -314,112 +490,3 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class Checkpointer:
-    """A thread that moves the write-ahead log into the database file while requests go on.
-
-    A passive pass copies without holding anyone up, but under constant writes it never finds the log complete and so
-    never lets it start over; when the log has grown long all the same, a restarting pass makes the writer wait shortly.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._due = threading.Event()
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="hashrange-checkpoint", daemon=True)
-        self._thread.start()
-
-    def wake(self) -> None:
-        """Ask for a checkpoint soon."""
-        self._due.set()
-
-    def stop(self) -> None:
-        """Finish and join the thread."""
-        self._stopping = True
-        self._due.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        path = str(self._store.directory / MAIN_FILE) if self._store.directory else ""
-        connection = apsw.Connection(path)
-        connection.set_busy_timeout(50)
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute(
-            "SELECT count(*) FROM catalog"
-        ).fetchall()  # a connection that never read checkpoints nothing
-        while True:
-            self._due.wait()
-            self._due.clear()
-            if self._stopping:
-                break
-            with contextlib.suppress(apsw.Error):  # busy or full: the log stays, the next wake tries again
-                _busy, pages, _copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone() or (0, 0, 0)
-                if pages > RESTART_PAGES:
-                    connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
-        connection.close()
-
-
-def lock_directory(directory: Path) -> int:
-    """Create the directory, take its lock and return the lock's file descriptor, or say who has it."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as failure:
-        raise translate_os(failure, directory) from failure
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as failure:
-        owner = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
-        os.close(descriptor)
-        message = (
-            f"{directory} is in use by {owner or 'another process'}. One process owns a data directory: stop that one, "
-            "connect to it over the wire (hashrange serve), or choose another directory."
-        )
-        raise DirectoryInUse(message) from failure
-    _sign_lock(descriptor)
-    return descriptor
-
-
-def _sign_lock(descriptor: int) -> None:
-    with contextlib.suppress(OSError):  # a full disk must not keep anyone from reading
-        os.ftruncate(descriptor, 0)
-        # The program and its command, never its options: they may hold a secret.
-        program = " ".join([Path(sys.argv[0]).name, *(word for word in sys.argv[1:2] if word.isalpha())])
-        os.pwrite(descriptor, f"process {os.getpid()} ({program})\n".encode(), 0)
-
-
-def translate_os(failure: OSError, directory: Path) -> StorageError:
-    """Return a failure of the file system as an error that says what to do."""
-    if failure.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return ReadOnlyDirectory(f"{directory} cannot be written to ({failure.strerror}); choose another directory.")
-    if failure.errno == errno.ENOSPC:
-        return DiskFull(f"The disk that holds {directory} is full; free some space.")
-    return StorageError(f"{directory} cannot be used as a data directory: {failure.strerror}.")
-
-
-@contextlib.contextmanager
-def translated(directory: Path | None) -> Iterator[None]:
-    """Turn SQLite's failures inside the block into StorageErrors."""
-    try:
-        yield
-    except apsw.Error as failure:
-        raise translate(failure, directory) from failure
-
-
-def translate(failure: apsw.Error, directory: Path | None) -> StorageError:
-    """Return a failure of SQLite as an error that says what happened and what to do."""
-    where = directory or "memory"
-    if getattr(failure, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
-        failure = apsw.FullError()
-    kinds: tuple[tuple[Any, type[StorageError], str], ...] = (
-        (apsw.FullError, DiskFull, f"The disk that holds {where} is full. Nothing was written; free some space."),
-        (apsw.ReadOnlyError, ReadOnlyDirectory, f"{where} cannot be written to. Nothing was written."),
-        (apsw.CantOpenError, ReadOnlyDirectory, f"{where}/{MAIN_FILE} cannot be opened: check its permissions."),
-        (apsw.NotADBError, CorruptFile, f"{where}/{MAIN_FILE} is not a hashrange database."),
-        (apsw.CorruptError, CorruptFile, f"{where}/{MAIN_FILE} is damaged ({failure}); restore it from a backup."),
-    )
-    for cause, error, message in kinds:
-        if isinstance(failure, cause):
-            return error(message)
-    return StorageError(f"The database in {where} failed: {failure}. Nothing was written.")

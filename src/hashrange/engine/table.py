@@ -1,4 +1,4 @@
-"""Table and Index: a definition in the form the read and write paths use (key codecs, projections, SQL texts).
+"""Table and Index: a definition in the form the read and write paths use (key encoders, projections, SQL texts).
 
 Definitions are the catalog's; which requests may change them is decided by `engine.control_plane`.
 """
@@ -20,22 +20,36 @@ class SchemaMismatch(ValidationException, wire_name="ValidationException"):
     """A key or index key of another type than the schema's; inside a transaction a reason to cancel it."""
 
 
+class KeyTooLong(ValidationException, wire_name="ValidationException"):
+    """A primary key that is too long; inside a transaction a reason to cancel it, which an empty key is not."""
+
+
 class Index:
     """A secondary index: the column of its key, and what its entries hold."""
 
     __slots__ = (
-        "codec", "column", "definition", "is_global", "item_count", "keeps_all", "keys_only", "name", "names",
-        "projected", "size_bytes", "table_keys",
+        "column",
+        "definition",
+        "is_global",
+        "item_count",
+        "keeps_all",
+        "key_encoder",
+        "keys_only",
+        "name",
+        "names",
+        "projected",
+        "size_bytes",
+        "table_keys",
     )  # fmt: skip
 
-    def __init__(self, definition: IndexDefinition, types: dict[str, str], table_codec: KeyEncoder) -> None:
+    def __init__(self, definition: IndexDefinition, types: dict[str, str], table_key_encoder: KeyEncoder) -> None:
         self.definition = definition
         self.name = definition.name
         self.column = definition.column
         self.is_global = isinstance(definition, GlobalIndexDefinition)
-        self.codec = make_codec(definition.key_schema, types)
-        self.table_keys = tuple(attribute.name for attribute in table_codec.attributes)
-        self.names = tuple(dict.fromkeys((*(a.name for a in self.codec.attributes), *self.table_keys)))
+        self.key_encoder = make_key_encoder(definition.key_schema, types)
+        self.table_keys = tuple(attribute.name for attribute in table_key_encoder.attributes)
+        self.names = tuple(dict.fromkeys((*(a.name for a in self.key_encoder.attributes), *self.table_keys)))
         self.keeps_all = definition.projection.type == "ALL"
         self.projected = frozenset((*self.names, *(definition.projection.non_key_attributes or ())))
         self.keys_only = not self.keeps_all and len(self.projected) == len(self.names)
@@ -44,7 +58,7 @@ class Index:
 
     @property
     def backfilling(self) -> bool:
-        """Tell whether items from before the index still have to be put into it."""
+        """Whether items from before the index still have to be put into it."""
         return isinstance(self.definition, GlobalIndexDefinition) and self.definition.backfill
 
     def project(self, item: Item) -> Item:
@@ -63,8 +77,22 @@ class Table:
     """A table as the read and write paths see it."""
 
     __slots__ = (
-        "codec", "counts_written", "definition", "encoders", "has_collisions", "hash_name", "indexes",
-        "indexes_by_name", "is_hidden", "item_count", "key_names", "logged", "n", "name", "size_bytes", "sql",
+        "counts_written",
+        "definition",
+        "encoders",
+        "has_collisions",
+        "hash_name",
+        "indexes",
+        "indexes_by_name",
+        "is_hidden",
+        "item_count",
+        "key_encoder",
+        "key_names",
+        "logged",
+        "n",
+        "name",
+        "size_bytes",
+        "sql",
         "ttl_attribute",
     )  # fmt: skip
 
@@ -83,17 +111,19 @@ class Table:
         self.name = definition.name
         self.is_hidden = bool(definition.restoring)
         types = {attribute.name: attribute.type for attribute in definition.attributes}
-        self.codec = make_codec(definition.key_schema, types)
-        self.key_names = tuple(attribute.name for attribute in self.codec.attributes)
+        self.key_encoder = make_key_encoder(definition.key_schema, types)
+        self.key_names = tuple(attribute.name for attribute in self.key_encoder.attributes)
         self.hash_name = self.key_names[0]
         counted = {index.name: (index.item_count, index.size_bytes) for index in self.indexes}
-        self.indexes = tuple(Index(index, types, self.codec) for index in definition.indexes)
+        self.indexes = tuple(Index(index, types, self.key_encoder) for index in definition.indexes)
         for index in self.indexes:
             index.item_count, index.size_bytes = counted.get(index.name, (0, 0))
-        self.encoders = [index.codec.encode for index in self.indexes]  # of an item's key in each; None: not in it
+        self.encoders = [
+            index.key_encoder.encode for index in self.indexes
+        ]  # of an item's key in each; None: not in it
         self.indexes_by_name = {index.name: index for index in self.indexes}
         self.ttl_attribute = definition.ttl.attribute if definition.ttl else None
-        self.logged = definition.stream is not None or definition.recovery is not None
+        self.logged = bool(definition.stream or definition.recovery or definition.copying)
         self.sql = Statements(
             self.n, tuple(index.column for index in self.indexes), expires=self.ttl_attribute is not None
         )
@@ -111,24 +141,24 @@ class Table:
 
     @property
     def has_local_indexes(self) -> bool:
-        """Tell whether the table has item collections (local secondary indexes)."""
+        """Whether the table has item collections (local secondary indexes)."""
         return bool(self.indexes) and not self.indexes[0].is_global
 
     def key_of_item(self, item: Item) -> bytes:
-        """Return the key of an item to be put, or raise what a put answers."""
-        key = self.codec.encode(item)
+        """Return the key of an item to be put, or raise the error of a put."""
+        key = self.key_encoder.encode(item)
         if key is None:
-            reject_item_key(self.codec, item)
+            refuse_item_key(self.key_encoder, item)
             raise SchemaMismatch(MISMATCH)
         return key
 
     def key_of(self, key: Item) -> bytes:
-        """Return a given key as bytes, or raise what a key that does not fit the schema answers."""
+        """Return a given key as bytes, or raise the error of a key that does not fit the schema."""
         if len(key) == len(self.key_names):
-            encoded = self.codec.encode(key)
+            encoded = self.key_encoder.encode(key)
             if encoded is not None:
                 return encoded
-        refuse_key(self.codec, key)
+        refuse_key(self.key_encoder, key)
         raise SchemaMismatch(MISMATCH)
 
     def key_item(self, item: Item) -> Item:
@@ -139,7 +169,7 @@ class Table:
         """Raise when an item has an index's key attribute, but with a value that no key can have."""
         absent = [index for index, key in zip(self.indexes, keys, strict=True) if key is None]
         for index in sorted(absent, key=lambda index: index.name):
-            for attribute in index.codec.attributes:
+            for attribute in index.key_encoder.attributes:
                 value = item.get(attribute.name)
                 if value is not None:
                     check_index_value(index, attribute, value)
@@ -152,17 +182,17 @@ class Table:
         return int(whole) if 0 < len(whole) <= 18 else None
 
 
-def make_codec(schema: KeySchema, types: dict[str, str]) -> KeyEncoder:
-    """Return the codec of a KeySchema."""
+def make_key_encoder(schema: KeySchema, types: dict[str, str]) -> KeyEncoder:
+    """Return the key encoder of a KeySchema."""
     sides: dict[str, list[KeyAttribute]] = {"HASH": [], "RANGE": []}
     for element in schema:
         sides[element.type].append(KeyAttribute(element.name, types[element.name]))
     return KeyEncoder(tuple(sides["HASH"]), tuple(sides["RANGE"]))
 
 
-def reject_item_key(codec: KeyEncoder, item: Item) -> None:
-    """Raise what a put answers when the item's key attributes cannot be its key."""
-    for attribute in codec.attributes:
+def refuse_item_key(key_encoder: KeyEncoder, item: Item) -> None:
+    """Raise the error of a put when the item's key attributes cannot be its key."""
+    for attribute in key_encoder.attributes:
         value = item.get(attribute.name)
         if value is None:
             raise SchemaMismatch(f"{INVALID_PARAMETER}Missing the key {attribute.name} in the item")
@@ -171,25 +201,26 @@ def reject_item_key(codec: KeyEncoder, item: Item) -> None:
             raise SchemaMismatch(
                 f"{INVALID_PARAMETER}Type mismatch for key {attribute.name} expected: {attribute.tag} actual: {actual}"
             )
-    check_key_contents(codec, item)
+    check_key_contents(key_encoder, item)
 
 
-def refuse_key(codec: KeyEncoder, key: Item) -> None:
-    """Raise what a key that does not fit the schema answers."""
-    attributes = codec.attributes
+def refuse_key(key_encoder: KeyEncoder, key: Item) -> None:
+    """Raise the error of a key that does not fit the schema."""
+    attributes = key_encoder.attributes
     if len(key) != len(attributes) or any(a.tag not in key.get(a.name, {}) for a in attributes):
         raise SchemaMismatch(MISMATCH)
-    check_key_contents(codec, key)
+    check_key_contents(key_encoder, key)
 
 
-def check_key_contents(codec: KeyEncoder, item: Item) -> None:
+def check_key_contents(key_encoder: KeyEncoder, item: Item) -> None:
     """Raise for key values of the right type that are empty or too long."""
-    for attribute in codec.attributes:
+    for attribute in key_encoder.attributes:
         if not item[attribute.name][attribute.tag]:
             raise ValidationException(message_for_empty_key(attribute))
     check_key_size(
-        sum(measure(item[a.name]) for a in codec.hashes),
-        sum(measure(item[a.name]) for a in codec.ranges),
+        sum(measure(item[a.name]) for a in key_encoder.hashes),
+        sum(measure(item[a.name]) for a in key_encoder.ranges),
+        KeyTooLong,
     )
 
 
@@ -216,8 +247,8 @@ def check_index_type(index: Index, attribute: KeyAttribute, tag: str | None) -> 
 def check_index_lengths(index: Index, item: Item) -> None:
     """Raise when the attributes of an index key are too long together."""
     check_key_size(
-        sum(measure(item[a.name]) for a in index.codec.hashes if a.name in item),
-        sum(measure(item[a.name]) for a in index.codec.ranges if a.name in item),
+        sum(measure(item[a.name]) for a in index.key_encoder.hashes if a.name in item),
+        sum(measure(item[a.name]) for a in index.key_encoder.ranges if a.name in item),
     )
 
 
@@ -230,6 +261,6 @@ def check_scalars(table: Table, attributes: Collection[str]) -> None:
         if name in attributes:
             raise ValidationException(f"{text}Key: {name}")
     for index in table.indexes:
-        for attribute in index.codec.attributes:
+        for attribute in index.key_encoder.attributes:
             if attribute.name in attributes:
                 raise ValidationException(f"{text}IndexKey: {attribute.name}")

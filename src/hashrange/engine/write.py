@@ -19,6 +19,8 @@ from hashrange.core.errors import ConditionalCheckFailedException, RequestInvali
 from hashrange.core.keys import rowid_of
 from hashrange.core.values import (
     INVALID_PARAMETER,
+    ITEM_TOO_LARGE,
+    MAX_ITEM_BYTES,
     InvalidValue,
     Item,
     check_item,
@@ -36,8 +38,6 @@ from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, chec
 if TYPE_CHECKING:
     from hashrange.engine.catalog import CatalogContext
 
-ITEM_LIMIT = 409_600
-PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 EMPTY_UPDATE_KEY = (
     "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "
@@ -126,8 +126,7 @@ def check_put(request: Wire, parameters: ExpressionParameters) -> WriteRequest:
     expressions = read_expressions(request, parameters)
     if request.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
         raise RequestInvalid(WRONG_RETURN_VALUES)
-    if size > ITEM_LIMIT:
-        raise ValidationException(PUT_TOO_LARGE)
+    check_put_size(size)
 
     def resolve(engine: CatalogContext) -> ItemWrite:
         table = engine.catalog.find(request["TableName"])
@@ -178,7 +177,7 @@ def check_update(request: Wire, parameters: ExpressionParameters) -> WriteReques
         _check_scalar_keys(table, expressions)
         _check_targets(table, expressions)
         update = expressions.update
-        if parameters is UPDATE and update is not None and update.cost() > ITEM_LIMIT:
+        if parameters is UPDATE and update is not None and update.cost() > MAX_ITEM_BYTES:
             raise ValidationException(UPDATE_TOO_LARGE)  # only UpdateItem measures the statement, too
         updater = make_updater(table, key_item, expressions)
         return ItemWrite(table, key, expressions, wants_item(request), make_image=updater)
@@ -187,14 +186,14 @@ def check_update(request: Wire, parameters: ExpressionParameters) -> WriteReques
 
 
 def wants_item(request: Wire) -> bool:
-    """Tell whether a request asks for the item when its condition does not hold."""
+    """Return whether a request asks for the item when its condition does not hold."""
     return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
 def check_put_size(size: int) -> None:
     """Raise when an item is too large to be put."""
-    if size > ITEM_LIMIT:
-        raise ValidationException(PUT_TOO_LARGE)
+    if size > MAX_ITEM_BYTES:
+        raise ValidationException(ITEM_TOO_LARGE)
 
 
 def make_image(table: Table, item: Item, size: int, *, checked: bool = False) -> Image:
@@ -280,7 +279,8 @@ def _remove(engine: CatalogContext, table: Table, key: bytes, old: Row, actor: i
 
 
 def _log(engine: CatalogContext, table: Table, key: bytes, old: bytes | None, new: bytes | None, actor: int) -> None:
-    engine.store.run(table.sql.log, (engine.next_sequence(), engine.now(), key, old, new, actor))
+    sequence = engine.next_sequence()
+    engine.store.run(table.sql.log, (sequence, engine.last_wall_time, key, old, new, actor))
 
 
 def _count(engine: CatalogContext, table: Table, old: Row | None, new: Image | None) -> None:
@@ -321,22 +321,27 @@ def finish_update(table: Table, before: Item, size: int, item: Item) -> Image:
     """Check the item that an update made of one of that size: changed values, changed index keys, the new size."""
     try:
         size += measure_changes(before, item)
-    except InvalidValue as fault:
-        raise fault.service_error() from None
+    except InvalidValue as error:
+        raise error.service_error() from None
     check_changed_index_keys(table, before, item)
-    if size > ITEM_LIMIT:
+    if size > MAX_ITEM_BYTES:
         raise ValidationException(UPDATE_TOO_LARGE)
     return make_image(table, item, size, checked=True)
 
 
 def measure_changes(before: Item, after: Item) -> int:
-    """Return by how much an item grew, looking only at attributes that are not the very same as before."""
+    """Return by how much an item grew, looking only at attributes that are not the very same as before.
+
+    It stops when the item is certainly too large: what was there before cannot make up for it.
+    """
     grown = added = 0
     for name, value in after.items():
         old = before.get(name)
         if old is value:
             continue
         grown += measure(value)
+        if grown > MAX_ITEM_BYTES:
+            return grown + MAX_ITEM_BYTES
         if old is None:
             added += 1
             grown += utf8_length(name)
@@ -351,7 +356,7 @@ def check_changed_index_keys(table: Table, before: Item, item: Item) -> None:
     """Raise when an update gave an index key a value that no index key can have."""
     for index in table.indexes:
         changed = False
-        for attribute in index.codec.attributes:
+        for attribute in index.key_encoder.attributes:
             value = item.get(attribute.name)
             if value is None or value is before.get(attribute.name):
                 continue
@@ -373,7 +378,7 @@ def _check_targets(table: Table, expressions: Expressions) -> None:
                 f"{INVALID_PARAMETER}Cannot update attribute {path[0]}. This attribute is part of the key"
             )
     for index in table.indexes:
-        for attribute in index.codec.attributes:
+        for attribute in index.key_encoder.attributes:
             if attribute.name in expressions.update.attributes:
                 check_index_type(index, attribute, expressions.update.result_type(attribute.name))
 

@@ -53,7 +53,7 @@ class Predicate:
     """The function itself, for loops that avoid a second call."""
 
     def __call__(self, item: Item) -> bool:
-        """Tell whether the condition holds for an item."""
+        """Return whether the condition holds for an item."""
         return self.run(item)
 
 

@@ -106,7 +106,7 @@ def _written_operator(part: Condition) -> str:
 
 
 def _is_indexable(operator: str) -> bool:
-    """Tell whether an operator or function selects a range of keys."""
+    """Return whether an operator or function selects a range of keys."""
     if operator in INDEXABLE_OPERATORS:
         return True
     function = FUNCTIONS.get(operator)

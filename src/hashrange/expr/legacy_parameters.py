@@ -94,10 +94,12 @@ def convert_key_conditions(conditions: Wire, wording: ErrorWording) -> KeyCondit
 
 def convert_attributes(names: list[str]) -> Projection:
     """Return the projection of AttributesToGet."""
-    for position, name in enumerate(names):
+    seen: set[str] = set()
+    for name in names:
         _check_name(name)
-        if name in names[:position]:
+        if name in seen:
             raise RequestInvalid(f"{INVALID_PARAMETER}Duplicate value in attribute name: {name}")
+        seen.add(name)
     return project_attributes(names)
 
 

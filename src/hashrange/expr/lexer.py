@@ -18,15 +18,15 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# Keywords in every kind of expression, in upper or lower case; none of them can be an attribute name.
+# Keywords in every type of expression, in upper or lower case; none of them can be an attribute name.
 KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "REMOVE", "ADD", "DELETE"})
 END = "end"
 
 
 class Token(NamedTuple):
-    """A token; the kind of a keyword is the keyword in upper case, the kind of a symbol is the symbol."""
+    """A token; the type of a keyword is the keyword in upper case, the type of a symbol is the symbol."""
 
-    kind: str
+    type: str
     text: str
     start: int
     end: int
@@ -40,29 +40,29 @@ class Tokens:
         self._tokens = [_make_token(match.lastgroup, match) for match in TOKEN.finditer(text) if match.lastgroup]
         self._tokens.append(Token(END, "<EOF>", len(text), len(text)))
         self._at = 0
-        self.kind = self._tokens[0].kind
+        self.type = self._tokens[0].type
 
-    def next_kind(self) -> str:
-        """Return the kind of the token after the current one; the current one must not be the end."""
-        return self._tokens[self._at + 1].kind
+    def next_type(self) -> str:
+        """Return the type of the token after the current one; the current one must not be the end."""
+        return self._tokens[self._at + 1].type
 
     def take(self) -> Token:
         """Return the current token and advance."""
         token = self._tokens[self._at]
         self._at += 1
-        self.kind = self._tokens[self._at].kind
+        self.type = self._tokens[self._at].type
         return token
 
-    def accept(self, kind: str) -> bool:
-        """Advance if the current token is of a kind; tell whether it is."""
-        if self.kind != kind:
+    def accept(self, type_: str) -> bool:
+        """Advance if the current token is of a type; return whether it is."""
+        if self.type != type_:
             return False
         self.take()
         return True
 
-    def expect(self, kind: str) -> str:
-        """Return the text of the current token and advance, or raise the syntax error if it is of another kind."""
-        if self.kind != kind:
+    def expect(self, type_: str) -> str:
+        """Return the text of the current token and advance, or raise the syntax error if it is of another type."""
+        if self.type != type_:
             raise self.syntax_error()
         return self.take().text
 
@@ -70,18 +70,18 @@ class Tokens:
         """Return the error for the current token; its text quotes the tokens around it."""
         token = self._tokens[self._at]
         start = self._tokens[self._at - 1].start if self._at else token.start
-        end = self._tokens[self._at - 1].end if token.kind == END and self._at else self._end_of_next()
+        end = self._tokens[self._at - 1].end if token.type == END and self._at else self._end_of_next()
         return ExpressionError(f'Syntax error; token: "{token.text}", near: "{self._text[start:end]}"')
 
     def _end_of_next(self) -> int:
         token = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
-        return self._tokens[self._at].end if token.kind == END else token.end
+        return self._tokens[self._at].end if token.type == END else token.end
 
 
-def _make_token(kind: str, match: re.Match[str]) -> Token:
+def _make_token(type_: str, match: re.Match[str]) -> Token:
     text = match[0]
-    if kind == "symbol":
-        kind = text
-    elif kind == "name" and text.upper() in KEYWORDS:
-        kind = text.upper()
-    return Token(kind, text, match.start(), match.end())
+    if type_ == "symbol":
+        type_ = text
+    elif type_ == "name" and text.upper() in KEYWORDS:
+        type_ = text.upper()
+    return Token(type_, text, match.start(), match.end())

@@ -45,7 +45,7 @@ def comparison_key(value: Value) -> tuple[str, Any]:
 
 
 def are_ordered(compare: Compare, left: Value | None, right: Value | None) -> bool:
-    """Tell whether an order holds; never for missing values, different types, or types without an order."""
+    """Return whether an order holds; never for missing values, different types, or types without an order."""
     if left is None or right is None:
         return False
     for tag, content in left.items():  # noqa: B007 - the one entry
@@ -58,7 +58,7 @@ def are_ordered(compare: Compare, left: Value | None, right: Value | None) -> bo
 
 @dataclass(frozen=True, slots=True)
 class UpdateArithmetic:
-    """The arithmetic of one kind of update: its text for a wrong type, and whether ADD appends to lists."""
+    """The arithmetic of one type of update: its text for a wrong type, and whether ADD appends to lists."""
 
     mismatch: str
     lists: bool

@@ -107,7 +107,7 @@ def parse_update(text: str) -> tuple[Section, ...]:
     """Return the sections of an update, or raise ExpressionError."""
     tokens = Tokens(text)
     sections = [_parse_section(tokens)]
-    while tokens.kind != END:
+    while tokens.type != END:
         sections.append(_parse_section(tokens))
     sums = sum(
         isinstance(action, SetAction) and isinstance(action.value, Arithmetic)
@@ -133,7 +133,7 @@ def _redundant_parentheses() -> ExpressionError:
 
 
 def _expect_end(tokens: Tokens) -> None:
-    if tokens.kind != END:
+    if tokens.type != END:
         raise tokens.syntax_error()
 
 
@@ -153,7 +153,7 @@ class _ConditionParser:
         self._operators = 0
 
     def parse(self) -> Condition:
-        while self._tokens.kind != END:
+        while self._tokens.type != END:
             self._open()
             self._close(self._parse_comparison(_parse_simple(self._tokens)))
         condition = self._groups.pop()
@@ -175,7 +175,7 @@ class _ConditionParser:
     def _close(self, term: Term) -> None:
         """Add the term just read to its group, and close the groups that end here."""
         enclosed = False
-        while self._tokens.kind == ")" and len(self._groups) > 1:
+        while self._tokens.type == ")" and len(self._groups) > 1:
             group = self._groups[-1]
             if enclosed and group.is_empty:
                 raise _redundant_parentheses()
@@ -196,31 +196,31 @@ class _ConditionParser:
         return term
 
     def _join(self, term: Term) -> None:
-        if isinstance(term, DocumentPath | Placeholder) or self._tokens.kind not in {"AND", "OR", END}:
+        if isinstance(term, DocumentPath | Placeholder) or self._tokens.type not in {"AND", "OR", END}:
             raise self._tokens.syntax_error()
         group = self._groups[-1]
         group.add(term)
-        if self._tokens.kind == END:
+        if self._tokens.type == END:
             return
         self._operators += 1
-        if self._tokens.take().kind == "OR":
+        if self._tokens.take().type == "OR":
             group.start_alternative()
-        if self._tokens.kind == END:
+        if self._tokens.type == END:
             raise self._tokens.syntax_error()
 
     def _parse_comparison(self, term: Term) -> Term:
         """Return the comparison that a term begins; the term itself if no comparison follows."""
         if not isinstance(term, DocumentPath | Placeholder | FunctionCall):
             return term
-        kind = self._tokens.kind
-        if kind in COMPARATORS:
+        type_ = self._tokens.type
+        if type_ in COMPARATORS:
             node: Term = Comparison(self._tokens.take().text, term, _parse_operand(self._tokens))
-        elif kind == "BETWEEN":
+        elif type_ == "BETWEEN":
             self._tokens.take()
             low = _parse_operand(self._tokens)
             self._tokens.expect("AND")
             node = Between(term, low, _parse_operand(self._tokens))
-        elif kind == "IN":
+        elif type_ == "IN":
             self._tokens.take()
             self._tokens.expect("(")
             node = Membership(term, _parse_list(self._tokens, _parse_operand))
@@ -244,12 +244,12 @@ def _parse_path(tokens: Tokens) -> DocumentPath:
 
 
 def _parse_name(tokens: Tokens) -> str:
-    return tokens.take().text if tokens.kind == "reference" else tokens.expect("name")
+    return tokens.take().text if tokens.type == "reference" else tokens.expect("name")
 
 
 def _parse_simple(tokens: Tokens) -> ParsedOperand:
     """Read an operand that does not start with a parenthesis."""
-    if tokens.kind == "(":
+    if tokens.type == "(":
         raise tokens.syntax_error()
     return _parse_operand(tokens)
 
@@ -259,12 +259,12 @@ def _parse_operand(tokens: Tokens) -> ParsedOperand:
     while True:
         if tokens.accept("("):
             pending.append(None)
-        elif tokens.kind == "name" and tokens.next_kind() == "(":
+        elif tokens.type == "name" and tokens.next_type() == "(":
             pending.append(_Call(tokens.take().text))
             tokens.take()
         else:
             operand: ParsedOperand = (
-                Placeholder(tokens.take().text) if tokens.kind == "placeholder" else _parse_path(tokens)
+                Placeholder(tokens.take().text) if tokens.type == "placeholder" else _parse_path(tokens)
             )
             finished = _finish_operands(tokens, pending, operand)
             if finished is not None:
@@ -297,9 +297,9 @@ def _finish_operands(tokens: Tokens, pending: list[_Call | None], operand: Parse
 
 
 def _parse_section(tokens: Tokens) -> Section:
-    if tokens.kind not in _ACTION_PARSERS:
+    if tokens.type not in _ACTION_PARSERS:
         raise tokens.syntax_error()
-    keyword = tokens.take().kind
+    keyword = tokens.take().type
     return Section(keyword, _parse_list(tokens, _ACTION_PARSERS[keyword]))
 
 
@@ -316,7 +316,7 @@ def _parse_value(tokens: Tokens) -> Assigned:
     value: Assigned = _parse_simple(tokens)
     enclosed = False
     while True:
-        if tokens.kind in {"+", "-"} and not isinstance(value, Arithmetic):
+        if tokens.type in {"+", "-"} and not isinstance(value, Arithmetic):
             value, enclosed = Arithmetic(tokens.take().text, value, _parse_operand(tokens)), False
         elif opened:
             tokens.expect(")")

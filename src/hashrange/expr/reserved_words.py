@@ -46,5 +46,5 @@ RESERVED = frozenset(WORDS.split())
 
 
 def is_reserved(name: str) -> bool:
-    """Tell whether an attribute name is a reserved word, in upper or lower case."""
+    """Return whether an attribute name is a reserved word, in upper or lower case."""
     return name.upper() in RESERVED

@@ -276,7 +276,7 @@ def check_assigned(value: Assigned, values: Values) -> None:
 
 
 def has_constants_to_check(clause: Clause) -> bool:
-    """Tell whether a clause has values whose contents, not only their types, must be checked."""
+    """Return whether a clause has values whose contents, not only their types, must be checked."""
     if isinstance(clause, FunctionCall):
         return find_function(clause.function).check_constants is not None
     return isinstance(clause, Between)

@@ -1,6 +1,6 @@
 """What an injected fault does to a call: it delays or replaces the response.
 
-As on AWS, an invalid request is refused as such. So an effect before the work lets the engine rehearse the call, which
+As on AWS, an invalid request is refused as such. So an effect before the work lets the engine dry_run the call, which
 reports an invalid request and changes nothing; an effect after the work lets the call be carried out first.
 """
 
@@ -28,11 +28,11 @@ class AnyOperationEffect:
     __slots__ = ()
 
     def applies_to(self, operation: Operation | None) -> bool:
-        """Tell whether it can happen to an operation; None is one that is not served."""
+        """Return whether it can happen to an operation; None is one that is not served."""
         return True
 
     def fits(self, operation: Operation, request: Wire) -> bool:
-        """Tell whether it can happen to such a request."""
+        """Return whether it can happen to such a request."""
         return True
 
 
@@ -60,7 +60,7 @@ class ThrottleEffect(AnyOperationEffect):
 
     def apply(self, engine: Engine, operation: Operation, request: Wire) -> Outcome:
         """Return the response; raise the error of an invalid request."""
-        rehearse(engine, operation, request)
+        dry_run(engine, operation, request)
         tables = map(engine.catalog.get, sorted(list_tables(operation, request)))
         arns = [table.arn for table in tables if table]
         return injected_error.make_throttling(self.error, arns, "Write" if operation.writes else "Read")
@@ -82,7 +82,7 @@ class FailEffect(AnyOperationEffect):
         if self.after:
             engine.perform(operation, request, inject=False)
         else:
-            rehearse(engine, operation, request)
+            dry_run(engine, operation, request)
         return injected_error.make_failure(self.error)
 
 
@@ -98,16 +98,16 @@ class ConflictEffect(AnyOperationEffect):
             raise ValueError(f"at is the number of an item in its transaction, from 0: not {self.at}")
 
     def applies_to(self, operation: Operation | None) -> bool:
-        """Tell whether the operation can meet a transaction."""
+        """Return whether the operation can meet a transaction."""
         return operation is not None and operation.can_conflict
 
     def fits(self, operation: Operation, request: Wire) -> bool:
-        """Tell whether there is such an item; a single read never conflicts."""
+        """Return whether there is such an item; a single read never conflicts."""
         return self.at < count_entries(operation, request) and not is_select(request)
 
     def apply(self, engine: Engine, operation: Operation, request: Wire) -> Outcome:
         """Return the response; raise the error of an invalid request."""
-        rehearse(engine, operation, request)
+        dry_run(engine, operation, request)
         if operation.transactional:
             reason = {"Code": "TransactionConflict", "Message": injected_error.ONGOING}
             return cancel(count_entries(operation, request), {self.at: reason})
@@ -126,16 +126,16 @@ class UnprocessedEffect(AnyOperationEffect):
             raise ValueError(f"last is how many members of a batch are left undone, at least 1: not {self.last}")
 
     def applies_to(self, operation: Operation | None) -> bool:
-        """Tell whether the operation is a batch that can be processed in part."""
+        """Return whether the operation is a batch that can be processed in part."""
         return operation is not None and operation.unprocessed is not None
 
     def fits(self, operation: Operation, request: Wire) -> bool:
-        """Tell whether the batch has more than one entry."""
+        """Return whether the batch has more than one entry."""
         return count_entries(operation, request) > 1
 
     def apply(self, engine: Engine, operation: Operation, request: Wire) -> Outcome:
         """Process the first part of the batch; raise the error of an invalid batch."""
-        rehearse(engine, operation, request)
+        dry_run(engine, operation, request)
         assert operation.entries is not None
         assert operation.unprocessed is not None
         last = min(self.last, count_entries(operation, request) - 1)
@@ -145,10 +145,10 @@ class UnprocessedEffect(AnyOperationEffect):
         return orjson.dumps(response)
 
 
-def rehearse(engine: Engine, operation: Operation, request: Wire) -> None:
+def dry_run(engine: Engine, operation: Operation, request: Wire) -> None:
     """Raise the error of an invalid request and change nothing; what depends on stored items comes after faults."""
     try:
-        engine.rehearse(operation, request)
+        engine.dry_run(operation, request)
     except ServiceError as refusal:
         reasons = refusal.members.get("CancellationReasons", ())
         is_invalid = any(reason["Code"] == "ValidationError" for reason in reasons)

@@ -90,17 +90,17 @@ class Faults:
         return faults
 
     def _add_statement(self, statement: FaultStatement) -> None:
-        kind = EFFECTS.get(statement.verb)
-        if kind is None:
+        effect_class = EFFECTS.get(statement.verb)
+        if effect_class is None:
             raise ValueError(f"{statement.text!r} is none of {', '.join(VERBS)}; write it like {EXAMPLE!r}")
-        names = {each.name for each in fields(kind)}
+        names = {each.name for each in fields(effect_class)}
         chosen = {name: value for name, value in statement.options.items() if name in names}
         when = {name: value for name, value in statement.options.items() if name not in names}
         foreign = when.keys() - When.__annotations__.keys()
         if foreign:
             raise ValueError(f"{statement.text!r}: {statement.verb} has no {', '.join(sorted(foreign))}")
         try:
-            self._add(kind(**chosen), statement.operation, When(**when))  # type: ignore[typeddict-item]
+            self._add(effect_class(**chosen), statement.operation, When(**when))  # type: ignore[typeddict-item]
         except ValueError as problem:
             raise ValueError(f"{statement.text!r}: {problem}") from None
 

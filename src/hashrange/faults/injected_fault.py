@@ -49,7 +49,7 @@ class InjectedFault:
             raise ValueError(f"{self.effect.verb} happens to {', '.join(possible)}: not to {self.operation}")
 
     def concerns(self, operation: Operation, request: Wire) -> bool:
-        """Tell whether a call is one of those that it could strike."""
+        """Return whether a call is one of those that it could strike."""
         return (
             self.operation in (ANY, operation.name)
             and self.effect.applies_to(operation)

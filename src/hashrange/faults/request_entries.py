@@ -54,7 +54,7 @@ def count_batch(batch: Wire) -> int:
 
 
 def is_select(request: Wire) -> bool:
-    """Tell whether a request is a single statement that reads."""
+    """Return whether a request is a single statement that reads."""
     return bool(SELECT.match(request.get("Statement", "")))
 
 

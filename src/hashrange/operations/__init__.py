@@ -5,10 +5,13 @@ A file is imported when its operation is first used, so that programs and server
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
+from hashrange.core.errors import TooManyFiles
+from hashrange.engine.data_directory import NO_DESCRIPTORS
 from hashrange.engine.operation import Operation, name_operation
 
 
@@ -22,9 +25,18 @@ class Operations(Mapping[str, Operation]):
     def __getitem__(self, name: str) -> Operation:
         operation = self._loaded.get(name)
         if operation is None:
-            module = self._modules[name]
-            operation = self._loaded[name] = getattr(import_module(f"{__name__}.{module}"), module)
+            operation = self._loaded[name] = self._import(name)
         return operation
+
+    def _import(self, name: str) -> Operation:
+        module = self._modules[name]
+        try:
+            imported: Operation = getattr(import_module(f"{__name__}.{module}"), module)
+        except OSError as error:
+            if error.errno not in {errno.EMFILE, errno.ENFILE}:
+                raise
+            raise TooManyFiles(NO_DESCRIPTORS.format(f"the code of {name}")) from error
+        return imported
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

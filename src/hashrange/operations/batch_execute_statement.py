@@ -41,8 +41,8 @@ CODES: dict[type[ServiceError], str] = {
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run every statement that can be run; responses and errors are in the order of the statements."""
     members = [_prepare(engine, entry) for entry in request["Statements"]]
-    kinds = {member.prepared.statement.is_read for member in members if member.prepared}
-    if len(kinds) > 1:
+    reads_and_writes = {member.prepared.statement.is_read for member in members if member.prepared}
+    if len(reads_and_writes) > 1:
         raise ValidationException(MIXED)
     targets = [member.target for member in members if not isinstance(member, Failure)]
     if len(set(targets)) != len(targets):

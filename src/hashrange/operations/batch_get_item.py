@@ -11,7 +11,7 @@ from hashrange.core.values import check_key
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
-from hashrange.engine.shape.constraint import ConstraintKind, ConstraintViolation
+from hashrange.engine.shape.constraint import ConstraintType, ConstraintViolation
 from hashrange.engine.shape.constraint_message import (
     ViolationReport,
     message_at,
@@ -64,7 +64,7 @@ class TableKeys:
 
 def _message(violation: ConstraintViolation) -> str:
     """RequestItems is quoted as JSON, and not at all when it is too long or too short."""
-    if violation.rule.kind is ConstraintKind.RANGE and violation.path.upper.startswith("RequestItems"):
+    if violation.rule.type is ConstraintType.RANGE and violation.path.upper.startswith("RequestItems"):
         return message_without_value(violation)
     if violation.path.upper == "RequestItems" and violation.found is not None:
         return message_at(f"Value '{orjson.dumps(violation.found).decode()}' at 'requestItems'", violation)

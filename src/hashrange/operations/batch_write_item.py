@@ -62,7 +62,9 @@ VIOLATIONS = ViolationReport(
 )
 
 
-@operation(writes="items", borrows=True, entries="RequestItems", unprocessed="UnprocessedItems", violations=VIOLATIONS)
+@operation(
+    writes="items", needs_no_copy=True, entries="RequestItems", unprocessed="UnprocessedItems", violations=VIOLATIONS
+)
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every entry, or refuse the whole batch."""
     members = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=messages_for_write)
 
 
-@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
+@operation(writes="items", enveloped=True, needs_no_copy=True, violations=VIOLATIONS)
 def delete_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Remove the item of a key, if the condition holds."""
     write = check_delete(request, DELETE).resolve(engine)

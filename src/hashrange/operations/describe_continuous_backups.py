@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 def describe_continuous_backups(engine: Engine, request: dict[str, Any]) -> bytes:
     """Describe a table's point-in-time recovery."""
     table = find_table(engine, request["TableName"])
-    return orjson.dumps({"ContinuousBackupsDescription": describe_recovery(table, engine.now())})
+    return orjson.dumps({"ContinuousBackupsDescription": describe_recovery(engine, table)})

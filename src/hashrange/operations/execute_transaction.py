@@ -12,7 +12,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine import transaction
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
-from hashrange.engine.table import SchemaMismatch, Table
+from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table
 from hashrange.engine.write import ItemWrite, Row, WriteRequest, load_row
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
@@ -101,7 +101,7 @@ def _make_writes(members: list[PreparedStatement]) -> list[ItemWrite]:
             continue
         try:
             writes.append(member.make_write(in_transaction=True))
-        except SchemaMismatch as refusal:
+        except (SchemaMismatch, KeyTooLong) as refusal:
             mismatches[position] = transaction.reason_for(refusal)
         except ValidationException as refusal:
             raise _locate(refusal, position) from None
@@ -146,7 +146,7 @@ def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
     for position, (table, key) in enumerate(zip(tables, keys, strict=True)):
         try:
             encoded.append(table.key_of(key))
-        except SchemaMismatch as refusal:
+        except (SchemaMismatch, KeyTooLong) as refusal:
             mismatches[position] = transaction.reason_for(refusal)
     if mismatches:
         raise transaction.cancel(len(keys), mismatches)

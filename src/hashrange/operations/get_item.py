@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(borrows=True)
+@operation(needs_no_copy=True)
 def get_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the item of a key, or no item when there is none."""
     check_mixing(request, GET)

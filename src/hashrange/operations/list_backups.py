@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-LONGEST_PAGE = 100
+MAX_PAGE_SIZE = 100
 
 
 @operation()
@@ -31,17 +31,17 @@ def list_backups(engine: Engine, request: Wire) -> bytes:
     name = engine.catalog.name_in(request["TableName"]) if "TableName" in request else None
     rest = list_after(engine, request.get("ExclusiveStartBackupArn"))
     found = [backup for backup in rest if _is_asked_for(backup, name, request)]
-    page = found[: request.get("Limit", LONGEST_PAGE)]
+    page = found[: request.get("Limit", MAX_PAGE_SIZE)]
     last = {"LastEvaluatedBackupArn": page[-1].arn} if len(found) > len(page) else {}
     return orjson.dumps({"BackupSummaries": [summarize_backup(backup) for backup in page], **last})
 
 
 def _is_asked_for(backup: Backup, name: str | None, request: Wire) -> bool:
-    """Tell whether a backup passes the filters; the lower bound is inclusive, the upper exclusive."""
-    kind, seconds = request.get("BackupType", "USER"), backup.created / 1000
+    """Return whether a backup passes the filters; the lower bound is inclusive, the upper exclusive."""
+    backup_type, seconds = request.get("BackupType", "USER"), backup.created / 1000
     return (
         (name is None or backup.definition.name == name)
-        and kind in ("ALL", backup.details.type)
+        and backup_type in ("ALL", backup.details.type)
         and request.get("TimeRangeLowerBound", 0) <= seconds
         and ("TimeRangeUpperBound" not in request or seconds < request["TimeRangeUpperBound"])
     )

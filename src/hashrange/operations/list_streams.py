@@ -12,13 +12,13 @@ from hashrange.engine.stream import streams
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-LONGEST_PAGE = 100
+MAX_PAGE_SIZE = 100
 
 
 @operation()
 def list_streams(engine: Engine, request: dict[str, Any]) -> bytes:
     """List streams in the order of their ARNs, after a given one, which may be gone."""
-    start, limit = request.get("ExclusiveStartStreamArn", ""), request.get("Limit", LONGEST_PAGE)
+    start, limit = request.get("ExclusiveStartStreamArn", ""), request.get("Limit", MAX_PAGE_SIZE)
     if start:
         streams.check_arn(start)
     rest = [stream for stream in streams.list_streams(engine, request.get("TableName")) if stream.arn > start]

@@ -29,7 +29,7 @@ def _messages(violations: Violations) -> list[str]:
 VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), messages=_messages)
 
 
-@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
+@operation(writes="items", enveloped=True, needs_no_copy=True, violations=VIOLATIONS)
 def put_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Replace the whole item under its key, if the condition holds."""
     write = check_put(request, PUT).resolve(engine)

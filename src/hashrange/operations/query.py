@@ -44,7 +44,7 @@ def _messages(violations: Violations) -> list[str]:
 VIOLATIONS = ViolationReport(messages=_messages)
 
 
-@operation(borrows=True, violations=VIOLATIONS)
+@operation(needs_no_copy=True, violations=VIOLATIONS)
 def query(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the items that a key condition selects, up to the limit or a megabyte."""
     check_mixing(request, QUERY)
@@ -55,28 +55,28 @@ def query(engine: Engine, request: dict[str, Any]) -> bytes:
     check_select(request, ENVELOPE)
     table = engine.catalog.find(request["TableName"])
     index = find_index(table, request)
-    codec = index.codec if index else table.codec
+    key_encoder = index.key_encoder if index else table.key_encoder
     assert expressions.key_condition is not None  # without one, the expressions were refused
-    hashes, clauses = check_key_condition(expressions.key_condition, codec.hashes, codec.ranges)
+    hashes, clauses = check_key_condition(expressions.key_condition, key_encoder.hashes, key_encoder.ranges)
     source = RowSource(table, index, forward=request.get("ScanIndexForward", True))
-    source.low, source.high = key_range(codec, hashes, clauses)
+    source.low, source.high = key_range(key_encoder, hashes, clauses)
     if start is not None:
-        start_query(source, start, key_range(codec, hashes, ())[0])
+        start_query(source, start, key_range(key_encoder, hashes, ())[0])
     if expressions.projection is not None:
         check_scalars(table, expressions.projection.document_attributes)
     if expressions.filter is not None:
-        check_filter(expressions.filter, codec, index, request)
+        check_filter(expressions.filter, key_encoder, index, request)
     apply_select(source, request, expressions)
     page = read_page(engine, source)
-    if index is None and not codec.ranges:
+    if index is None and not key_encoder.ranges:
         page.last = None  # the partition has no other item, and such a start key is refused
     return build_page_response(page, source, request)
 
 
-def check_filter(predicate: Predicate, codec: KeyEncoder, index: Index | None, request: dict[str, Any]) -> None:
+def check_filter(predicate: Predicate, key_encoder: KeyEncoder, index: Index | None, request: dict[str, Any]) -> None:
     """Raise when a filter names a key attribute of the queried table or index, or what the index does not project."""
     named = "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
-    for attribute in codec.attributes:
+    for attribute in key_encoder.attributes:
         if attribute.name in predicate.attributes:
             text = f"{named} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
             raise ValidationException(text)

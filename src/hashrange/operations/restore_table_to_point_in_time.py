@@ -21,6 +21,6 @@ def restore_table_to_point_in_time(engine: Engine, request: dict[str, Any]) -> b
     """Create the table, which is usable once all items are copied; the response says CREATING."""
     check_time_members(request)
     source, now = find_source(engine, request), engine.now()
-    moment = choose_restore_time(source, request.get("RestoreDateTime"), now)
+    moment = choose_restore_time(engine, source, request.get("RestoreDateTime"))
     table = restore_to_time(engine, source, moment, request)
     return orjson.dumps({"TableDescription": describe_table(table, response_time(now))})

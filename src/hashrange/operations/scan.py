@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MISSING = "The {} parameter is required but was not present in the request when {} is present"
 
 
-@operation(borrows=True)
+@operation(needs_no_copy=True)
 def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the next items in scan order, up to the limit or a megabyte."""
     segment, total = _read_segment(request)

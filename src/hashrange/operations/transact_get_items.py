@@ -12,7 +12,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
-from hashrange.engine.table import SchemaMismatch, Table, check_scalars
+from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table, check_scalars
 from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
 from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import TRANSACT_GET
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VIOLATIONS = ViolationReport(messages=messages_for_transaction)
 
 
-@operation(borrows=True, entries="TransactItems", transactional=True, violations=VIOLATIONS)
+@operation(needs_no_copy=True, entries="TransactItems", transactional=True, violations=VIOLATIONS)
 def transact_get_items(engine: Engine, request: Wire) -> bytes:
     """Return the items in the order of the request; `{}` for a missing one."""
     gets = [entry["Get"] for entry in request["TransactItems"]]
@@ -58,7 +58,7 @@ def _find_keys(asked: list[Item], tables: list[Table]) -> list[bytes]:
     for position, (key, table) in enumerate(zip(asked, tables, strict=True)):
         try:
             keys.append(table.key_of(key))
-        except SchemaMismatch as refusal:
+        except (SchemaMismatch, KeyTooLong) as refusal:
             raise cancel(len(asked), {position: reason_for(refusal)}) from None
     if len({(table.n, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
         raise ValidationException(TWICE)

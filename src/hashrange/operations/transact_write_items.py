@@ -25,7 +25,7 @@ from hashrange.expr.parameters import (
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-KINDS: dict[str, tuple[Callable[[Wire, ExpressionParameters], WriteRequest], ExpressionParameters]] = {
+ACTIONS: dict[str, tuple[Callable[[Wire, ExpressionParameters], WriteRequest], ExpressionParameters]] = {
     "ConditionCheck": (write.check_condition_check, TRANSACT_CHECK),
     "Put": (write.check_put, TRANSACT_PUT),
     "Update": (write.check_update, TRANSACT_UPDATE),
@@ -46,7 +46,7 @@ def transact_write_items(engine: Engine, request: Wire) -> bytes:
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     members = [_read_member(entry) for entry in request["TransactItems"]]
     transaction.check_payload(request["TransactItems"])
-    writes = [KINDS[kind][0](content, KINDS[kind][1]) for kind, content in members]
+    writes = [ACTIONS[action][0](content, ACTIONS[action][1]) for action, content in members]
     names = [content["TableName"] for _, content in members]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
@@ -54,12 +54,12 @@ def transact_write_items(engine: Engine, request: Wire) -> bytes:
     changes = transaction.run_transaction(engine, writes)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
-    costs = transaction.write_costs(names, changes, [kind == "ConditionCheck" for kind, _ in members])
+    costs = transaction.write_costs(names, changes, [action == "ConditionCheck" for action, _ in members])
     return _build_response(request, costs, transaction.collect_metrics(names, changes))
 
 
 def _read_member(entry: Wire) -> tuple[str, Wire]:
-    given = [kind for kind in KINDS if entry.get(kind) is not None]
+    given = [action for action in ACTIONS if entry.get(action) is not None]
     if len(given) != 1:
         raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")
     return given[0], entry[given[0]]

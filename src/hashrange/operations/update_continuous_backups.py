@@ -20,4 +20,4 @@ def update_continuous_backups(engine: Engine, request: dict[str, Any]) -> bytes:
     check_specification(specification)
     table = find_table(engine, request["TableName"])
     switch_recovery(engine, table, specification)
-    return orjson.dumps({"ContinuousBackupsDescription": describe_recovery(table, engine.now())})
+    return orjson.dumps({"ContinuousBackupsDescription": describe_recovery(engine, table)})

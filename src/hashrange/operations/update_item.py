@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hashrange.engine.operation import operation
-from hashrange.engine.shape.constraint import ConstraintKind
+from hashrange.engine.shape.constraint import ConstraintType
 from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each, messages_for_write
 from hashrange.engine.write import check_update, write_item
 from hashrange.engine.write_response import build_write_response
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def _messages(violations: Violations) -> list[str]:
     """Only the first violation is reported, that of ReturnValues before all others."""
-    if any(violation.rule.kind is ConstraintKind.NULL for violation in violations):
+    if any(violation.rule.type is ConstraintType.NULL for violation in violations):
         return messages_for_each(violations)
     return messages_for_write([min(violations, key=lambda violation: violation.path.upper != "ReturnValues")])
 
@@ -29,7 +29,7 @@ def _messages(violations: Violations) -> list[str]:
 VIOLATIONS = ViolationReport(first=frozenset({"TableName"}), unless_missing="Key", messages=_messages)
 
 
-@operation(writes="items", enveloped=True, borrows=True, violations=VIOLATIONS)
+@operation(writes="items", enveloped=True, needs_no_copy=True, violations=VIOLATIONS)
 def update_item(engine: Engine, request: dict[str, Any]) -> bytes:
     """Apply an update to the item of a key, if the condition holds."""
     write = check_update(request, UPDATE).resolve(engine)

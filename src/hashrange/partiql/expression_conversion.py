@@ -230,7 +230,7 @@ class ExpressionConverter:
 
 
 def is_condition(node: Expression) -> bool:
-    """Tell whether the syntax of an expression makes it a condition."""
+    """Return whether the syntax of an expression makes it a condition."""
     match node:
         case OperatorExpression():
             return node.operator in COMPARATORS or node.operator in ("and", "or", "not", "between", "in")

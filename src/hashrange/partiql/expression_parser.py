@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hashrange.partiql.keywords import AGGREGATES, CALLABLE, OTHER_TYPES, SUPPORTED_TYPES
-from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenKind
+from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenType
 from hashrange.partiql.nodes import (
     CallExpression,
     ConstantLiteral,
@@ -48,6 +48,7 @@ SYMBOL_NAMES = {
     ":": "COLON",
     "by": "BY",
 }
+PLAIN_TYPES = (TokenType.STRING, TokenType.NUMBER)
 CONSTANTS = frozenset({"true", "false", "null", "missing"})
 T = TypeVar("T")
 
@@ -71,17 +72,17 @@ class ExpressionParser:
     def advance(self) -> StatementToken:
         """Return the next token and advance."""
         token = self.token
-        if token.kind is not TokenKind.END:
+        if token.type is not TokenType.END:
             self._at += 1
         return token
 
     def is_at(self, *texts: str) -> bool:
-        """Tell whether the next token is one of these keywords, operators or symbols."""
-        return self.token.text in texts and self.token.kind in (TokenKind.KEYWORD, TokenKind.OPERATOR, TokenKind.SYMBOL)
+        """Return whether the next token is one of these keywords, operators or symbols."""
+        return self.token.text in texts and self.token.type in (TokenType.KEYWORD, TokenType.OPERATOR, TokenType.SYMBOL)
 
     def is_at_end(self) -> bool:
-        """Tell whether all tokens are read."""
-        return self.token.kind is TokenKind.END
+        """Return whether all tokens are read."""
+        return self.token.type is TokenType.END
 
     def take(self, text: str) -> bool:
         """Advance if a keyword, operator or symbol is next; tell whether it is."""
@@ -97,10 +98,11 @@ class ExpressionParser:
 
     def parse_list(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Parse a list of at least one part, separated by commas."""
-        things = [read()]
-        while self.take(","):
-            things.append(read())
-        return tuple(things)
+        found = [read()]
+        while (token := self._tokens[self._at]).text == "," and token.type is TokenType.SYMBOL:
+            self._at += 1
+            found.append(read())
+        return tuple(found)
 
     # -- operators ------------------------------------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ class ExpressionParser:
         if self._depth > MAX_DEPTH:
             raise MalformedStatement
         left = self._parse_unary()
-        while self.token.kind is TokenKind.OPERATOR and PRECEDENCE.get(self.token.text, LOWEST) > precedence:
+        while self.token.type is TokenType.OPERATOR and PRECEDENCE.get(self.token.text, LOWEST) > precedence:
             left = self._parse_infix(left, self.advance())
         self._depth -= 1
         return left
@@ -158,7 +160,7 @@ class ExpressionParser:
     def _parse_type(self) -> str:
         word = self.token.text.lower()
         name = SUPPORTED_TYPES.get(word) or OTHER_TYPES.get(word)
-        if name is None or self.token.kind not in (TokenKind.KEYWORD, TokenKind.NAME):
+        if name is None or self.token.type not in (TokenType.KEYWORD, TokenType.NAME):
             raise MalformedStatement("Expected type name")
         self.advance()
         return name
@@ -184,7 +186,7 @@ class ExpressionParser:
     def parse_simple_path(self) -> Expression:
         """Parse a path that starts with a name, such as the target of a statement."""
         token = self.token
-        if token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
+        if token.type not in (TokenType.NAME, TokenType.QUOTED):
             raise MalformedStatement("Expected identifier for simple path")
         self.advance()
         return self._parse_steps(Identifier(token.text, token.span), simple=True)
@@ -204,10 +206,10 @@ class ExpressionParser:
 
     def _parse_dotted(self, *, simple: bool) -> Expression:
         token = self.token
-        if token.kind in (TokenKind.NAME, TokenKind.QUOTED):
+        if token.type in (TokenType.NAME, TokenType.QUOTED):
             self.advance()
             return Identifier(token.text, token.span)
-        if token.kind is TokenKind.OPERATOR and token.text == "*":
+        if token.type is TokenType.OPERATOR and token.text == "*":
             if simple:
                 raise MalformedStatement("Invalid path dot component for simple path")
             self.advance()
@@ -224,16 +226,16 @@ class ExpressionParser:
 
     def _parse_term(self) -> Expression:
         token = self.token
-        match token.kind:
-            case TokenKind.NAME | TokenKind.QUOTED:
+        match token.type:
+            case TokenType.NAME | TokenType.QUOTED:
                 self.advance()
                 return self._parse_call(token) if self.is_at("(") else Identifier(token.text, token.span)
-            case TokenKind.STRING | TokenKind.NUMBER | TokenKind.ION:
+            case TokenType.STRING | TokenType.NUMBER | TokenType.ION:
                 self.advance()
-                return LITERALS[token.kind](token.text, token.span)
-            case TokenKind.OPERATOR:
+                return LITERALS[token.type](token.text, token.span)
+            case TokenType.OPERATOR:
                 raise MalformedStatement("Unexpected operator")
-            case TokenKind.KEYWORD:
+            case TokenType.KEYWORD:
                 return self._parse_keyword(token)
         return self._parse_enclosed(token)
 
@@ -266,7 +268,7 @@ class ExpressionParser:
         return (Wildcard(bracketed=False, span=self.advance().span),)
 
     def _parse_enclosed(self, token: StatementToken) -> Expression:
-        match token.text if token.kind is TokenKind.SYMBOL else "":
+        match token.text if token.type is TokenType.SYMBOL else "":
             case "?":
                 self.advance()
                 self.parameters += 1
@@ -291,9 +293,20 @@ class ExpressionParser:
         self.advance()
         if self.take(close):
             return ()
-        elements = self.parse_list(self.parse_expression)
+        elements = self.parse_list(self._parse_element)
         self.expect(close)
         return elements
+
+    def _parse_element(self) -> Expression:
+        """Parse an element of a list or set; most are a string or number and a comma, and there may be thousands."""
+        token = self.token
+        if token.type in PLAIN_TYPES:
+            after = self._tokens[self._at + 1]
+            if after.text == "," and after.type is TokenType.SYMBOL:
+                self._at += 1
+                literal = NumberLiteral if token.type is TokenType.NUMBER else StringLiteral
+                return literal(token.text, token.span)
+        return self.parse_expression()
 
     def _parse_members(self) -> tuple[tuple[Expression, Expression], ...]:
         self.advance()
@@ -309,10 +322,10 @@ class ExpressionParser:
         return key, self.parse_expression()
 
 
-LITERALS: dict[TokenKind, Callable[[str, Span], Expression]] = {
-    TokenKind.STRING: StringLiteral,
-    TokenKind.NUMBER: NumberLiteral,
-    TokenKind.ION: IonLiteral,
+LITERALS: dict[TokenType, Callable[[str, Span], Expression]] = {
+    TokenType.STRING: StringLiteral,
+    TokenType.NUMBER: NumberLiteral,
+    TokenType.ION: IonLiteral,
 }
 
 

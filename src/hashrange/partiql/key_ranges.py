@@ -79,11 +79,11 @@ class KeyRange:
 class KeyRangePlanner:
     """Finds the key ranges of a WHERE clause for the key of a table or an index."""
 
-    def __init__(self, codec: KeyEncoder) -> None:
-        self.codec = codec
-        self.hash = codec.hashes[0]
-        self.sort = codec.ranges[0] if codec.ranges else None
-        self._names = {attribute.name for attribute in codec.attributes}
+    def __init__(self, key_encoder: KeyEncoder) -> None:
+        self.key_encoder = key_encoder
+        self.hash = key_encoder.hashes[0]
+        self.sort = key_encoder.ranges[0] if key_encoder.ranges else None
+        self._names = {attribute.name for attribute in key_encoder.attributes}
 
     def branches(self, where: Condition | None) -> list[WhereBranch] | None:
         """Return the branches of a WHERE clause; None unless each of them has an equality on the partition key."""
@@ -152,17 +152,17 @@ class KeyRangePlanner:
         """Yield the range of each branch, and whether it has a condition on the sort key that is not a range."""
         for branch in branches:
             partitions = branch.values_of(self.hash)
-            low, high = key_range(self.codec, partitions[:1], ())
+            low, high = key_range(self.key_encoder, partitions[:1], ())
             for clause in branch.keys:
                 if self.sort and clause.attribute == self.sort.name:
-                    start, end = key_range(self.codec, partitions[:1], (clause,))
+                    start, end = key_range(self.key_encoder, partitions[:1], (clause,))
                     low, high = max(low, start), min(high, end)
             if len(partitions) == 1 and low < high:
                 order = ENCODERS[self.hash.tag](partitions[0][self.hash.tag])
                 yield KeyRange(order, low, high, self._is_exact(branch)), self._excludes_keys(branch)
 
     def _is_exact(self, branch: WhereBranch) -> bool:
-        """Tell whether the range of a branch expresses all its conditions; any other condition stays a filter.
+        """Return whether the range of a branch expresses all its conditions; any other condition stays a filter.
 
         On the partition key a range expresses only the equality.
         """
@@ -194,7 +194,7 @@ class KeyRangePlanner:
             return None
         if any(clause.operator != "=" for clause in branches[0].keys):
             return None
-        values = {attribute.name: branches[0].values_of(attribute) for attribute in self.codec.attributes}
+        values = {attribute.name: branches[0].values_of(attribute) for attribute in self.key_encoder.attributes}
         return {name: found[0] for name, found in values.items()} if all(len(v) == 1 for v in values.values()) else None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from hashrange.core.errors import ValidationException
 from hashrange.partiql.keywords import OPERATORS, RESERVED, TWO_WORD_KEYWORDS
@@ -24,6 +25,7 @@ LEXEME = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 LINE_END = re.compile(r"\r\n|\r|\n")
+MULTILINE = frozenset({"blank", "quoted", "string", "ion"})
 PUNCTUATION = frozenset({"(", ")", "[", "]", "{", "}", ":", ";", ",", ".", "?", "<<", ">>"})
 
 
@@ -34,8 +36,8 @@ class MalformedStatement(ValidationException, wire_name="ValidationException"):
         super().__init__(MALFORMED + detail)
 
 
-class TokenKind(Enum):
-    """The kind of a token."""
+class TokenType(Enum):
+    """The type of a token."""
 
     NAME = auto()
     QUOTED = auto()
@@ -48,11 +50,10 @@ class TokenKind(Enum):
     END = auto()
 
 
-KEYWORD_KINDS = frozenset({TokenKind.KEYWORD, TokenKind.OPERATOR})
+KEYWORD_TYPES = (TokenType.KEYWORD, TokenType.OPERATOR)  # a tuple: an enumeration is hashed slowly
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, gc=False):
     """The position of a token in the statement, as error texts contain it."""
 
     line: int
@@ -63,17 +64,16 @@ class Span:
         return f"{self.line}:{self.column}:{self.length}"
 
 
-@dataclass(frozen=True, slots=True)
-class StatementToken:
+class StatementToken(Struct, frozen=True, gc=False):
     """A word, literal or symbol; keywords and operators in lower case, literals without quotes."""
 
-    kind: TokenKind
+    type: TokenType
     text: str
     span: Span
 
 
 def tokenize(text: str) -> list[StatementToken]:
-    """Return the tokens of a statement; the last one is of kind END."""
+    """Return the tokens of a statement; the last one is of type END."""
     tokens: list[StatementToken] = []
     at, line, start = 0, 1, 0
     while at < len(text):
@@ -83,10 +83,11 @@ def tokenize(text: str) -> list[StatementToken]:
         token = _make_token(lexeme, Span(line, at - start + 1, lexeme.end() - at))
         if token is not None:
             _append(tokens, token)
-        for end in LINE_END.finditer(text, at, lexeme.end()):
-            line, start = line + 1, end.end()
+        if lexeme.lastgroup in MULTILINE:
+            for end in LINE_END.finditer(text, at, lexeme.end()):
+                line, start = line + 1, end.end()
         at = lexeme.end()
-    tokens.append(StatementToken(TokenKind.END, "", Span(line, at - start + 1, 0)))
+    tokens.append(StatementToken(TokenType.END, "", Span(line, at - start + 1, 0)))
     return tokens
 
 
@@ -98,31 +99,31 @@ def _make_token(lexeme: re.Match[str], span: Span) -> StatementToken | None:
         case "word":
             return _make_word(text, span)
         case "number":
-            return StatementToken(TokenKind.NUMBER, _check_number(lexeme), span)
+            return StatementToken(TokenType.NUMBER, _check_number(lexeme), span)
         case "quoted":
-            return StatementToken(TokenKind.QUOTED, text[1:-1].replace('""', '"'), span)
+            return StatementToken(TokenType.QUOTED, text[1:-1].replace('""', '"'), span)
         case "string":
-            return StatementToken(TokenKind.STRING, text[1:-1].replace("''", "'"), span)
+            return StatementToken(TokenType.STRING, text[1:-1].replace("''", "'"), span)
         case "ion":
-            return StatementToken(TokenKind.ION, text[1:-1], span)
+            return StatementToken(TokenType.ION, text[1:-1], span)
     return _make_symbol(text, span)
 
 
 def _make_word(text: str, span: Span) -> StatementToken:
     lower = text.lower()
     if lower in OPERATORS:
-        return StatementToken(TokenKind.OPERATOR, lower, span)
+        return StatementToken(TokenType.OPERATOR, lower, span)
     return (
-        StatementToken(TokenKind.KEYWORD, lower, span)
+        StatementToken(TokenType.KEYWORD, lower, span)
         if lower in RESERVED
-        else StatementToken(TokenKind.NAME, text, span)
+        else StatementToken(TokenType.NAME, text, span)
     )
 
 
 def _make_symbol(text: str, span: Span) -> StatementToken:
     if text in PUNCTUATION:
-        return StatementToken(TokenKind.SYMBOL, text, span)
-    return StatementToken(TokenKind.OPERATOR, "<>" if text == "!=" else text, span)
+        return StatementToken(TokenType.SYMBOL, text, span)
+    return StatementToken(TokenType.OPERATOR, "<>" if text == "!=" else text, span)
 
 
 def _check_number(lexeme: re.Match[str]) -> str:
@@ -130,6 +131,8 @@ def _check_number(lexeme: re.Match[str]) -> str:
     text = lexeme.group().lower()
     if lexeme.string[lexeme.end() : lexeme.end() + 1] in {"e", "E"}:
         raise MalformedStatement
+    if text.isdigit():
+        return text
     mantissa, _, exponent = text.partition("e")
     power = int(exponent or "0") if len(exponent) < 20 else 2**31
     scale = len(mantissa.partition(".")[2]) - power
@@ -140,13 +143,10 @@ def _check_number(lexeme: re.Match[str]) -> str:
 
 def _append(tokens: list[StatementToken], token: StatementToken) -> None:
     """Add a token, or merge it with the one before: `INSERT INTO` and `IS NOT` are one token each."""
-    before = tokens[-1] if tokens else token
-    joined = (
-        TWO_WORD_KEYWORDS.get((before.text, token.text))
-        if before.kind in KEYWORD_KINDS and token.kind in KEYWORD_KINDS
-        else None
-    )
-    if joined is None:
-        tokens.append(token)
-    else:
-        tokens[-1] = StatementToken(before.kind, joined, before.span)
+    if token.type in KEYWORD_TYPES and tokens and tokens[-1].type in KEYWORD_TYPES:
+        before = tokens[-1]
+        joined = TWO_WORD_KEYWORDS.get((before.text, token.text))
+        if joined is not None:
+            tokens[-1] = StatementToken(before.type, joined, before.span)
+            return
+    tokens.append(token)

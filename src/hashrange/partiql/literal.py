@@ -34,7 +34,7 @@ CONSTANTS: dict[str, Callable[[], Value]] = {
     "false": lambda: {"BOOL": False},
     "null": lambda: {"NULL": True},
 }
-OUT_OF_RANGE = (numbers.NumberErrorKind.OVERFLOW.value, numbers.NumberErrorKind.UNDERFLOW.value)
+OUT_OF_RANGE = (numbers.NumberErrorCause.OVERFLOW.value, numbers.NumberErrorCause.UNDERFLOW.value)
 
 
 def check_parameters(parameters: Sequence[Value]) -> list[Value]:
@@ -58,7 +58,7 @@ def _check_exponents(parameter: Value) -> None:
             numbers.normalize(text)
         except numbers.NumberError:
             if abs(_exponent(text)) > MAX_EXPONENT:
-                raise ValidationException(numbers.NumberErrorKind.SYNTAX.value.format(text=text)) from None
+                raise ValidationException(numbers.NumberErrorCause.SYNTAX.value.format(text=text)) from None
             return
 
 
@@ -81,7 +81,7 @@ def _exponent(text: str) -> int:
 
 
 def is_literal(node: Expression) -> bool:
-    """Tell whether an expression is a literal or a parameter."""
+    """Return whether an expression is a literal or a parameter."""
     if isinstance(node, ConstantLiteral):
         return node.word != "missing"
     return isinstance(
@@ -174,10 +174,12 @@ def _convert_number(text: str, path: str) -> str:
     try:
         return numbers.normalize(text)
     except numbers.NumberError as error:
-        kind = error.kind
-        if kind is numbers.NumberErrorKind.OVERFLOW and _exponent(text) >= MAX_EXPONENT:
-            kind = numbers.NumberErrorKind.UNDERFLOW  # the service computes the magnitude in 32 bits, and it overflows
-        raise ValidationException(f"{kind.value} under {path}") from None
+        cause = error.cause
+        if cause is numbers.NumberErrorCause.OVERFLOW and _exponent(text) >= MAX_EXPONENT:
+            cause = (
+                numbers.NumberErrorCause.UNDERFLOW
+            )  # the service computes the magnitude in 32 bits, and it overflows
+        raise ValidationException(f"{cause.value} under {path}") from None
 
 
 def _convert_set(node: SetLiteral, path: str) -> Value:

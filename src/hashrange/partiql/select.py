@@ -66,7 +66,7 @@ def find_index(table: Table, name: str | None) -> Index | None:
     index = table.indexes_by_name.get(name)
     if index is None:
         raise ValidationException(NO_INDEX)
-    if len(index.codec.hashes) > 1 or len(index.codec.ranges) > 1:
+    if len(index.key_encoder.hashes) > 1 or len(index.key_encoder.ranges) > 1:
         raise ValidationException(MULTIPLE_KEYS)
     return index
 
@@ -78,7 +78,7 @@ class SelectReader:
         self.plan = plan
         self.table = table
         self.index = index
-        self.key_ranges = KeyRangePlanner(index.codec if index else table.codec)
+        self.key_ranges = KeyRangePlanner(index.key_encoder if index else table.key_encoder)
         self.branches = self.key_ranges.branches(plan.where)
 
     def check(self, *, consistent: bool) -> None:
@@ -131,7 +131,7 @@ class SelectReader:
         return source
 
     def _check_order(self) -> None:
-        names = [attribute.name for attribute in self.key_ranges.codec.attributes]
+        names = [attribute.name for attribute in self.key_ranges.key_encoder.attributes]
         if self.plan.where is None:
             raise ValidationException(ORDER_NEEDS_WHERE)
         for name, _ in self.plan.order:
@@ -144,7 +144,7 @@ class SelectReader:
             raise ValidationException(ORDER_LACKS_HASH)
 
     def _is_forward(self) -> bool:
-        """Tell whether sort keys ascend: without ORDER BY, or if ORDER BY names the sort key as ascending."""
+        """Return whether sort keys ascend: without ORDER BY, or if ORDER BY names the sort key as ascending."""
         sort = self.key_ranges.sort
         return not self.plan.order or (sort is not None and (sort.name, False) in self.plan.order)
 

@@ -11,7 +11,7 @@ from hashrange.core.cache import BoundedCache
 from hashrange.core.errors import ValidationException
 from hashrange.partiql.expression_parser import IN_SELECT, MAX_DEPTH, ExpressionParser
 from hashrange.partiql.keywords import JOINS, SEPARATORS
-from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenKind, tokenize
+from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenType, tokenize
 from hashrange.partiql.nodes import (
     DeleteStatement,
     Expression,
@@ -100,7 +100,7 @@ class StatementParser(ExpressionParser):
         column = self.parse_expression()
         if isinstance(column, PathExpression) and any(isinstance(step, Wildcard) for step in column.steps):
             raise MalformedStatement("Invalid use of * in select list")
-        aliased = self.take("as") or self.token.kind in (TokenKind.NAME, TokenKind.QUOTED)
+        aliased = self.take("as") or self.token.type in (TokenType.NAME, TokenType.QUOTED)
         if aliased:
             self._parse_alias("AS")
         return column, aliased
@@ -152,14 +152,14 @@ class StatementParser(ExpressionParser):
     def _parse_aliases(self) -> bool:
         aliased = False
         for word in ("as", "at", "by"):
-            implied = word == "as" and self.token.kind in (TokenKind.NAME, TokenKind.QUOTED)
+            implied = word == "as" and self.token.type in (TokenType.NAME, TokenType.QUOTED)
             if implied or self.take(word):
                 self._parse_alias(word.upper())
                 aliased = True
         return aliased
 
     def _parse_alias(self, word: str) -> None:
-        if self.token.kind not in (TokenKind.NAME, TokenKind.QUOTED):
+        if self.token.type not in (TokenType.NAME, TokenType.QUOTED):
             raise MalformedStatement(f"Expected identifier for {word}-alias")
         self.advance()
 

@@ -112,7 +112,7 @@ class ParsedStatement:
 
     @property
     def is_read(self) -> bool:
-        """Tell whether it is a SELECT outside of EXISTS."""
+        """Whether it is a SELECT outside of EXISTS."""
         return isinstance(self.node, SelectStatement) and not self.is_check
 
     @property
@@ -222,8 +222,8 @@ def _check_labels(columns: Sequence[SelectColumn]) -> None:
 
 def _name_of_order_term(term: OrderTerm) -> str:
     if not isinstance(term.key, Identifier):
-        kind = service_name(term.key)
-        raise ValidationException(f"Argument to ORDER BY must be of type VariableReference. Type: {kind}")
+        expression_name = service_name(term.key)
+        raise ValidationException(f"Argument to ORDER BY must be of type VariableReference. Type: {expression_name}")
     return term.key.text
 
 

@@ -33,29 +33,31 @@ def test_no_encoded_number_is_a_prefix_of_another(left, right):
 
 @given(st.data(), st.lists(st.sampled_from("SNB"), min_size=1, max_size=4))
 def test_range_keys_of_several_attributes_sort_as_tuples(data, tags):
-    codec = KeyEncoder((KeyAttribute("h", "S"),), tuple(KeyAttribute(f"r{at}", tag) for at, tag in enumerate(tags)))
+    key_encoder = KeyEncoder(
+        (KeyAttribute("h", "S"),), tuple(KeyAttribute(f"r{at}", tag) for at, tag in enumerate(tags))
+    )
     items = [
         {"h": {"S": "x"}} | {f"r{at}": {tag: data.draw(contents[tag])} for at, tag in enumerate(tags)} for _ in range(2)
     ]
     left, right = (tuple(ORDER[tag](item[f"r{at}"][tag]) for at, tag in enumerate(tags)) for item in items)
-    encoded = [codec.encode(item) for item in items]
+    encoded = [key_encoder.encode(item) for item in items]
     assert (encoded[0] < encoded[1]) == (left < right)
     assert (encoded[0] == encoded[1]) == (left == right)
 
 
 @given(texts, texts, texts, texts)
 def test_two_different_hash_and_range_pairs_never_share_bytes(h1, r1, h2, r2):
-    codec = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "S"),))
-    first = codec.encode({"h": {"S": h1}, "r": {"S": r1}})
-    second = codec.encode({"h": {"S": h2}, "r": {"S": r2}})
+    key_encoder = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "S"),))
+    first = key_encoder.encode({"h": {"S": h1}, "r": {"S": r1}})
+    second = key_encoder.encode({"h": {"S": h2}, "r": {"S": r2}})
     assert (first == second) == ((h1, r1) == (h2, r2))
 
 
 @given(texts, texts)
 def test_a_partition_is_exactly_the_keys_with_its_prefix(h1, h2):
-    codec = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "S"),))
-    key = codec.encode({"h": {"S": h1}, "r": {"S": "z"}})
-    assert key.startswith(codec.partition([h2])) == (h1 == h2)
+    key_encoder = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "S"),))
+    key = key_encoder.encode({"h": {"S": h1}, "r": {"S": "z"}})
+    assert key.startswith(key_encoder.partition([h2])) == (h1 == h2)
 
 
 @given(st.binary(min_size=4, max_size=12), st.integers(1, 1_000_000))
@@ -73,13 +75,13 @@ def test_the_successor_of_a_prefix_is_above_all_that_start_with_it(prefix, tail)
 
 
 def test_a_key_starts_with_the_checksum_of_its_hash_part():
-    codec = KeyEncoder((KeyAttribute("h", "S"),), ())
-    assert codec.encode({"h": {"S": "abc"}}) == crc32(b"abc").to_bytes(4, "big") + b"\x00\x03abc"
+    key_encoder = KeyEncoder((KeyAttribute("h", "S"),), ())
+    assert key_encoder.encode({"h": {"S": "abc"}}) == crc32(b"abc").to_bytes(4, "big") + b"\x00\x03abc"
 
 
 def test_an_item_without_a_proper_key_value_has_no_key():
-    codec = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "N"),))
-    assert codec.encode({"h": {"S": "a"}}) is None
-    assert codec.encode({"h": {"S": ""}, "r": {"N": "1"}}) is None
-    assert codec.encode({"h": {"N": "1"}, "r": {"N": "1"}}) is None
-    assert codec.encode({"h": {"S": "a" * 2049}, "r": {"N": "1"}}) is None
+    key_encoder = KeyEncoder((KeyAttribute("h", "S"),), (KeyAttribute("r", "N"),))
+    assert key_encoder.encode({"h": {"S": "a"}}) is None
+    assert key_encoder.encode({"h": {"S": ""}, "r": {"N": "1"}}) is None
+    assert key_encoder.encode({"h": {"N": "1"}, "r": {"N": "1"}}) is None
+    assert key_encoder.encode({"h": {"S": "a" * 2049}, "r": {"N": "1"}}) is None

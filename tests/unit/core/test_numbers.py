@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange.core import numbers
-from hashrange.core.numbers import NumberError, NumberErrorKind, normalize
+from hashrange.core.numbers import NumberError, NumberErrorCause, normalize
 
 storable = st.builds(
     lambda sign, digits, power: f"{sign}{digits}e{power}",
@@ -33,23 +33,23 @@ CANONICAL = {
 }
 
 REFUSED = {
-    "": NumberErrorKind.SYNTAX,
-    " 1": NumberErrorKind.SYNTAX,
-    "1e": NumberErrorKind.SYNTAX,
-    "0x10": NumberErrorKind.SYNTAX,
-    "NaN": NumberErrorKind.SYNTAX,
-    "Infinity": NumberErrorKind.SYNTAX,
-    "1_000": NumberErrorKind.SYNTAX,
-    "\u0661": NumberErrorKind.SYNTAX,
-    "1e99999999999999999999": NumberErrorKind.SYNTAX,
-    "1e126": NumberErrorKind.OVERFLOW,
-    "-1e126": NumberErrorKind.OVERFLOW,
-    "0e126": NumberErrorKind.OVERFLOW,
-    "1e2147483647": NumberErrorKind.OVERFLOW,
-    "1e-131": NumberErrorKind.UNDERFLOW,
-    "0e-131": NumberErrorKind.UNDERFLOW,
-    "1" * 39: NumberErrorKind.PRECISION,
-    "1." + "1" * 38: NumberErrorKind.PRECISION,
+    "": NumberErrorCause.SYNTAX,
+    " 1": NumberErrorCause.SYNTAX,
+    "1e": NumberErrorCause.SYNTAX,
+    "0x10": NumberErrorCause.SYNTAX,
+    "NaN": NumberErrorCause.SYNTAX,
+    "Infinity": NumberErrorCause.SYNTAX,
+    "1_000": NumberErrorCause.SYNTAX,
+    "\u0661": NumberErrorCause.SYNTAX,
+    "1e99999999999999999999": NumberErrorCause.SYNTAX,
+    "1e126": NumberErrorCause.OVERFLOW,
+    "-1e126": NumberErrorCause.OVERFLOW,
+    "0e126": NumberErrorCause.OVERFLOW,
+    "1e2147483647": NumberErrorCause.OVERFLOW,
+    "1e-131": NumberErrorCause.UNDERFLOW,
+    "0e-131": NumberErrorCause.UNDERFLOW,
+    "1" * 39: NumberErrorCause.PRECISION,
+    "1." + "1" * 38: NumberErrorCause.PRECISION,
 }
 
 SIZES = {
@@ -64,11 +64,11 @@ def test_a_number_has_one_canonical_form(text, canonical):
     assert normalize(text) == canonical
 
 
-@pytest.mark.parametrize(("text", "fault"), REFUSED.items())
-def test_an_invalid_number_is_refused_with_its_kind_of_error(text, fault):
+@pytest.mark.parametrize(("text", "cause"), REFUSED.items())
+def test_an_invalid_number_is_refused_with_its_cause(text, cause):
     with pytest.raises(NumberError) as refusal:
         normalize(text)
-    assert refusal.value.kind is fault
+    assert refusal.value.cause is cause
 
 
 @pytest.mark.parametrize(("text", "size"), SIZES.items())
@@ -107,4 +107,4 @@ def test_arithmetic_is_exact(left, right, scale):
 def test_a_sum_that_needs_more_than_38_digits_overflows():
     with pytest.raises(NumberError) as refusal:
         numbers.add(normalize("1e50"), "1")
-    assert refusal.value.kind is NumberErrorKind.OVERFLOW
+    assert refusal.value.cause is NumberErrorCause.OVERFLOW

@@ -47,16 +47,16 @@ def values(depth=3):
 
 @given(values())
 def test_a_canonical_value_is_used_as_it_is(value):
-    settled = canonicalise(value)
-    assert canonicalise(settled) is settled
+    canonical = canonicalise(value)
+    assert canonicalise(canonical) is canonical
 
 
 @given(st.dictionaries(st.text("xyz", min_size=1, max_size=3), values(), max_size=3))
 def test_an_item_counts_its_names_and_its_values(item):
-    settled, size = canonicalise_item(item)
-    assert settled == {name: canonicalise(value) for name, value in item.items()}
+    canonical, size = canonicalise_item(item)
+    assert canonical == {name: canonicalise(value) for name, value in item.items()}
     assert size == sum(len(name) + measure(value) for name, value in item.items())
-    assert measure_item(settled) == size
+    assert measure_item(canonical) == size
 
 
 @given(values())
@@ -68,13 +68,13 @@ def test_the_given_values_are_not_modified(value):
 
 def test_an_item_with_one_value_to_canonicalise_keeps_the_others():
     item = {"a": {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}, "b": {"M": {"c": {"BS": ["/w==", "AA=="]}}}, "d": {"S": ""}}
-    settled, _ = canonicalise_item(item)
-    assert settled == {
+    canonical, _ = canonicalise_item(item)
+    assert canonical == {
         "a": {"L": [{"N": "1"}, {"SS": ["a", "b"]}]},
         "b": {"M": {"c": {"BS": ["AA==", "/w=="]}}},
         "d": {"S": ""},
     }
-    assert settled["d"] is item["d"]
+    assert canonical["d"] is item["d"]
     assert item["a"] == {"L": [{"N": "01"}, {"SS": ["b", "a"]}]}
 
 
@@ -113,10 +113,10 @@ def nested(levels):
 
 def test_31_maps_around_a_scalar_are_accepted_and_32_refused():
     canonicalise(nested(31))
-    with pytest.raises(InvalidValue) as fault:
+    with pytest.raises(InvalidValue) as refusal:
         canonicalise(nested(32))
-    assert fault.value.text == TOO_DEEP
-    assert type(fault.value.service_error()) is ValidationException
+    assert refusal.value.text == TOO_DEEP
+    assert type(refusal.value.service_error()) is ValidationException
 
 
 @pytest.mark.parametrize(

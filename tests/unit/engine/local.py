@@ -16,7 +16,7 @@ from tests.conformance.wire import item
 class Local:
     """An engine and its clock; the table is `tab` unless told otherwise."""
 
-    naive: Any  # a Naive, set by tests that compare with it
+    reference: Any  # a ReferenceTable, set by tests that compare with it
 
     def __init__(self, directory=None, faults=None):
         self.directory = directory
@@ -32,8 +32,8 @@ class Local:
         self.engine = open_engine(self.directory, OPERATIONS, clock=self.clock, faults=self.faults)
 
     def call(self, operation, **members):
-        answer = self.engine.call(operation, members)
-        return orjson.loads(answer) if answer else None
+        response = self.engine.call(operation, members)
+        return orjson.loads(response) if response else None
 
     def refusal(self, operation, **members):
         """What a call is refused with, as `Name: text`."""

@@ -17,7 +17,7 @@ from hashrange.engine import bulk_load, external_sort, read, sql, write
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 
 ROOT = Path(__file__).parents[3]
 GLOBAL = {"all": "g:S / n:N", "keys": ("n:N", "KEYS_ONLY"), "some": ("g:S", ["x"])}
@@ -48,7 +48,7 @@ def small_batches(monkeypatch):
 
 def create(local, **options):
     local.create(KEYS, gsi=GLOBAL, lsi=LOCAL, **options)
-    local.naive = Naive(KEYS, GLOBAL | LOCAL)
+    local.reference = ReferenceTable(KEYS, GLOBAL | LOCAL)
     return local
 
 
@@ -77,19 +77,19 @@ def rowids(local):
 
 def assert_agrees(local):
     described = local.describe()
-    assert local.items() == local.naive.entries()
-    assert (described["ItemCount"], described["TableSizeBytes"]) == local.naive.count()
+    assert local.items() == local.reference.entries()
+    assert (described["ItemCount"], described["TableSizeBytes"]) == local.reference.count()
     for index in described["GlobalSecondaryIndexes"] + described["LocalSecondaryIndexes"]:
-        assert local.items(index=index["IndexName"]) == local.naive.entries(index["IndexName"])
-        assert (index["ItemCount"], index["IndexSizeBytes"]) == local.naive.count(index["IndexName"])
+        assert local.items(index=index["IndexName"]) == local.reference.entries(index["IndexName"])
+        assert (index["ItemCount"], index["IndexSizeBytes"]) == local.reference.count(index["IndexName"])
 
 
 def assert_empty_and_usable(local):
-    local.naive.items.clear()
+    local.reference.items.clear()
     assert_agrees(local)
     mine = item(pk="new", sk=1, g="g", n=1)
     local.call("PutItem", TableName="tab", Item=copies(mine))
-    local.naive.put(mine)
+    local.reference.put(mine)
     assert_agrees(local)
 
 
@@ -109,10 +109,10 @@ def test_a_table_is_the_same_as_if_every_item_had_been_put(monkeypatch, before, 
     local = create(Local(), view="NEW_IMAGE" if logged else None)
     for each in before:
         local.call("PutItem", TableName="tab", Item=copies(each))
-        local.naive.put(each)
+        local.reference.put(each)
     assert load(local, copies(found)) == len(found)
     for each in found:
-        local.naive.put(each)
+        local.reference.put(each)
     assert_agrees(local)
     for each in local.items():
         key = {name: each[name] for name in ("pk", "sk")}
@@ -130,7 +130,7 @@ def test_of_items_with_the_same_key_the_last_one_wins_over_all_batches(local):
     rounds = [item(pk="p", sk=number % 7, n=number) for number in range(100)]
     load(local, copies(rounds))
     for each in rounds:
-        local.naive.put(each)
+        local.reference.put(each)
     assert_agrees(local)
     assert {int(each["n"]["N"]) for each in local.items()} == set(range(93, 100))
 
@@ -161,7 +161,7 @@ def test_of_keys_with_the_same_rowid_the_first_has_it_and_the_others_are_numbere
     assert [rowid for rowid, _ in rowids(local)] == [*range(1, 25), FIRST_ROWID + 7]
     assert local.engine.catalog.locate("tab").has_collisions
     for each in numbered(25):
-        local.naive.put(each)
+        local.reference.put(each)
         assert local.call("GetItem", TableName="tab", Key=item(pk="p", sk=int(each["sk"]["N"])))["Item"] == each
     assert_agrees(local)
 
@@ -258,7 +258,7 @@ def test_an_item_that_cannot_be_stored_leaves_a_full_table_as_it_was(local):
     with pytest.raises(ServiceError):
         load(local, [*numbered(25, start=5), {"pk": {"S": "p"}}])
     for each in numbered(5):
-        local.naive.put(each)
+        local.reference.put(each)
     assert_agrees(local)
 
 
@@ -274,7 +274,7 @@ def test_an_interrupt_while_reading_leaves_the_table_as_it_was(local, present):
     with pytest.raises(KeyboardInterrupt):
         load(local, interrupted())
     for each in numbered(present):
-        local.naive.put(each)
+        local.reference.put(each)
     assert_agrees(local)
 
 
@@ -299,7 +299,7 @@ def test_a_full_disk_leaves_the_table_as_it_was_and_usable(on_disk, present):
     create(on_disk)
     load(on_disk, numbered(present))
     for each in numbered(present):
-        on_disk.naive.put(each)
+        on_disk.reference.put(each)
     page_count = on_disk.engine.store.execute("PRAGMA page_count").fetchone()[0]
     on_disk.engine.store.execute(f"PRAGMA max_page_count={page_count + 20}")
     large = [item(pk="p", sk=100, x="x" * 300_000)]
@@ -312,7 +312,7 @@ def test_a_full_disk_leaves_the_table_as_it_was_and_usable(on_disk, present):
     assert_agrees(on_disk)
     load(on_disk, numbered(20))
     for each in numbered(20):
-        on_disk.naive.put(each)
+        on_disk.reference.put(each)
     assert_agrees(on_disk)
 
 
@@ -325,7 +325,7 @@ def test_a_disk_too_full_to_sort_on_is_told_and_nothing_is_changed(on_disk, monk
     with pytest.raises(DiskFull, match="is full"):
         load(on_disk, numbered(50, start=5))
     for each in numbered(present):
-        on_disk.naive.put(each)
+        on_disk.reference.put(each)
     assert_agrees(on_disk)
 
 
@@ -343,9 +343,9 @@ def test_the_indexes_are_sorted_in_files_and_all_else_in_memory(on_disk, monkeyp
     kinds = []
     create_indexes = sql.create_indexes
 
-    def watch(n, slots):
+    def watch(n, columns):
         kinds.append(on_disk.engine.store.execute("PRAGMA temp_store").fetchone()[0])
-        return create_indexes(n, slots)
+        return create_indexes(n, columns)
 
     monkeypatch.setattr(sql, "create_indexes", watch)
     load(on_disk, numbered(50))
@@ -370,7 +370,7 @@ def killed(tmp_path):
     process = subprocess.run([sys.executable, "-c", KILLED, tmp_path], cwd=ROOT, capture_output=True, check=False)
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()
     local = Local(tmp_path)
-    local.naive = Naive(KEYS, GLOBAL | LOCAL)
+    local.reference = ReferenceTable(KEYS, GLOBAL | LOCAL)
     assert local.engine.store.execute("SELECT count(*) FROM t1").fetchone() == (50,)
     yield local
     local.close()
@@ -385,7 +385,7 @@ def test_kill_9_leaves_the_table_empty_and_usable(killed):
 def test_loading_again_after_kill_9_loads_everything_for_good(killed):
     load(killed, numbered(30))
     for each in numbered(30):
-        killed.naive.put(each)
+        killed.reference.put(each)
     assert_agrees(killed)
     killed.reopen()
     killed.engine.finish_jobs()

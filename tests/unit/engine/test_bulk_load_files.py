@@ -101,10 +101,10 @@ def test_damage_is_told_with_the_line_it_begins_after(table, tmp_path, workers):
 def damaged(path):
     """The chunks of a file whose end cannot be read."""
     yield from ImportFiles([path]).read(lambda _: None)
-    yield LineChunk(path, before=100, fault="cannot be read: worn")
+    yield LineChunk(path, before=100, problem="cannot be read: worn")
 
 
-class Deadly:
+class ExitsWhenUnpickled:
     """Ends the process that it is sent to."""
 
     def __reduce__(self):
@@ -113,7 +113,7 @@ class Deadly:
 
 def test_a_worker_that_dies_is_told(table):
     with pytest.raises(bulk_load.WorkerLost, match="--workers 1"):
-        list(bulk_load.read_files(table, iter([Deadly()] * 3), 2))
+        list(bulk_load.read_files(table, iter([ExitsWhenUnpickled()] * 3), 2))
 
 
 def test_files_are_loaded_by_several_processes(local, table, tmp_path, workers):
@@ -180,6 +180,6 @@ def test_the_workers_end_with_whoever_started_them_and_nothing_is_loaded(tmp_pat
     local.reopen()
     assert local.items() == []
     assert {path.name for path in local.directory.iterdir()} <= {
-        "hashrange.db", "hashrange.db-wal", "hashrange.db-shm", "hashrange.lock",
+        "hashrange.db", "hashrange.db-wal", "hashrange.db-shm", "hashrange.end", "hashrange.lock",
     }  # fmt: skip
     local.close()

@@ -14,7 +14,7 @@ from hashrange.engine.jobs import ROWS_PER_SLICE
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 
 ROOT = Path(__file__).parents[3]
 ITEMS = 2_000
@@ -37,9 +37,9 @@ def make_attributes(number):
 
 
 def fill(local, many=ITEMS):
-    """Put items into a new table, and into a naive one with the index that is to come."""
+    """Put items into a new table, and into a reference one with the index that is to come."""
     local.create()
-    local.naive = Naive("pk:S", {"late": INDEX})
+    local.reference = ReferenceTable("pk:S", {"late": INDEX})
     for number in range(many):
         put(local, f"k{number}", **make_attributes(number))
     return local
@@ -47,24 +47,24 @@ def fill(local, many=ITEMS):
 
 def put(local, pk, **attributes):
     local.put(pk=pk, **attributes)
-    local.naive.put(item(pk=pk, **attributes))
+    local.reference.put(item(pk=pk, **attributes))
 
 
 def delete(local, pk):
     local.delete(pk=pk)
-    local.naive.delete(item(pk=pk))
+    local.reference.delete(item(pk=pk))
 
 
 def retouch(local, pk):
     """Change an attribute that no index knows."""
     local.set({"pk": pk}, y="touched")
-    local.naive.update(item(pk=pk), item(y="touched"), set())
+    local.reference.update(item(pk=pk), item(y="touched"), set())
 
 
 def move(local, pk, n):
     """Change an attribute of the index key."""
     local.set({"pk": pk}, n=n)
-    local.naive.update(item(pk=pk), item(n=n), set())
+    local.reference.update(item(pk=pk), item(n=n), set())
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def describe_index(local):
 def assert_index_is_right(local):
     index = describe_index(local)
     assert index["IndexStatus"] == "ACTIVE"
-    assert (index["ItemCount"], index["IndexSizeBytes"]) == local.naive.count("late")
-    assert local.items(index="late") == local.naive.entries("late")
+    assert (index["ItemCount"], index["IndexSizeBytes"]) == local.reference.count("late")
+    assert local.items(index="late") == local.reference.entries("late")
     described = local.describe()
-    assert (described["ItemCount"], described["TableSizeBytes"]) == local.naive.count()
+    assert (described["ItemCount"], described["TableSizeBytes"]) == local.reference.count()
 
 
 def count_filled(local, column=0):
@@ -134,7 +134,7 @@ def test_an_index_that_is_being_filled_cannot_be_read(filled):
     assert filled.refusal("Query", TableName="tab", IndexName="late", **query) == refusal
     filled.engine.finish_jobs()
     found = filled.call("Query", TableName="tab", IndexName="late", **query)
-    assert found["Count"] == len([1 for entry in filled.naive.entries("late") if entry["g"] == {"S": "one"}])
+    assert found["Count"] == len([1 for entry in filled.reference.entries("late") if entry["g"] == {"S": "one"}])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -145,7 +145,7 @@ def test_writes_between_the_slices_end_up_in_the_index_once(filled, seed):
         lambda: put(filled, f"k{chance.randrange(ITEMS)}", g="moved", n=chance.randrange(9)),
         lambda: put(filled, f"k{chance.randrange(ITEMS)}", y="left"),
         lambda: delete(filled, f"k{chance.randrange(ITEMS)}"),
-        lambda: retouch(filled, chance.choice(sorted(pk for (pk,) in filled.naive.items))),
+        lambda: retouch(filled, chance.choice(sorted(pk for (pk,) in filled.reference.items))),
         lambda: move(filled, f"k{chance.randrange(ITEMS)}", chance.randrange(9)),
     )
     filled.call("UpdateTable", **UPDATE)
@@ -188,10 +188,10 @@ os.kill(os.getpid(), signal.SIGKILL)
     process = subprocess.run([sys.executable, "-c", program, tmp_path], cwd=ROOT, capture_output=True, check=False)
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()
     local = Local(tmp_path)
-    local.naive = Naive("pk:S", {"late": INDEX})
+    local.reference = ReferenceTable("pk:S", {"late": INDEX})
     for found in local.items():
-        local.naive.put(found)
-    assert len(local.naive.items) == ITEMS
+        local.reference.put(found)
+    assert len(local.reference.items) == ITEMS
     assert describe_index(local)["IndexStatus"] == "CREATING"
     assert 0 < count_filled(local) < ITEMS / 2
     local.engine.finish_jobs()

@@ -1,4 +1,4 @@
-"""The read path where random reads seldom come: pages of a megabyte, odd names, ends and starts."""
+"""Cases of the read path that random reads rarely produce: pages of a megabyte, odd names, ends and starts."""
 
 from functools import partial
 

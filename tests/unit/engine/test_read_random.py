@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conformance.paging import read_all, read_pages
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local, sort_items
-from tests.unit.engine.naive import ORDERS
+from tests.unit.engine.reference_table import ORDERS
 
 OPERATORS = {
     "=": lambda value, low, _: value == low,

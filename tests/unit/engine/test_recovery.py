@@ -50,9 +50,9 @@ def test_a_large_table_is_restored_while_writes_go_on(on_disk, monkeypatch):
     on_disk.clock.advance(400)
     on_disk.put_many(300, changed="yes")
     on_disk.delete(pk="k500")
-    answer = restore(on_disk, seconds)["TableDescription"]
+    response = restore(on_disk, seconds)["TableDescription"]
     on_disk.put_many(450, changed="again")
-    assert answer["TableStatus"] == on_disk.describe("back")["TableStatus"] == "CREATING"
+    assert response["TableStatus"] == on_disk.describe("back")["TableStatus"] == "CREATING"
     assert on_disk.refusal("Scan", TableName="back") == "ResourceNotFoundException: Requested resource not found"
     on_disk.engine.finish_jobs()
     assert on_disk.describe("back")["TableStatus"] == "ACTIVE"
@@ -146,9 +146,9 @@ def test_a_shorter_period_moves_the_window_for_good(local):
     local.clock.advance(10 * DAY)
     local.switch_recovery(on=True, RecoveryPeriodInDays=2)
     assert window(local)[0] == START + 8 * DAY
-    answer = local.switch_recovery(on=True, RecoveryPeriodInDays=35)
+    response = local.switch_recovery(on=True, RecoveryPeriodInDays=35)
     assert window(local)[0] == START + 8 * DAY
-    assert answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == 35
+    assert response["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == 35
 
 
 def test_the_edge_of_the_window_can_be_gone_back_to_after_trimming(local):
@@ -173,9 +173,9 @@ def test_a_time_outside_the_window_is_refused_with_its_bounds(local, seconds):
     local.create(recovery=True)
     local.clock.advance(400)
     when = {"RestoreDateTime": seconds}
-    answer = local.refusal("RestoreTableToPointInTime", SourceTableName="tab", TargetTableName="back", **when)
-    assert answer.startswith("InvalidRestoreTimeException: RestoreDateTime '")
-    assert answer.endswith(
+    response = local.refusal("RestoreTableToPointInTime", SourceTableName="tab", TargetTableName="back", **when)
+    assert response.startswith("InvalidRestoreTimeException: RestoreDateTime '")
+    assert response.endswith(
         "must be within EarliestRestorableDateTime '2027-01-15T08:00:00Z' "
         "and LatestRestorableDateTime '2027-01-15T08:01:40Z'"
     )

@@ -35,12 +35,12 @@ def test_a_backup_gives_back_what_there_was(before, after):
 def test_a_backup_is_available_after_the_answer_that_says_creating(anywhere):
     anywhere.create()
     anywhere.put(pk="a")
-    answer = anywhere.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]
-    assert answer["BackupStatus"] == "CREATING"
-    assert describe(anywhere, answer["BackupArn"])["BackupDetails"] == answer | {"BackupStatus": "AVAILABLE"}
-    assert answer["BackupCreationDateTime"] == START
-    assert answer["BackupArn"].startswith(anywhere.describe()["TableArn"] + f"/backup/0{START * 1000}-")
-    assert "BackupExpiryDateTime" not in answer
+    response = anywhere.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]
+    assert response["BackupStatus"] == "CREATING"
+    assert describe(anywhere, response["BackupArn"])["BackupDetails"] == response | {"BackupStatus": "AVAILABLE"}
+    assert response["BackupCreationDateTime"] == START
+    assert response["BackupArn"].startswith(anywhere.describe()["TableArn"] + f"/backup/0{START * 1000}-")
+    assert "BackupExpiryDateTime" not in response
 
 
 def test_a_backup_outlives_its_table_and_its_namesake(anywhere):
@@ -118,16 +118,16 @@ def test_a_backup_that_is_not_complete_can_neither_be_restored_nor_deleted(on_di
     on_disk.engine.perform(on_disk.engine.operations["CreateBackup"], {"TableName": "tab", "BackupName": "copy"})
     (arn,) = [row[0] for row in on_disk.engine.store.execute("SELECT arn FROM backup")]
     operations = {"DescribeBackup": {}, "DeleteBackup": {}, "RestoreTableFromBackup": {"TargetTableName": "back"}}
-    answers = {}
+    responses = {}
     for name, members in operations.items():
         try:
-            answers[name] = on_disk.engine.perform(on_disk.engine.operations[name], {"BackupArn": arn, **members})
+            responses[name] = on_disk.engine.perform(on_disk.engine.operations[name], {"BackupArn": arn, **members})
         except Exception as refusal:  # noqa: BLE001 - whatever it is, it is looked at below
-            answers[name] = f"{refusal.name}: {refusal.message}"  # type: ignore[attr-defined]
+            responses[name] = f"{refusal.name}: {refusal.message}"  # type: ignore[attr-defined]
     on_disk.engine.end()
-    assert b'"BackupStatus":"CREATING"' in answers["DescribeBackup"]
+    assert b'"BackupStatus":"CREATING"' in responses["DescribeBackup"]
     in_use = f"BackupInUseException: Backup is being created: {arn}"
-    assert answers["DeleteBackup"] == answers["RestoreTableFromBackup"] == in_use
+    assert responses["DeleteBackup"] == responses["RestoreTableFromBackup"] == in_use
     on_disk.engine.finish_jobs()
     assert status(on_disk, arn) == "AVAILABLE"
 
@@ -136,8 +136,8 @@ def test_a_deleted_backup_is_gone_at_once_with_all_its_rows(anywhere):
     anywhere.create()
     anywhere.put(pk="a")
     arn = back_up(anywhere)
-    answer = anywhere.call("DeleteBackup", BackupArn=arn)["BackupDescription"]
-    assert answer["BackupDetails"]["BackupStatus"] == "DELETED"
+    response = anywhere.call("DeleteBackup", BackupArn=arn)["BackupDescription"]
+    assert response["BackupDetails"]["BackupStatus"] == "DELETED"
     gone = f"BackupNotFoundException: Backup not found: {arn}"
     assert anywhere.refusal("DescribeBackup", BackupArn=arn) == gone
     assert anywhere.refusal("DeleteBackup", BackupArn=arn) == gone
@@ -244,7 +244,7 @@ BACKUP = ":table/tab/backup/01800000000000-00000000"
 
 
 @pytest.mark.parametrize(
-    ("arn", "answer"),
+    ("arn", "response"),
     [
         ("arn:aws:dynamodb:eu-west-2:000000000000:table/tab", "ValidationException: Invalid Backup ARN"),
         ("x" * 48, "ValidationException: Invalid Backup ARN"),
@@ -252,10 +252,10 @@ BACKUP = ":table/tab/backup/01800000000000-00000000"
         ("arn:aws:dynamodb:eu-west-2:999999999999" + BACKUP, "AccessDeniedException: Access is denied"),
     ],
 )
-def test_what_names_no_backup_of_ours_is_refused(local, arn, answer):
+def test_what_names_no_backup_of_ours_is_refused(local, arn, response):
     arn = arn.format(account=local.engine.settings.account)
     for operation in ("DescribeBackup", "DeleteBackup"):
-        assert local.refusal(operation, BackupArn=arn) == answer
+        assert local.refusal(operation, BackupArn=arn) == response
 
 
 def test_a_backup_is_found_by_whatever_region_its_arn_names(local):

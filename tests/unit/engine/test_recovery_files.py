@@ -1,4 +1,4 @@
-"""The files of backups: moved away, damaged, not written, not committed; none is left that belongs to nobody."""
+"""The files of backups: moved away, damaged, not written, not committed; no file is left without a backup."""
 
 import apsw
 import pytest
@@ -55,8 +55,8 @@ def test_a_damaged_backup_is_told_of_before_anything_is_made(on_disk):
     on_disk.put_many(100)
     arn = back_up(on_disk)
     path = damage(on_disk, 0)
-    answer = on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
-    assert answer.startswith(f"InternalServerError: Backup {arn} cannot be read. {path} is not a complete copy")
+    response = on_disk.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
+    assert response.startswith(f"InternalServerError: Backup {arn} cannot be read. {path} is not a complete copy")
     assert on_disk.call("ListTables") == {"TableNames": ["tab"]}
 
 
@@ -133,7 +133,7 @@ def test_a_backup_undone_by_another_request_of_its_group_leaves_no_file(on_disk)
 def test_a_backup_that_cannot_be_begun_leaves_no_file(on_disk, monkeypatch):
     on_disk.create()
 
-    def fail(self, source):
+    def fail(self):
         self._connection.execute("CREATE TABLE half (done)")
         raise apsw.FullError
 

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a backup or a restore: after reopening it goes on, and nothing is half there."""
+"""kill -9 in the middle of a backup or a restore: after reopening it continues, and nothing is incomplete."""
 
 import signal
 import subprocess
@@ -46,6 +46,15 @@ answered.set()
 """
 
 
+BACK_UP_UNANSWERED = """
+local.call("CreateBackup", TableName="tab", BackupName="copy")
+"""
+CHANGE = """
+local.put_many(50, later="yes")
+for number in range(60, 90):
+    local.delete(pk=f"k{number}")
+local.put(pk="new", later="yes")
+"""
 STALL = "store.CopyFile.select = lambda *_: threading.Event().wait()"
 
 
@@ -144,11 +153,46 @@ def test_a_backup_killed_while_it_is_written_is_made_anew(reopened, step):
     assert local.items("back") == local.items()
 
 
-def test_a_backup_of_a_table_that_is_gone_by_then_is_not_there(reopened):
-    local = reopened(STALL, BACK_UP, 'local.call("DeleteTable", TableName="tab")', "die()")
+@pytest.mark.parametrize("recovery", [True, False], ids=["with recovery", "without"])
+def test_a_backup_of_a_table_that_is_gone_by_then_is_complete(reopened, recovery):
+    off = [] if recovery else ["local.switch_recovery(on=False)"]
+    local = reopened(*off, STALL, BACK_UP, CHANGE, 'local.call("DeleteTable", TableName="tab")', "die()")
     local.engine.finish_jobs()
-    assert local.call("ListBackups") == {"BackupSummaries": []}
-    assert files(local) == []
+    (summary,) = local.call("ListBackups")["BackupSummaries"]
+    assert summary["BackupStatus"] == "AVAILABLE"
+    left = local.engine.store.execute("SELECT name FROM sqlite_schema WHERE name IN ('t1', 'c1')").fetchall()
+    assert left == ([("t1",)] if recovery else [])  # with recovery the rows are its system backup
+    assert_content(local, summary["BackupArn"])
+
+
+@pytest.mark.parametrize("step", ["select", "finish"])
+@pytest.mark.parametrize("recovery", [True, False], ids=["with recovery", "without"])
+def test_a_backup_killed_while_it_is_written_is_of_its_moment(reopened, step, recovery):
+    off = [] if recovery else ["local.switch_recovery(on=False)"]
+    local = reopened(*off, "answered.clear()", f"store.CopyFile.{step} = die_once_answered", BACK_UP_UNANSWERED,
+                     CHANGE, "answered.set()", "local.engine.copies.wait()")  # fmt: skip
+    local.engine.finish_jobs()
+    (summary,) = local.call("ListBackups")["BackupSummaries"]
+    assert summary["BackupStatus"] == "AVAILABLE"
+    assert_content(local, summary["BackupArn"])
+    local.clock.advance(3 * 86400)
+    local.engine.finish_jobs()
+    if not recovery:  # the log was for the backup alone
+        local.put(pk="not logged")
+        assert local.engine.store.execute("SELECT count(*) FROM c1").get == 0
+
+
+def assert_content(local, arn):
+    """The backup has what was there before CHANGE, and its description says so."""
+    local.call("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back")
+    local.engine.finish_jobs()
+    found = local.items("back")
+    assert len(found) == 400
+    assert sum("changed" in each for each in found) == 100
+    assert not any("later" in each for each in found)
+    source = local.call("DescribeBackup", BackupArn=arn)["BackupDescription"]["SourceTableDetails"]
+    assert source["ItemCount"] == 400
+    assert source["TableSizeBytes"] == local.describe("back")["TableSizeBytes"]
 
 
 def test_a_backup_killed_before_its_answer_is_not_there(reopened):

@@ -1,11 +1,11 @@
-"""The region of a directory: remembered, because the ARNs in it say so."""
+"""The region of a directory: stored, because the stored ARNs contain it."""
 
 import pytest
 
 from hashrange.core.errors import StorageError
 from hashrange.engine.context import EngineSettings
+from hashrange.engine.data_directory import LOCK_FILE
 from hashrange.engine.engine import open_engine
-from hashrange.engine.store import LOCK_FILE
 from hashrange.operations import OPERATIONS
 
 

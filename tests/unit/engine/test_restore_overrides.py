@@ -88,10 +88,10 @@ def test_indexes_may_be_renamed_and_left_out(provisioned):
 def test_an_index_that_was_not_there_is_refused(provisioned, change):
     local, arn = provisioned
     index = INDEX | {"ProvisionedThroughput": UNITS} | change
-    answer = local.refusal(
+    response = local.refusal(
         "RestoreTableFromBackup", BackupArn=arn, TargetTableName="back", GlobalSecondaryIndexOverride=[index]
     )
-    assert answer == (
+    assert response == (
         "ValidationException: Invalid Request: Index byg does not match a secondary index that existed in the source "
         "table and cannot be created during the restore operation"
     )
@@ -128,18 +128,18 @@ def test_an_index_that_was_not_there_is_refused(provisioned, change):
 )
 def test_throughput_must_go_with_the_billing_mode(provisioned, overrides, text):
     local, arn = provisioned
-    answer = local.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back", **overrides)
-    assert answer == f"ValidationException: Invalid Request: {text}"
+    response = local.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="back", **overrides)
+    assert response == f"ValidationException: Invalid Request: {text}"
     assert local.refusal("DescribeTable", TableName="back").startswith("ResourceNotFoundException")
 
 
 def test_an_on_demand_table_takes_no_throughput_unless_it_becomes_provisioned(local):
     local.create()
     arn = back_up(local)
-    answer = local.refusal(
+    response = local.refusal(
         "RestoreTableFromBackup", BackupArn=arn, TargetTableName="back", ProvisionedThroughputOverride=UNITS
     )
-    assert answer == (
+    assert response == (
         "ValidationException: Invalid Request: Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED"
     )
     restore(local, arn, BillingModeOverride="PROVISIONED", ProvisionedThroughputOverride=UNITS)

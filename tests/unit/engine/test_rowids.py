@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 
 from hashrange.core.keys import FIRST_ROWID, KeyAttribute, KeyEncoder, rowid_of
 from hashrange.engine import read, write
-from hashrange.engine.store import FORMAT, MAIN_FILE
+from hashrange.engine.data_directory import MAIN_FILE
+from hashrange.engine.store import UNCHECKED_FORMAT
 from tests.conformance.paging import read_all
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local, sort_items
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 from tests.unit.engine.test_write_random import GLOBAL, INDEXES, KEYS, LOCAL, Writer, assert_agree, histories
 
-codec = KeyEncoder((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
+key_encoder = KeyEncoder((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
 
 
 def key_of(pk, sk):
-    key = codec.encode(item(pk=pk, sk=sk))
+    key = key_encoder.encode(item(pk=pk, sk=sk))
     assert key is not None
     return key
 
@@ -74,14 +75,14 @@ def test_the_keys_of_a_partition_are_close_together(pk, sks):
 # -- two keys, one rowid ----------------------------------------------------------------------------------------------
 
 
-def find_twins():
+def find_colliding_keys():
     """Two sort keys of partition `p` whose rowids are the same."""
     seen = {}
     sks = (f"{number:x}-xx" for number in count())
-    return next((twin, sk) for sk in sks if (twin := seen.setdefault(rowid_of(key_of("p", sk)), sk)) != sk)
+    return next((other, sk) for sk in sks if (other := seen.setdefault(rowid_of(key_of("p", sk)), sk)) != sk)
 
 
-TWINS = find_twins()
+COLLIDING_KEYS = find_colliding_keys()
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -93,7 +94,7 @@ def local(request, tmp_path):
 
 
 def test_two_keys_with_the_same_rowid_are_two_items(local):
-    first, second = TWINS
+    first, second = COLLIDING_KEYS
     assert rowid_of(key_of("p", first)) == rowid_of(key_of("p", second))
     local.put(pk="p", sk=first, n=1)
     assert not has_collisions(local)
@@ -109,7 +110,7 @@ def test_two_keys_with_the_same_rowid_are_two_items(local):
 
 
 def test_a_collided_row_is_found_when_the_other_is_deleted(local):
-    first, second = TWINS
+    first, second = COLLIDING_KEYS
     local.put(pk="p", sk=first)
     local.put(pk="p", sk=second)
     local.delete(pk="p", sk=first)
@@ -124,12 +125,12 @@ def test_a_collided_row_is_found_when_the_other_is_deleted(local):
 def test_after_opening_it_is_known_whether_a_row_gave_way(tmp_path):
     local = Local(tmp_path)
     local.create("pk:S / sk:S")
-    first, second = TWINS
-    for sk in TWINS:
+    first, second = COLLIDING_KEYS
+    for sk in COLLIDING_KEYS:
         local.put(pk="p", sk=sk)
     local.reopen()
     assert has_collisions(local)
-    assert [get(local, pk="p", sk=sk) for sk in TWINS] == [item(pk="p", sk=sk) for sk in TWINS]
+    assert [get(local, pk="p", sk=sk) for sk in COLLIDING_KEYS] == [item(pk="p", sk=sk) for sk in COLLIDING_KEYS]
     local.delete(pk="p", sk=second)
     local.reopen()
     assert not has_collisions(local)
@@ -140,7 +141,7 @@ def test_after_opening_it_is_known_whether_a_row_gave_way(tmp_path):
 def test_a_row_that_gave_way_in_a_transaction_that_was_undone_is_not_there(tmp_path):
     local = Local(tmp_path)
     local.create("pk:S / sk:S")
-    first, second = TWINS
+    first, second = COLLIDING_KEYS
     local.put(pk="p", sk=first)
     puts = [{"Put": {"TableName": "tab", "Item": item(pk="p", sk=second)}}]
     check = {"TableName": "tab", "Key": item(pk="p", sk="none"), "ConditionExpression": "attribute_exists(pk)"}
@@ -169,18 +170,18 @@ def test_with_three_rowids_for_all_keys_everything_is_as_with_many(history):
     with few_rowids():
         local = Local()
         local.create(KEYS, lsi=LOCAL, gsi=GLOBAL)
-        naive = Naive(KEYS, INDEXES)
-        Writer(local, naive).run(history)
-        assert_agree(local, naive)
-        assert_gets(local, naive)
+        reference = ReferenceTable(KEYS, INDEXES)
+        Writer(local, reference).run(history)
+        assert_agree(local, reference)
+        assert_gets(local, reference)
         local.close()
 
 
-def assert_gets(local, naive):
+def assert_gets(local, reference):
     """Each item, and no other, is found by its key, alone and in a batch."""
     keys = [item(pk=pk, sk=sk) for pk in "ab" for sk in range(-1, 6)]
     found = [local.call("GetItem", TableName="tab", Key=dict(key)).get("Item") for key in keys]
-    assert found == [naive.items.get(naive.key(key)) for key in keys]
+    assert found == [reference.items.get(reference.key(key)) for key in keys]
     batch = local.call("BatchGetItem", RequestItems={"tab": {"Keys": [dict(key) for key in keys]}})
     assert sort_items(batch["Responses"]["tab"]) == sort_items([each for each in found if each])
 
@@ -203,17 +204,17 @@ def test_a_directory_of_format_1_is_taken_over_as_it_is(tmp_path_factory, before
     directory = tmp_path_factory.mktemp("older")
     local = Local(directory)
     local.create(KEYS, lsi=LOCAL, gsi=GLOBAL)
-    naive = Naive(KEYS, INDEXES)
-    Writer(local, naive).run(before)
+    reference = ReferenceTable(KEYS, INDEXES)
+    Writer(local, reference).run(before)
     local.engine.close()
     make_older(directory)
     local = Local(directory)
-    assert local.engine.store.execute("PRAGMA user_version").fetchone() == (FORMAT,)
-    assert has_collisions(local) == bool(naive.items)
-    assert_gets(local, naive)
-    Writer(local, naive).run(after)
-    assert_agree(local, naive)
-    assert_gets(local, naive)
+    assert local.engine.store.execute("PRAGMA user_version").fetchone() == (UNCHECKED_FORMAT,)
+    assert has_collisions(local) == bool(reference.items)
+    assert_gets(local, reference)
+    Writer(local, reference).run(after)
+    assert_agree(local, reference)
+    assert_gets(local, reference)
     local.close()
 
 

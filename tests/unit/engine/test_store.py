@@ -8,8 +8,10 @@ import pytest
 
 from hashrange.core.errors import CorruptFile, DirectoryInUse, DiskFull, ReadOnlyDirectory, StorageError
 from hashrange.engine import store as store_module
+from hashrange.engine.data_directory import LOCK_FILE, MAIN_FILE
 from hashrange.engine.engine import open_engine
-from hashrange.engine.store import APPLICATION_ID, FORMAT, LOCK_FILE, MAIN_FILE, Store, translate
+from hashrange.engine.sqlite_file import translate
+from hashrange.engine.store import APPLICATION_ID, FORMAT, Store
 from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
@@ -129,7 +131,7 @@ def test_a_reader_sees_what_is_committed_and_cannot_write(store):
 
 def test_the_write_ahead_log_starts_over_although_writes_never_stop(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "CHECKPOINT_PAGES", 50)
-    monkeypatch.setattr(store_module, "RESTART_PAGES", 200)
+    monkeypatch.setattr("hashrange.engine.sqlite_file.RESTART_PAGES", 200)
     local = Local(tmp_path)
     local.create()
     log = tmp_path / f"{MAIN_FILE}-wal"

@@ -112,5 +112,5 @@ def test_a_tampered_iterator_is_refused(streamed):
 
 def test_a_shard_of_another_stream_is_not_found(streamed):
     request = {"ShardId": "shardId-" + "0" * 20 + "-00000000", "ShardIteratorType": "LATEST"}
-    answer = streamed.refusal("GetShardIterator", StreamArn=streamed.stream_arn, **request)
-    assert answer.startswith("ResourceNotFoundException: Requested resource not found: Shard: ")
+    response = streamed.refusal("GetShardIterator", StreamArn=streamed.stream_arn, **request)
+    assert response.startswith("ResourceNotFoundException: Requested resource not found: Shard: ")

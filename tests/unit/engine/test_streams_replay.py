@@ -1,4 +1,4 @@
-"""A stream is the whole history of its table: replayed, it gives the table; and nothing in it is for nothing."""
+"""A stream is the whole history of its table: replayed, it gives the table; and no record is without a change."""
 
 from hypothesis import given, settings
 

@@ -1,4 +1,4 @@
-"""Expiry by TTL: what is swept, what is not, and what is left behind."""
+"""Expiry by TTL: which items are deleted, which are not, and the stream records of deleted ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The write path where random writes seldom come: lengths of index keys, and writes that change nothing."""
+"""Cases of the write path that random writes rarely produce: lengths of index keys, and writes that change nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Random writes on a table with every kind of index, against a naive table: all that can be read afterwards agrees."""
+"""Random writes on a table with every index type, against a reference table: all that can be read afterwards agrees."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from hashrange.core.errors import ServiceError
 from tests.conformance.paging import read_all
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local, sort_items
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 
 KEYS = "pk:S / sk:N"
 LOCAL = {"by-l": ("pk:S / l:S", "KEYS_ONLY"), "by-n": ("pk:S / n:N", ["x"])}
@@ -59,11 +59,11 @@ histories = st.tuples(starts, steps).map(lambda parts: parts[0] + parts[1])
 
 
 class Writer:
-    """Does the same to the engine and to the naive table."""
+    """Does the same to the engine and to the reference table."""
 
-    def __init__(self, local, naive):
+    def __init__(self, local, reference):
         self.local = local
-        self.naive = naive
+        self.reference = reference
 
     def run(self, history):
         for step, *arguments in history:
@@ -71,15 +71,15 @@ class Writer:
 
     def put(self, key, attributes):
         self.local.call("PutItem", **put_request(key, attributes))
-        self.naive.put(key | attributes)
+        self.reference.put(key | attributes)
 
     def delete(self, key):
         self.local.call("DeleteItem", TableName="tab", Key=dict(key))
-        self.naive.delete(key)
+        self.reference.delete(key)
 
     def update(self, key, changed, removed):
         self.local.call("UpdateItem", **update_request(key, changed, removed))
-        self.naive.update(key, changed, removed - changed.keys())
+        self.reference.update(key, changed, removed - changed.keys())
 
     def batch(self, writes):
         requests = [
@@ -88,12 +88,12 @@ class Writer:
         ]
         self.local.call("BatchWriteItem", RequestItems={"tab": requests})
         for step, key, *rest in writes:
-            self.naive.put(key | rest[0]) if step == "put" else self.naive.delete(key)
+            self.reference.put(key | rest[0]) if step == "put" else self.reference.delete(key)
 
     def transact(self, guarded):
         holds = [
             condition is None
-            or (condition == "attribute_exists(pk)") == (self.naive.key(member[1]) in self.naive.items)
+            or (condition == "attribute_exists(pk)") == (self.reference.key(member[1]) in self.reference.items)
             for member, condition in guarded
         ]
         request = {"TransactItems": [transaction_member(member, condition) for member, condition in guarded]}
@@ -103,11 +103,11 @@ class Writer:
         self.local.call("TransactWriteItems", **request)
         for (step, key, *rest), _ in guarded:
             if step == "put":
-                self.naive.put(key | rest[0])
+                self.reference.put(key | rest[0])
             elif step == "update":
-                self.naive.update(key, rest[0], rest[1] - rest[0].keys())
+                self.reference.update(key, rest[0], rest[1] - rest[0].keys())
             elif step == "delete":
-                self.naive.delete(key)
+                self.reference.delete(key)
 
     def cancelled(self, request, holds):
         with pytest.raises(ServiceError) as caught:
@@ -161,16 +161,16 @@ def transaction_member(member, condition):
 # -- the comparison -------------------------------------------------------------------------------------------------
 
 
-def assert_agree(local, naive):
-    """Everything that can be read says the same as the naive table."""
+def assert_agree(local, reference):
+    """Everything that can be read says the same as the reference table."""
     for index in (None, *INDEXES):
         named = {"IndexName": index} if index else {}
-        entries = naive.entries(index)
+        entries = reference.entries(index)
         assert sort_items(read_all(partial(local.call, "Scan"), TableName="tab", **named)) == entries
         assert_segments(local, named, entries)
-        for partition in naive.partitions(index):
-            assert_partition(local, naive, index, partition)
-    assert_counters(local, naive)
+        for partition in reference.partitions(index):
+            assert_partition(local, reference, index, partition)
+    assert_counters(local, reference)
 
 
 def assert_segments(local, named, entries):
@@ -185,13 +185,13 @@ def assert_segments(local, named, entries):
         assert sort_items([found for segment in segments for found in segment]) == entries
 
 
-def assert_partition(local, naive, index, partition):
+def assert_partition(local, reference, index, partition):
     """A query has the entries of the partition in order, both ways, and pages of any size say the same."""
     request = query_request(index, partition)
     found = read_all(partial(local.call, "Query"), **request)
-    mine = [each for each in naive.members(index) if all(each[name] == value for name, value in partition.items())]
-    assert sort_items(found) == sort_items([naive.project(each, index) for each in mine])
-    positions = [naive.position(each, index) for each in found]
+    mine = [each for each in reference.members(index) if all(each[name] == value for name, value in partition.items())]
+    assert sort_items(found) == sort_items([reference.project(each, index) for each in mine])
+    positions = [reference.position(each, index) for each in found]
     assert positions == sorted(positions)
     for forward in (True, False):
         wanted = found if forward else found[::-1]
@@ -210,11 +210,11 @@ def query_request(index, partition):
     }
 
 
-def assert_counters(local, naive):
+def assert_counters(local, reference):
     described = local.describe()
-    assert (described["ItemCount"], described["TableSizeBytes"]) == naive.count()
+    assert (described["ItemCount"], described["TableSizeBytes"]) == reference.count()
     for index in described["LocalSecondaryIndexes"] + described["GlobalSecondaryIndexes"]:
-        assert (index["ItemCount"], index["IndexSizeBytes"]) == naive.count(index["IndexName"])
+        assert (index["ItemCount"], index["IndexSizeBytes"]) == reference.count(index["IndexName"])
 
 
 @pytest.fixture(scope="module")
@@ -227,15 +227,15 @@ def opened():
 
 @settings(max_examples=60, deadline=None)
 @given(histories, st.booleans(), st.booleans())
-def test_all_that_can_be_read_agrees_with_a_naive_table(opened, history, streams, expires):
+def test_all_that_can_be_read_agrees_with_a_reference_table(opened, history, streams, expires):
     opened.create(KEYS, lsi=LOCAL, gsi=GLOBAL, view="KEYS_ONLY" if streams else None)
     if expires:  # by times long ago, which are taken for something else
         setting = {"AttributeName": "n", "Enabled": True}
         opened.call("UpdateTimeToLive", TableName="tab", TimeToLiveSpecification=setting)
     try:
-        naive = Naive(KEYS, INDEXES)
-        Writer(opened, naive).run(history)
-        assert_agree(opened, naive)
+        reference = ReferenceTable(KEYS, INDEXES)
+        Writer(opened, reference).run(history)
+        assert_agree(opened, reference)
     finally:
         opened.call("DeleteTable", TableName="tab")
 
@@ -245,10 +245,10 @@ def test_all_that_can_be_read_agrees_with_a_naive_table(opened, history, streams
 def test_counters_and_indexes_are_the_same_after_reopening(tmp_path_factory, history):
     local = Local(tmp_path_factory.mktemp("data"))
     local.create(KEYS, lsi=LOCAL, gsi=GLOBAL)
-    naive = Naive(KEYS, INDEXES)
-    Writer(local, naive).run(history)
+    reference = ReferenceTable(KEYS, INDEXES)
+    Writer(local, reference).run(history)
     local.reopen()
-    assert_counters(local, naive)
+    assert_counters(local, reference)
     for index in (None, *INDEXES):
-        assert local.items(index=index) == naive.entries(index)
+        assert local.items(index=index) == reference.entries(index)
     local.close()

@@ -1,5 +1,6 @@
 """The table of functions: what an entry defines, and that a new function needs nothing but an entry."""
 
+from time import process_time
 from typing import Protocol
 
 import pytest
@@ -19,9 +20,10 @@ from hashrange.expr.functions import (
     compile_condition_function,
     compile_operand_function,
     condition_functions,
+    contains,
     find_function,
 )
-from hashrange.expr.nodes import FunctionCall, Literal, SetAction, path_of
+from hashrange.expr.nodes import DocumentPath, FunctionCall, Literal, Placeholder, SetAction, path_of
 from hashrange.expr.update import bind_update
 from hashrange.operations import OPERATIONS
 from tests.unit.expr.request_reader import condition_of, condition_problem, update_of, update_problem
@@ -72,7 +74,7 @@ def engine():
 def test_every_function_refuses_another_number_of_operands(function):
     arguments = ", ".join(f"a{at}" for at in range(len(function.operands) + 1))
     text = f"{function.name}({arguments})"
-    told = f"operator or function: {function.name}, number of operands: {len(function.operands) + 1}"
+    message = f"operator or function: {function.name}, number of operands: {len(function.operands) + 1}"
     match function.role:
         case Role.CONDITION:
             problem = condition_problem(text)
@@ -80,7 +82,7 @@ def test_every_function_refuses_another_number_of_operands(function):
             problem = condition_problem(f"{text} = x")
         case Role.ASSIGNMENT:
             problem = update_problem(f"SET x = {text}")
-    assert problem.endswith(told)
+    assert problem.endswith(message)
 
 
 @pytest.mark.parametrize("call", [FunctionCall("nonsense", (path_of("a"),)), FunctionCall("size", (path_of("a"),))])
@@ -206,3 +208,39 @@ def test_a_declared_pattern_uses_a_new_function():
 
 def test_literals_are_operands_of_functions():
     assert bind_condition(FunctionCall("contains", (Literal({"S": "abc"}), Literal({"S": "b"}))))({})
+
+
+LONG_VALUES = [
+    {"L": [*({"S": str(at)} for at in range(200)), {"N": "7"}, {"L": [{"S": "x"}]}, {"BOOL": True}]},
+    {"SS": sorted(str(at) for at in range(200))},
+    {"NS": [str(at) for at in range(200)]},
+]
+PARTS = [
+    {"S": "7"},
+    {"S": "x"},
+    {"N": "7"},
+    {"N": "8"},
+    {"B": "eA=="},
+    {"L": [{"S": "x"}]},
+    {"BOOL": True},
+    {"SS": ["7"]},
+]
+
+
+@pytest.mark.parametrize("value", LONG_VALUES, ids=["list", "strings", "numbers"])
+def test_contains_finds_the_same_in_a_long_value_as_in_its_members_one_by_one(value):
+
+    holds = find_function("contains").compile(DocumentPath(("a",)), Placeholder(":v"))
+    for other in ({"a": value}, {"a": {"L": [{"S": "only"}] * 200}}, {"a": value}):
+        assert [holds({":v": part})(other) for part in PARTS] == [contains(other["a"], part) for part in PARTS]
+
+
+def test_many_contains_over_a_long_list_take_little_more_time_than_one():
+    holds = find_function("contains").compile(DocumentPath(("a",)), Placeholder(":v"))
+    times = []
+    for count in (1, 140):
+        item = {"a": {"L": [{"S": ""} for _ in range(130_000)]}}
+        started = process_time()
+        assert not any(holds({":v": {"S": str(at)}})(item) for at in range(count))
+        times.append(process_time() - started)
+    assert times[1] < 20 * times[0]

@@ -263,7 +263,7 @@ def test_names_and_values_are_shared_by_all_expressions():
 
 
 @pytest.mark.parametrize(
-    ("spec", "texts", "told"),
+    ("spec", "texts", "named"),
     [
         (UPDATE, {"UpdateExpression": "", "ConditionExpression": ""}, "UpdateExpression: The expression can not"),
         (UPDATE, {"UpdateExpression": "!", "ConditionExpression": ""}, "ConditionExpression: The expression can not"),
@@ -287,8 +287,8 @@ def test_names_and_values_are_shared_by_all_expressions():
         (SCAN, {"FilterExpression": "!", "ProjectionExpression": "!"}, "FilterExpression: Syntax"),
     ],
 )
-def test_expressions_are_read_in_the_order_of_the_service(spec, texts, told):
-    assert refusal_of(spec, **texts).startswith(f"Invalid {told}")
+def test_expressions_are_read_in_the_order_of_the_service(spec, texts, named):
+    assert refusal_of(spec, **texts).startswith(f"Invalid {named}")
 
 
 def test_the_form_of_a_key_condition_is_checked_last():
@@ -299,7 +299,7 @@ def test_the_form_of_a_key_condition_is_checked_last():
 
 
 @pytest.mark.parametrize(
-    ("spec", "parameter", "text", "told"),
+    ("spec", "parameter", "text", "detail"),
     [
         (PUT, "ConditionExpression", "a" * 4000 + " = :v" + " " * 92, " expression size: 4097"),
         (SCAN, "FilterExpression", "(" * 20000, " expression size: 20000"),
@@ -309,8 +309,8 @@ def test_the_form_of_a_key_condition_is_checked_last():
         (GET, "ProjectionExpression", "(" * 20000, ""),
     ],
 )
-def test_the_size_of_a_text_is_checked_before_it_is_parsed(spec, parameter, text, told):
-    expected = f"Invalid {parameter}: Expression size has exceeded the maximum allowed size;{told}"
+def test_the_size_of_a_text_is_checked_before_it_is_parsed(spec, parameter, text, detail):
+    expected = f"Invalid {parameter}: Expression size has exceeded the maximum allowed size;{detail}"
     assert refusal_of(spec, **{parameter: text}) == expected
 
 

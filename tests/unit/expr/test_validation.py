@@ -253,7 +253,7 @@ def test_an_index_fits_in_31_bits():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("dog(name) = size(a) AND size(b)", "Invalid function name; function: dog"),
         ("name = :v AND size(b)", MISPLACED + "size"),
@@ -269,8 +269,8 @@ def test_an_index_fits_in_31_bits():
         ("attribute_not_exists(size(:n))", wrong_type("size", "N")),
     ],
 )
-def test_the_first_of_several_errors_in_a_condition_is_reported(text, told):
-    assert condition_problem(text, values={":n": N}) == told
+def test_the_first_of_several_errors_in_a_condition_is_reported(text, expected):
+    assert condition_problem(text, values={":n": N}) == expected
 
 
 @pytest.mark.parametrize(("text", "word"), [("SET abOrt = :v", "abOrt"), ("REMOVE a.Absolute", "Absolute")])
@@ -371,7 +371,7 @@ def test_paths_of_an_update_may_not_overlap_or_conflict(text, how, one, two):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SET #c = :c SET abOrt = dog(a)", RESERVED + "abOrt"),
         ("SET #c = dog(:c) SET c = d", "Invalid function name; function: dog"),
@@ -386,5 +386,5 @@ def test_paths_of_an_update_may_not_overlap_or_conflict(text, how, one, two):
         ),
     ],
 )
-def test_the_first_of_several_errors_in_an_update_is_reported(text, told):
-    assert update_problem(text, values={":v": S}) == told
+def test_the_first_of_several_errors_in_an_update_is_reported(text, expected):
+    assert update_problem(text, values={":v": S}) == expected

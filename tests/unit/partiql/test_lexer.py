@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.partiql.lexer import MalformedStatement, TokenKind, tokenize
+from hashrange.partiql.lexer import MalformedStatement, TokenType, tokenize
 
 
 def texts(statement):
@@ -15,17 +15,17 @@ def marks(statement):
 
 def test_keywords_are_lowered_and_names_are_kept_as_written():
     tokens = tokenize("Select Data From t")
-    assert [(token.kind, token.text) for token in tokens][:-1] == [
-        (TokenKind.KEYWORD, "select"),
-        (TokenKind.NAME, "Data"),
-        (TokenKind.KEYWORD, "from"),
-        (TokenKind.NAME, "t"),
+    assert [(token.type, token.text) for token in tokens][:-1] == [
+        (TokenType.KEYWORD, "select"),
+        (TokenType.NAME, "Data"),
+        (TokenType.KEYWORD, "from"),
+        (TokenType.NAME, "t"),
     ]
 
 
 def test_the_last_token_is_the_end():
-    assert tokenize("a")[-1].kind is TokenKind.END
-    assert tokenize("")[-1].kind is TokenKind.END
+    assert tokenize("a")[-1].type is TokenType.END
+    assert tokenize("")[-1].type is TokenType.END
 
 
 def test_doubled_quotes_stand_for_one():
@@ -33,18 +33,18 @@ def test_doubled_quotes_stand_for_one():
 
 
 def test_a_quoted_word_is_never_a_keyword():
-    assert [token.kind for token in tokenize('"select" "not" in')] == [
-        TokenKind.QUOTED,
-        TokenKind.QUOTED,
-        TokenKind.OPERATOR,
-        TokenKind.END,
+    assert [token.type for token in tokenize('"select" "not" in')] == [
+        TokenType.QUOTED,
+        TokenType.QUOTED,
+        TokenType.OPERATOR,
+        TokenType.END,
     ]
 
 
 @pytest.mark.parametrize("number", ["1", "1.5", ".5", "1.", "7.31e6", "7.31e+6", ".73e1", "73100000e-1"])
 def test_numbers_may_lack_digits_before_or_after_the_point(number):
     (token, _end) = tokenize(number)
-    assert (token.kind, token.text) == (TokenKind.NUMBER, number)
+    assert (token.type, token.text) == (TokenType.NUMBER, number)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Parsing statements, and the errors for texts that are not statements."""
 
 import contextlib
+from cProfile import Profile
 
 import pytest
 from hypothesis import given
@@ -238,3 +239,21 @@ def test_any_text_is_a_statement_or_refused(text):
         statement, parameters = parse(text)
         assert statement.span.line >= 1
         assert parameters <= text.count("?")
+
+
+@pytest.mark.parametrize("element", ["1", "-1", "'a'", "a", "[1]", "1.5e3", "1 + 1", "'a' || 'b'", "null"])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("<<", ">>")])
+def test_an_element_is_parsed_alike_before_a_comma_and_before_the_end(element, opening, closing):
+    (first, last) = (
+        parse(f"INSERT INTO t VALUE {{'a': {opening}{element}\n,{element}{closing}}}")[0].value.members[0][1].elements
+    )
+    assert type(first) is type(last)
+    assert getattr(first, "text", None) == getattr(last, "text", None)
+
+
+def test_a_literal_in_a_list_takes_few_calls():
+    statement = "INSERT INTO t VALUE {'a': [" + ",".join(["1"] * 4060) + "]}"
+    profile = Profile()
+    profile.runcall(parse, statement)
+    calls = sum(entry.callcount for entry in profile.getstats())
+    assert calls < 45 * 4060

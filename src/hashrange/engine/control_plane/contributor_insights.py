@@ -71,13 +71,13 @@ def _status(setting: InsightsSetting | None, at: int) -> str:
 
 
 def _name_rules(table: Table, name: str, setting: InsightsSetting) -> list[str]:
-    codec = table.indexes_by_name[name].codec if name != TABLE else table.codec
-    keys = ("PK", "SK") if codec.ranges else ("PK",)
+    key_encoder = table.indexes_by_name[name].key_encoder if name != TABLE else table.key_encoder
+    keys = ("PK", "SK") if key_encoder.ranges else ("PK",)
     resource = table.name if name == TABLE else f"{table.name}-{name}"
     return [
-        f"DynamoDBContributorInsights-{key}{kind}-{resource}-{setting.since}"
+        f"DynamoDBContributorInsights-{key}{rule}-{resource}-{setting.since}"
         for key in keys
-        for kind in RULES[setting.mode]
+        for rule in RULES[setting.mode]
     ]
 
 

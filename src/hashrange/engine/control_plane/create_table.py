@@ -13,6 +13,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_GLOBAL_INDEXES, MAX_LOCAL_INDEXES
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.arn import table_arn
@@ -32,15 +33,13 @@ from hashrange.engine.definition import (
 )
 from hashrange.engine.sql import SPARE_COLUMNS
 
-MOST_GLOBAL = 20
-MOST_LOCAL = 5
 UNSUPPORTED_MEMBERS = ("VectorIndexes", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode")
 DEFAULT_CLASS = "STANDARD"
 
 
 def make_definition(request: Wire, now: int, region: str, account: str) -> Definition:
-    """Return the definition of the table that a CreateTable request asks for, or raise what the service answers."""
-    reject_unsupported(request, UNSUPPORTED_MEMBERS)
+    """Return the definition of the table that a CreateTable request asks for, or raise the service's error."""
+    refuse_unsupported(request, UNSUPPORTED_MEMBERS)
     mode = _check_keys_and_billing(request)
     _check_indexes(request, mode)
     _check_stream(request.get("StreamSpecification"))
@@ -91,7 +90,7 @@ def mark_creating(definition: Definition, request: Wire, now: int, delay: int) -
     )
 
 
-def reject_unsupported(request: Wire, members: tuple[str, ...]) -> None:
+def refuse_unsupported(request: Wire, members: tuple[str, ...]) -> None:
     """Raise for members that ask for what one region on one machine cannot give."""
     for member in members:
         if request.get(member) is not None:
@@ -155,13 +154,13 @@ def _check_names_and_counts(indexes: list[Wire], local: int, everywhere: int) ->
         if name in seen:
             raise ValidationException(f"{INVALID_PARAMETER}Duplicate index name: {name}")
         seen.add(name)
-    if local > MOST_LOCAL:
+    if local > MAX_LOCAL_INDEXES:
         raise ValidationException(
-            f"{INVALID_PARAMETER}Number of LocalSecondaryIndexes exceeds per-table limit of {MOST_LOCAL}"
+            f"{INVALID_PARAMETER}Number of LocalSecondaryIndexes exceeds per-table limit of {MAX_LOCAL_INDEXES}"
         )
-    if everywhere > MOST_GLOBAL:
+    if everywhere > MAX_GLOBAL_INDEXES:
         raise ValidationException(
-            f"{INVALID_PARAMETER}GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}"
+            f"{INVALID_PARAMETER}GlobalSecondaryIndex count exceeds the per-table limit of {MAX_GLOBAL_INDEXES}"
         )
     key_schema.check_projected_total(index["Projection"].get("NonKeyAttributes") for index in indexes)
 

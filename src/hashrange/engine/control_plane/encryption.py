@@ -14,16 +14,16 @@ MANAGED_KEY = "alias/aws/dynamodb"
 
 def resolve_encryption(specification: Wire, region: str, account: str) -> Encryption | None:
     """Return what an SSESpecification asks for, None for the default; raise when its members contradict each other."""
-    kind, key = specification.get("SSEType"), specification.get("KMSMasterKeyId")
-    enabled = specification.get("Enabled", kind is not None or key is not None)
+    sse_type, key = specification.get("SSEType"), specification.get("KMSMasterKeyId")
+    enabled = specification.get("Enabled", sse_type is not None or key is not None)
     if not enabled:
-        for member, given in (("SSEType", kind), ("KMSMasterKeyId", key)):
+        for member, given in (("SSEType", sse_type), ("KMSMasterKeyId", key)):
             if given is not None:
                 raise ValidationException(f"{INVALID_PARAMETER}{member} can not be specified if Enabled is false")
         return None
-    if kind == "AES256":
+    if sse_type == "AES256":
         raise ValidationException(f"{INVALID_PARAMETER}SSEType AES256 is not supported")
-    if key is not None and kind is None:
+    if key is not None and sse_type is None:
         raise ValidationException(f"{INVALID_PARAMETER}SSEType KMS is required if KMSMasterKeyId is specified")
     return Encryption(resolve_key(key or MANAGED_KEY, region, account))
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_KEY_ATTRIBUTES, MAX_PROJECTED
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 
-MOST_OF_A_SIDE = 4  # HASH or RANGE attributes of a global index
-MOST_PROJECTED = 100  # non-key attributes over all indexes of a table
 SAME_NAME = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
 NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
 
@@ -62,19 +61,19 @@ def check_global_keys(index: Wire, definitions: list[Wire]) -> None:
     """Raise unless a global index has one to four hash attributes, then up to four range attributes."""
     schema = index["KeySchema"]
     _check_defined(schema, definitions)
-    kinds = [element["KeyType"] for element in schema]
+    key_types = [element["KeyType"] for element in schema]
     _check_first(schema)
-    if kinds != sorted(kinds):
+    if key_types != sorted(key_types):
         raise ValidationException(
             f"{INVALID_PARAMETER}All HASH key attributes must precede RANGE key attributes in the KeySchema"
         )
-    for kind in ("HASH", "RANGE"):
-        if kinds.count(kind) > MOST_OF_A_SIDE:
+    for key_type in ("HASH", "RANGE"):
+        if key_types.count(key_type) > MAX_KEY_ATTRIBUTES:
             raise ValidationException(
-                f"{INVALID_PARAMETER}The KeySchema exceeds the maximum allowed number of {kind} key attributes"
+                f"{INVALID_PARAMETER}The KeySchema exceeds the maximum allowed number of {key_type} key attributes"
             )
     if len(set(attribute_names(schema))) < len(schema):
-        pair = kinds == ["HASH", "RANGE"]
+        pair = key_types == ["HASH", "RANGE"]
         raise ValidationException(
             SAME_NAME if pair else "The KeySchema contains multiple key attributes with the same name"
         )
@@ -127,15 +126,17 @@ def check_usage(definitions: list[Wire], schemas: list[list[Wire]]) -> None:
 
 def check_projection(projection: Wire) -> None:
     """Raise when a projection's type and its attributes do not go together."""
-    kind, others = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
-    if kind is None:
+    projection_type, others = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
+    if projection_type is None:
         raise ValidationException(f"{INVALID_PARAMETER}Unknown ProjectionType: null")
-    if kind == "INCLUDE" and others is None:
+    if projection_type == "INCLUDE" and others is None:
         raise ValidationException(
             f"{INVALID_PARAMETER}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
         )
-    if kind != "INCLUDE" and others is not None:
-        raise ValidationException(f"{INVALID_PARAMETER}ProjectionType is {kind}, but NonKeyAttributes is specified")
+    if projection_type != "INCLUDE" and others is not None:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}ProjectionType is {projection_type}, but NonKeyAttributes is specified"
+        )
     seen: set[str] = set()
     for name in others or ():
         if name in seen:
@@ -145,9 +146,9 @@ def check_projection(projection: Wire) -> None:
 
 def check_projected_total(projected: Iterable[Sequence[str] | None]) -> None:
     """Raise when the indexes of a table together name too many attributes to project."""
-    if sum(len(names or ()) for names in projected) > MOST_PROJECTED:
+    if sum(len(names or ()) for names in projected) > MAX_PROJECTED:
         raise ValidationException(
-            f"{INVALID_PARAMETER}Number of projected NonKeyAttributes exceeds per-table limit of {MOST_PROJECTED}"
+            f"{INVALID_PARAMETER}Number of projected NonKeyAttributes exceeds per-table limit of {MAX_PROJECTED}"
         )
 
 

@@ -19,12 +19,12 @@ from hashrange.engine.arn import PARTITION, parse_resource
 from hashrange.engine.definition import Policy
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
     from hashrange.engine.table import Table
 
 
 TABLE = ""
-LARGEST = 20_480
+MAX_POLICY_BYTES = 20_480
 NONE_EXPECTED = "NO_POLICY"
 DEFAULT_VERSION = "2008-10-17"
 NOT_FOUND = "Resource-based policy not found for the provided ResourceArn: "
@@ -44,8 +44,8 @@ ACCOUNT = re.compile(r"\d{12}")
 
 def check_document(text: str) -> str:
     """Return a policy in canonical form (without a default version), or raise for what is none."""
-    if len(text.encode()) > LARGEST:
-        raise ValidationException(f"{INVALID_PARAMETER}Maximum policy size of {LARGEST} bytes exceeded")
+    if len(text.encode()) > MAX_POLICY_BYTES:
+        raise ValidationException(f"{INVALID_PARAMETER}Maximum policy size of {MAX_POLICY_BYTES} bytes exceeded")
     document = _parse(text)
     statements = document.get("Statement")
     if isinstance(statements, dict):
@@ -98,12 +98,17 @@ def _canonicalise_principal(principal: Any, text: str) -> Any:
         return principal
     if not isinstance(principal, dict):
         raise _misplaced(text, principal)
-    return {kind: _unlist(_name_principals(kind, names)) for kind, names in principal.items()}
+    return {
+        principal_type: _unlist(_name_principals(principal_type, names)) for principal_type, names in principal.items()
+    }
 
 
-def _name_principals(kind: str, names: Any) -> list[str]:
+def _name_principals(principal_type: str, names: Any) -> list[str]:
     given = names if isinstance(names, list) else [names]
-    roots = [f"arn:aws:iam::{name}:root" if kind == "AWS" and ACCOUNT.fullmatch(str(name)) else name for name in given]
+    roots = [
+        f"arn:aws:iam::{name}:root" if principal_type == "AWS" and ACCOUNT.fullmatch(str(name)) else name
+        for name in given
+    ]
     return list(dict.fromkeys(map(str, roots)))
 
 
@@ -148,7 +153,7 @@ class PolicyTarget:
         return self.table.definition.policies.get(self.label)
 
 
-def find_policy_target(engine: Engine, arn: str) -> PolicyTarget:
+def find_policy_target(engine: CatalogContext, arn: str) -> PolicyTarget:
     """Return what an ARN names, or raise for what cannot have a policy here."""
     resource, settings = parse_resource(arn), engine.settings
     if resource.account != settings.account:
@@ -164,7 +169,7 @@ def find_policy_target(engine: Engine, arn: str) -> PolicyTarget:
     return PolicyTarget(table, resource.stream or TABLE)
 
 
-def save_policy(engine: Engine, target: PolicyTarget, policy: Policy) -> None:
+def save_policy(engine: CatalogContext, target: PolicyTarget, policy: Policy) -> None:
     """Store the changed policy of a table or stream."""
     definition = target.table.definition
     changed = replace(definition, policies={**definition.policies, target.label: policy})

@@ -15,7 +15,7 @@ from hashrange.engine.definition import Definition, GlobalIndexDefinition, Phase
 from hashrange.engine.table import Index, Table
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
 
 
 ACTIVE = "ACTIVE"
@@ -86,7 +86,7 @@ def check_deletable(table: Table, now: int) -> None:
         raise ResourceInUseException(f"{IN_USE}Table: {table.name} is in the process of being updated.")
 
 
-def check_name_is_free(engine: Engine, name: str, now: int) -> None:
+def check_name_is_free(engine: CatalogContext, name: str, now: int) -> None:
     """Raise when there is a table of that name, also one that is being deleted."""
     table = engine.catalog.get(name)
     if table is not None and table_status(table, now) == "CREATING":
@@ -95,7 +95,7 @@ def check_name_is_free(engine: Engine, name: str, now: int) -> None:
         raise ResourceInUseException(f"Table already exists: {name}")
 
 
-def locate_changeable(engine: Engine, name_or_arn: str) -> Table:
+def locate_changeable(engine: CatalogContext, name_or_arn: str) -> Table:
     """Return a table to be changed or deleted, or raise that it does not exist or is being deleted."""
     name = engine.catalog.name_in(name_or_arn)
     if find_deleting(engine, name, engine.now()) is not None:
@@ -106,14 +106,14 @@ def locate_changeable(engine: Engine, name_or_arn: str) -> Table:
 # -- deleted tables that are shown as DELETING, where a delay is configured --------------------------------------------
 
 
-def mark_deleting(engine: Engine, description: Wire, now: int) -> None:
+def mark_deleting(engine: CatalogContext, description: Wire, now: int) -> None:
     """Show a deleted table as DELETING for the configured delay."""
     if engine.settings.status_delay:
         until = now + engine.settings.status_delay
         engine.catalog.deleting[description["TableName"]] = (until, description)
 
 
-def find_deleting(engine: Engine, name: str, now: int) -> Wire | None:
+def find_deleting(engine: CatalogContext, name: str, now: int) -> Wire | None:
     """Return the description of a table that is being deleted."""
     until, description = engine.catalog.deleting.get(name, (now, None))
     if now < until:
@@ -122,6 +122,6 @@ def find_deleting(engine: Engine, name: str, now: int) -> Wire | None:
     return None
 
 
-def list_deleting(engine: Engine, now: int) -> list[str]:
+def list_deleting(engine: CatalogContext, now: int) -> list[str]:
     """Return the names of the tables that are being deleted."""
     return [name for name in list(engine.catalog.deleting) if find_deleting(engine, name, now) is not None]

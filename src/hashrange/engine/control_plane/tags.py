@@ -10,13 +10,13 @@ from hashrange.core.wire import Wire
 from hashrange.engine.arn import PARTITION, parse_resource
 
 if TYPE_CHECKING:
-    from hashrange.engine.engine import Engine
+    from hashrange.engine.catalog import CatalogContext
     from hashrange.engine.table import Table
 
 
-MOST_TAGS = 50
-LONGEST_KEY = 128
-LONGEST_VALUE = 256
+MAX_TAGS = 50
+MAX_KEY_LENGTH = 128
+MAX_VALUE_LENGTH = 256
 PUNCTUATION = frozenset("+-=._:/@")
 TOO_MANY = "Number of Tags exceed the current limit for the provided ResourceArn"
 
@@ -27,7 +27,7 @@ def check_tags(tags: list[Wire]) -> dict[str, str]:
     for tag in tags:
         key, value = tag.get("Key"), tag.get("Value")
         check_key(key)
-        if not _is_valid(value, 0, LONGEST_VALUE):
+        if not _is_valid(value, 0, MAX_VALUE_LENGTH):
             raise ValidationException(f"The Tag Value provided is invalid, Value: {_show(value)}")
         if key in checked:
             raise ValidationException(f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}")
@@ -38,7 +38,7 @@ def check_tags(tags: list[Wire]) -> dict[str, str]:
 
 def check_key(key: str | None) -> None:
     """Raise for a key that no tag may have."""
-    if not _is_valid(key, 1, LONGEST_KEY):
+    if not _is_valid(key, 1, MAX_KEY_LENGTH):
         raise ValidationException(f"The Tag Key provided is invalid, Key: {_show(key)}")
     if str(key).lower().startswith("aws:"):
         raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {key}")
@@ -55,7 +55,7 @@ def check_keys(keys: list[str]) -> None:
 
 def check_count(tags: dict[str, str] | list[str]) -> None:
     """Raise when there are more than a resource may have."""
-    if len(tags) > MOST_TAGS:
+    if len(tags) > MAX_TAGS:
         raise ValidationException(TOO_MANY)
 
 
@@ -69,7 +69,7 @@ def _is_valid(text: str | None, shortest: int, longest: int) -> bool:
 
 
 def _is_allowed(character: str) -> bool:
-    """Tell whether a character is a letter, digit or space of any script, or one of the few marks."""
+    """Return whether a character is a letter, digit or space of any script, or one of the few marks."""
     return character in PUNCTUATION or unicodedata.category(character)[0] in "LNZ"
 
 
@@ -77,7 +77,7 @@ def _show(text: str | None) -> str:
     return "null" if text is None else text
 
 
-def find_tagged(engine: Engine, arn: str) -> Table:
+def find_tagged(engine: CatalogContext, arn: str) -> Table:
     """Return the table whose tags an ARN means."""
     resource, settings = parse_resource(arn), engine.settings
     if resource.account != settings.account:

@@ -20,7 +20,7 @@ UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 CAPS = ("MaxReadRequestUnits", "MaxWriteRequestUnits")
 RATES = ("ReadUnitsPerSecond", "WriteUnitsPerSecond")
 INITIAL_RATES = (12_000, 4_000)
-LARGEST = 10**12
+MAX_UNITS = 10**12
 QUOTA = 40_000
 DAY = 24 * 3600 * 1000
 NO_UNITS = ProvisionedThroughput(0, 0)
@@ -99,18 +99,18 @@ def check_index_billing(index: Wire, mode: str) -> None:
 def check_bounds(units: ProvisionedThroughput, owner: Owner) -> None:
     """Raise for units that are out of any range."""
     for unit, value in by_unit(units):
-        if value > LARGEST:
+        if value > MAX_UNITS:
             raise ValidationException(f"Given value {value} for {unit} is out of bounds{owner.suffix(' for index {}')}")
 
 
 def check_quota(units: ProvisionedThroughput, owner: Owner, region: str) -> None:
     """Raise for units above what an account may have."""
-    kind = "table" if owner.index is None else "index"
+    resource = "table" if owner.index is None else "index"
     for unit, value in by_unit(units):
         if value > QUOTA:
             raise LimitExceededException(
-                f"The requested {unit}{owner.suffix(' for index {}')}, {value}, is above the per {kind} maximum "
-                f"for the account in {region}. Per {kind} maximum: {QUOTA}. {GUIDE}"
+                f"The requested {unit}{owner.suffix(' for index {}')}, {value}, is above the per {resource} maximum "
+                f"for the account in {region}. Per {resource} maximum: {QUOTA}. {GUIDE}"
             )
 
 

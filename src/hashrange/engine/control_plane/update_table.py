@@ -1,4 +1,4 @@
-"""UpdateTableDraft: the definition that an UpdateTable leads to, made on a copy: a rejected change leaves no trace.
+"""UpdateTableDraft: the definition that an UpdateTable leads to, made on a copy: a refused change leaves no trace.
 
 The request has passed `update_table_request`; here it is checked against the table. The operation then changes rows,
 index columns and streams.
@@ -16,12 +16,12 @@ from hashrange.core.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
+from hashrange.core.limits import MAX_GLOBAL_INDEXES
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.control_plane import contributor_insights, throughput
 from hashrange.engine.control_plane.create_table import (
     DEFAULT_CLASS,
-    MOST_GLOBAL,
     compose_global_index,
     sort_attributes,
 )
@@ -73,7 +73,7 @@ class UpdateTableDraft:
         self._delay = 0
 
     def make(self) -> None:
-        """Apply the request to the definition, or raise what the service answers."""
+        """Apply the request to the definition, or raise the service's error."""
         check_changeable(self.table, list_changes(self.request), self.now)
         self._change_billing()
         self._change_indexes()
@@ -106,7 +106,7 @@ class UpdateTableDraft:
 
     @property
     def switching(self) -> bool:
-        """Tell whether the billing mode changes."""
+        """Whether the billing mode changes."""
         return self.mode != self.table.definition.billing_mode
 
     def _change_billing(self) -> None:
@@ -205,10 +205,10 @@ class UpdateTableDraft:
         name = asked["IndexName"]
         if name in self.table.indexes_by_name:
             raise ValidationException("Attempting to create an index which already exists")
-        if len(global_indexes(self.table)) >= MOST_GLOBAL:
+        if len(global_indexes(self.table)) >= MAX_GLOBAL_INDEXES:
             raise LimitExceededException(
                 "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of "
-                f"{MOST_GLOBAL}"
+                f"{MAX_GLOBAL_INDEXES}"
             )
         self._check_new_throughput(asked)
         index = compose_global_index(asked, self.mode)
@@ -233,10 +233,12 @@ class UpdateTableDraft:
         known = {attribute.name: attribute.type for attribute in self.definition.attributes}
         given = {entry["AttributeName"]: entry["AttributeType"] for entry in self.request["AttributeDefinitions"]}
         types = {name: given[name] for name in names_of(schema)}
-        for name, kind in types.items():
-            if known.get(name, kind) != kind:
+        for name, attribute_type in types.items():
+            if known.get(name, attribute_type) != attribute_type:
                 raise ValidationException(self._message_for_redefined(name, schema, known, types))
-        added = [AttributeDefinition(name, kind) for name, kind in types.items() if name not in known]
+        added = [
+            AttributeDefinition(name, attribute_type) for name, attribute_type in types.items() if name not in known
+        ]
         self._change(attributes=sort_attributes([*self.definition.attributes, *added]))
 
     def _message_for_redefined(self, name: str, schema: KeySchema, known: dict[str, str], types: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.values import INVALID_PARAMETER
 from hashrange.core.wire import Wire
 from hashrange.engine.control_plane import key_schema
-from hashrange.engine.control_plane.create_table import reject_unsupported
+from hashrange.engine.control_plane.create_table import refuse_unsupported
 from hashrange.engine.control_plane.throughput import (
     NEITHER_UNIT,
     ON_DEMAND,
@@ -42,7 +42,7 @@ def check_request(request: Wire) -> None:
     members = list_changes(request)
     if not members:
         raise ValidationException(_required(request))
-    reject_unsupported(request, UNSUPPORTED_MEMBERS)
+    refuse_unsupported(request, UNSUPPORTED_MEMBERS)
     updates = request.get("GlobalSecondaryIndexUpdates")
     if updates is not None and not updates:
         raise ValidationException(f"{INVALID_PARAMETER}List of GlobalSecondaryIndexUpdates is empty")

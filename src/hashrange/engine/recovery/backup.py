@@ -21,7 +21,7 @@ class CopyLocation(Struct, frozen=True, omit_defaults=True):
     table: int | None = None
 
 
-class BackupDetails(Struct, frozen=True, kw_only=True, rename={"location": "place"}):
+class BackupDetails(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"location": "place"}):
     """What is stored of a backup beside its ARN, name and time, as JSON."""
 
     type: str
@@ -31,6 +31,8 @@ class BackupDetails(Struct, frozen=True, kw_only=True, rename={"location": "plac
     bytes: int
     location: CopyLocation | None
     expires: int | None
+    source: int | None = None  # while it is CREATING: the number of its table
+    until: int | None = None  # ... and the sequence number of the first change that is not part of it
 
 
 class Backup(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Backup(Struct, frozen=True):
 
     @property
     def is_system(self) -> bool:
-        """Tell whether the service made it."""
+        """Whether the service made it."""
         return self.details.type == SYSTEM
 
     @property
@@ -57,7 +59,7 @@ class Backup(Struct, frozen=True):
         return self.details.location.file if self.details.location else None
 
     def has_expired(self, now: int) -> bool:
-        """Tell whether it is past its time."""
+        """Return whether it is past its time."""
         return self.details.expires is not None and self.details.expires <= now
 
     @property

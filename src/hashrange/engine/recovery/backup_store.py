@@ -12,6 +12,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from hashrange.core.errors import (
@@ -49,21 +50,54 @@ ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+
 
 
 def create_backup(engine: CopyContext, table: Table, name: str) -> Backup:
-    """Back a table up: at once when that is quick, else as of now, while requests go on."""
+    """Back a table up as it is now: at once when that is quick, else while requests go on."""
     backup = _compose(engine, table, name, USER)
-    _save(engine, backup)
-    _fill(engine, backup, table)
-    return backup
-
-
-def _fill(engine: CopyContext, backup: Backup, table: Table) -> None:
-    rows, file = table_copy.rows_now(table), f"{backup.identity}.db"
+    rows = table_copy.rows_now(table)
     if engine.store.in_memory:
         _complete(engine, backup, table_copy.copy_to_table(engine, rows))
     elif table_copy.is_small_copy(engine, rows):
-        _complete(engine, backup, table_copy.copy_to_file(engine, rows, file))
+        _complete(engine, backup, table_copy.copy_to_file(engine, rows, _name_file(backup)))
     else:
-        engine.copies.start(rows, file, lambda failure: _conclude(engine, backup, CopyLocation(file=file), failure))
+        _begin_copying(engine, backup, table)
+    return backup
+
+
+def _name_file(backup: Backup) -> str:
+    return f"{backup.identity}.db"
+
+
+def _begin_copying(engine: CopyContext, backup: Backup, table: Table) -> None:
+    """Record the moment of the backup, and log all changes from now on, so that the copy can go back to it."""
+    definition, until = table.definition, engine.next_sequence()
+    details = replace(backup.details, source=table.n, until=until)
+    begun = replace(backup, details=details)
+    _copy(engine, begun, table.n, until)
+    log = None if definition.pitr is UNSET else definition.pitr
+    engine.catalog.save(table, replace(definition, copying=(*definition.copying, until), pitr=log))
+    _save(engine, begun)
+
+
+def _copy(engine: CopyContext, backup: Backup, n: int, until: int) -> None:
+    location = CopyLocation(file=_name_file(backup))
+    rows = table_copy.rows_until(n, until)
+    engine.copies.start(rows, location.file or "", lambda failure: _conclude(engine, backup, location, failure))
+
+
+def _end_copying(engine: CopyContext, backup: Backup) -> None:
+    """Stop logging for a backup; remove what is left of its table if that was deleted meanwhile."""
+    n, until = backup.details.source, backup.details.until
+    tables = (*engine.catalog.tables.values(), *engine.catalog.retired.values())
+    table = next((table for table in tables if table.n == n), None)
+    if table is not None:
+        copying = tuple(other for other in table.definition.copying if other != until)
+        engine.catalog.save(table, replace(table.definition, copying=copying))
+    others = [other for other in _load_all(engine) if other.arn != backup.arn]
+    if n is None or n in engine.catalog.live_numbers or any(other.details.source == n for other in others):
+        return
+    kept = any(other.details.location == CopyLocation(table=n) for other in others)  # as the table's system backup
+    left = [*([] if kept else [f"t{n}"]), *([] if table else [f"c{n}"])]
+    if left:
+        engine.jobs.start("purge", n, {"names": left}, at_once=False)
 
 
 def _conclude(engine: CopyContext, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
@@ -72,14 +106,17 @@ def _conclude(engine: CopyContext, backup: Backup, location: CopyLocation, failu
     if kept is None:
         table_copy.discard_copy(engine, location)
     elif failure is None:
+        _end_copying(engine, kept)
         _complete(engine, kept, location)
     else:
         logger.error("Backup %s was given up. %s", backup.arn, failure)
-        _remove(engine, backup)
+        _end_copying(engine, kept)
+        _remove(engine, kept)
 
 
 def _complete(engine: CopyContext, backup: Backup, location: CopyLocation) -> None:
-    _save(engine, replace(backup, details=replace(backup.details, status=AVAILABLE, location=location)))
+    details = replace(backup.details, status=AVAILABLE, location=location, source=None, until=None)
+    _save(engine, replace(backup, details=details))
 
 
 def keep_deleted_table(engine: CopyContext, table: Table) -> None:
@@ -90,23 +127,22 @@ def keep_deleted_table(engine: CopyContext, table: Table) -> None:
     _save(engine, replace(backup, details=details))
 
 
-def _compose(engine: CopyContext, table: Table, name: str, kind: str) -> Backup:
-    now = engine.now()
+def _compose(engine: CopyContext, table: Table, name: str, backup_type: str) -> Backup:
     details = BackupDetails(
-        type=kind,
+        type=backup_type,
         status=CREATING,
-        definition=table.definition,
+        definition=replace(table.definition, copying=()),
         items=table.item_count,
         bytes=table.size_bytes,
         location=None,
         expires=None,
     )
-    return Backup(_new_arn(engine, table, now, kind), name, now, details)
+    return Backup(_new_arn(engine, table, engine.now(), backup_type), name, engine.wall_time(), details)
 
 
-def _new_arn(engine: CopyContext, table: Table, now: int, kind: str) -> str:
+def _new_arn(engine: CopyContext, table: Table, now: int, backup_type: str) -> str:
     while True:
-        arn = f"{table.arn}/backup/{now:014d}-{'00000000' if kind == SYSTEM else secrets.token_hex(4)}"
+        arn = f"{table.arn}/backup/{now:014d}-{'00000000' if backup_type == SYSTEM else secrets.token_hex(4)}"
         if _load(engine, arn) is None:
             return arn
         now += 1
@@ -127,7 +163,7 @@ def delete_backup(engine: CopyContext, backup: Backup) -> None:
 
 
 def is_being_restored(engine: CopyContext, backup: Backup) -> bool:
-    """Tell whether a table is being made from a backup."""
+    """Return whether a table is being made from a backup."""
     restoring = [table.definition.restoring for table in engine.catalog.tables.values()]
     return any(isinstance(state, RestoreState) and state.backup == backup.arn for state in restoring)
 
@@ -148,17 +184,17 @@ def expire(engine: CopyContext) -> None:
 
 
 def resume(engine: CopyContext) -> None:
-    """Continue after a restart: start again what was not completed, if the table still exists."""
+    """Continue after a restart: copy again what was not completed, as it was at the moment of the backup."""
     _clean_up_files(engine)
     for backup in _load_all(engine):
         if backup.details.status != CREATING:
             continue
         engine.begin_transaction()
-        table = engine.catalog.get(backup.definition.name)
-        if table is not None and table.definition.table_id == backup.definition.table_id:
-            _fill(engine, backup, table)
-        else:
-            logger.error("Backup %s was given up. Its table was deleted before it was complete.", backup.arn)
+        n, until = backup.details.source, backup.details.until
+        if n is not None and until is not None:
+            _copy(engine, backup, n, until)
+        else:  # begun by an older hashrange, which did not record its moment
+            logger.error("Backup %s was given up: it was interrupted, and its moment is not known.", backup.arn)
             _remove(engine, backup)
 
 

@@ -1,7 +1,8 @@
 """Point-in-time recovery: whether it is on for a table, and which times one can go back to.
 
 The change log makes it possible; the table's definition says since when it is kept for this, and for how long.
-The state of a table at a time is that after all changes of that millisecond.
+The state of a table at a time is that after all changes of that millisecond. If the clock was set back and showed a
+time repeatedly, the last time counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hashrange.core.errors import (
 )
 from hashrange.core.wire import Wire
 from hashrange.engine.definition import PointInTimeRecovery
-from hashrange.engine.stream.streams import DAY
+from hashrange.engine.stream.streams import DAY, SEQUENCE_BITS, last_removed, number_at
 
 if TYPE_CHECKING:
     from hashrange.engine.catalog import CatalogContext
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SOURCE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]+)")
 OTHER_REGION = "Invalid Request: sseSpecificationOverride must be provided for cross-region restores"
-LONGEST_PERIOD = 35  # days
+MAX_PERIOD_DAYS = 35  # days
 END_OF_TIME = 253_402_300_799
 LAG = 300_000  # the service needs five minutes until a change can be recovered
 
@@ -64,35 +65,43 @@ def switch_recovery(engine: CatalogContext, table: Table, specification: Wire) -
     """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
     wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
     current = table.definition.recovery
-    changed = _change(current, days, engine.now()) if wanted else None
+    changed = _change(current, days, engine.wall_time()) if wanted else None
     if changed != current:
         engine.catalog.save(table, replace(table.definition, pitr=changed))
 
 
 def _change(current: PointInTimeRecovery | None, days: int | None, now: int) -> PointInTimeRecovery:
     if current is None:
-        return PointInTimeRecovery(days or LONGEST_PERIOD, now)
+        return PointInTimeRecovery(days or MAX_PERIOD_DAYS, now)
     days = days or current.days
     kept = min(days, current.days)  # a longer period does not bring back what a shorter one removed
     return PointInTimeRecovery(days, max(current.since, now - kept * DAY))
 
 
-def find_window(table: Table, now: int) -> RestoreWindow | None:
-    """Return the times that a table can be taken back to; None when recovery is off."""
-    recovery = table.definition.recovery
+def find_window(engine: CatalogContext, table: Table) -> RestoreWindow | None:
+    """Return the times that a table can be taken back to, none of them in the future; None when recovery is off."""
+    recovery, now = table.definition.recovery, engine.wall_time()
     if recovery is None:
         return None
-    earliest = max(recovery.since, now - recovery.days * DAY)
-    return RestoreWindow(recovery.days, _whole(earliest), _whole(max(recovery.since, now - LAG)))
+    since = find_beginning(engine, recovery)
+    # A clock that leapt forward may have removed changes before their time: not before the last of them.
+    removed = (last_removed(engine, table) >> SEQUENCE_BITS) + 1
+    earliest = min(max(since, now - recovery.days * DAY, removed), now)
+    return RestoreWindow(recovery.days, _whole(earliest), _whole(max(earliest, now - LAG)))
+
+
+def find_beginning(engine: CatalogContext, recovery: PointInTimeRecovery) -> int:
+    """Return since when changes are kept: an earlier time than the recorded one if the clock was set back since."""
+    return engine.clock_log.earliest_since(recovery.since, number_at(recovery.since))
 
 
 def _whole(millis: int) -> int:
     return millis - millis % 1000
 
 
-def describe_recovery(table: Table, now: int) -> Wire:
+def describe_recovery(engine: CatalogContext, table: Table) -> Wire:
     """Return the ContinuousBackupsDescription."""
-    window = find_window(table, now)
+    window = find_window(engine, table)
     recovery: Wire = {"PointInTimeRecoveryStatus": "DISABLED" if window is None else "ENABLED"}
     if window is not None:
         recovery["RecoveryPeriodInDays"] = window.days
@@ -135,9 +144,9 @@ def find_source(engine: CatalogContext, request: Wire) -> Table:
     raise TableNotFoundException("Table not found")
 
 
-def choose_restore_time(table: Table, seconds: float | None, now: int) -> int:
+def choose_restore_time(engine: CatalogContext, table: Table, seconds: float | None) -> int:
     """Return the time to go back to, the latest when none is given; raise when it is not one of those that can be."""
-    window = find_window(table, now)
+    window = find_window(engine, table)
     if window is None:
         raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
     moment = window.latest if seconds is None else round(min(max(seconds, 0), END_OF_TIME) * 1000)

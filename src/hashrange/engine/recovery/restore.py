@@ -23,9 +23,10 @@ from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine import sql, write
 from hashrange.engine.definition import Definition, Phase, RestoreState, to_wire
-from hashrange.engine.jobs import Job, job_kind, table_numbered
+from hashrange.engine.jobs import Job, register_job, table_numbered
 from hashrange.engine.recovery import backup_store, table_copy
 from hashrange.engine.recovery.backup import CREATING, Backup, CopyLocation
+from hashrange.engine.recovery.point_in_time import find_beginning, format_time
 from hashrange.engine.stream import streams
 from hashrange.engine.table import Table
 
@@ -47,7 +48,7 @@ def restore_backup(engine: JobContext, backup: Backup, request: Wire) -> Table:
         raise BackupInUseException(f"Backup is being used to restore another table: {backup.arn}")
     _check_readable(engine, backup)
     summary = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.definition.arn}
-    table = _create(engine, definition, RestoreState(backup=backup.arn), summary, engine.now())
+    table = _create(engine, definition, RestoreState(backup=backup.arn), summary, engine.wall_time())
     assert backup.details.location is not None  # its status is AVAILABLE
     _start(engine, table, backup.details.location, temporary=False, at_once=backup.details.items <= table_copy.SMALL)
     return table
@@ -67,11 +68,25 @@ def restore_to_time(engine: JobContext, source: Table, moment: int, request: Wir
     check_target(engine, request["TargetTableName"])
     recovery = source.definition.recovery
     assert recovery is not None  # else there is no time to restore to
-    exact = max(moment, recovery.since)  # shown in whole seconds, kept to the millisecond
-    state = RestoreState(source=source.definition.table_id, moment=exact)
+    exact = max(moment, find_beginning(engine, recovery))  # shown in whole seconds, kept to the millisecond
+    until = max(streams.first_change_after(engine, source, exact), streams.number_at(recovery.since))
+    state = RestoreState(source=source.definition.table_id, moment=exact, until=until)
     table = _create(engine, definition, state, {"SourceTableArn": source.arn}, moment)
-    _copy_rows(engine, source, table, exact)
+    _copy_rows(engine, source, table, until)
+    _report_time(engine, table, moment, until)
     return table
+
+
+def _report_time(engine: JobContext, table: Table, moment: int, until: int) -> None:
+    """Log which changes a restore contains, and that another choice was possible."""
+    number, time = streams.format_sequence_number(until), format_time(moment)
+    if engine.clock_log.is_ambiguous(moment):
+        logger.warning(
+            "Table %s is restored to the last time that the clock showed %s; it was set back, and showed that time "
+            "more than once. The restore contains all changes before the sequence number %s.", table.name, time, number,
+        )  # fmt: skip
+    else:
+        logger.info("Table %s is restored to %s: all changes before the sequence number %s.", table.name, time, number)
 
 
 def _define(engine: JobContext, source: Definition, request: Wire) -> Definition:
@@ -102,8 +117,8 @@ def _create(engine: JobContext, definition: Definition, state: RestoreState, sum
     return engine.catalog.create(replace(definition, restoring=state, phase=phase))
 
 
-def _copy_rows(engine: JobContext, source: Table, table: Table, moment: int) -> None:
-    rows = table_copy.rows_at(source, moment)
+def _copy_rows(engine: JobContext, source: Table, table: Table, until: int) -> None:
+    rows = table_copy.rows_until(source.n, until)
     is_small = table_copy.is_small_copy(engine, rows)
     if is_small or engine.store.in_memory:
         _start(engine, table, table_copy.copy_to_table(engine, rows), temporary=True, at_once=is_small)
@@ -133,7 +148,7 @@ def _give_up(engine: JobContext, table: Table, reason: str) -> None:
     engine.catalog.drop(table)
 
 
-@job_kind("restore")
+@register_job("restore")
 def _restore(engine: JobContext, job: Job) -> bool:
     """Put some of the copied items into the table; at the end, put it into use and remove a passing copy."""
     table, state = table_numbered(engine, job.n), job.state
@@ -183,12 +198,14 @@ def resume(engine: JobContext) -> None:
 
 
 def _start_again(engine: JobContext, table: Table, state: RestoreState) -> None:
-    tables, moment = engine.catalog.tables.values(), state.moment
+    tables, until = engine.catalog.tables.values(), state.until
     source = next((other for other in tables if other.definition.table_id == state.source), None)
     recovery = source.definition.recovery if source else None
-    if source is None or moment is None or recovery is None or recovery.since > moment:
+    if until is None and state.moment is not None:  # begun by an older hashrange
+        until = streams.number_at(state.moment + 1)
+    if source is None or until is None or recovery is None or streams.number_at(recovery.since) > until:
         _give_up(engine, table, "Its source was deleted, or recovery turned off there, before it was copied.")
-    elif streams.last_removed(engine, source) > streams.number_at(moment):
+    elif streams.last_removed(engine, source) >= until:
         _give_up(engine, table, "The time to go back to is out of reach by now.")
     else:
-        _copy_rows(engine, source, table, moment)
+        _copy_rows(engine, source, table, until)

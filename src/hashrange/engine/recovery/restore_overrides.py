@@ -12,7 +12,7 @@ from msgspec import convert
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
-from hashrange.engine.control_plane.create_table import make_definition, reject_unsupported
+from hashrange.engine.control_plane.create_table import make_definition, refuse_unsupported
 from hashrange.engine.control_plane.throughput import CAPS, ON_DEMAND, PROVISIONED, UNITS, by_unit
 from hashrange.engine.definition import Definition, GlobalIndexDefinition, IndexDefinition, KeySchema, to_wire
 
@@ -22,7 +22,7 @@ NOT_ON_DEMAND = "Cannot override ProvisionedThroughput if BillingMode is overrid
 
 def make_restored(source: Definition, request: Wire, now: int, region: str, account: str) -> Definition:
     """Return the definition of a table to be restored, or raise for overrides that do not fit."""
-    reject_unsupported(request, ("VectorIndexOverride",))
+    refuse_unsupported(request, ("VectorIndexOverride",))
     mode = _choose_mode(source, request)
     wanted: Wire = {
         "TableName": request["TargetTableName"],

@@ -1,9 +1,9 @@
-"""Copies of a table's rows: as they are, or as they were at a time, rolled back by the change log.
+"""Copies of a table's rows: as they are, or as they were before a change, rolled back by the change log.
 
 A copy is in a file of the data directory's `backups`, or in a table inside the database (in memory, and for restores of
-small tables). Small copies are made inside the call; for large ones the call takes a snapshot, and a thread writes the
-file while requests go on. A file is removed when the transaction that records it is rolled back, and gets its name
-after the commit.
+small tables). Small copies are made inside the call; for large ones a thread writes the file after the commit, while
+requests go on. The change log has what was written meanwhile, so the copy can begin anew after a kill. A file is
+removed when the transaction that records it is rolled back, and gets its name after the commit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from hashrange.engine import sql
 from hashrange.engine.catalog import CatalogContext
 from hashrange.engine.recovery.backup import CopyLocation
 from hashrange.engine.store import CopyFile, SqliteError, take_page
-from hashrange.engine.stream.streams import number_at
 
 if TYPE_CHECKING:
     from hashrange.engine.table import Table
@@ -45,14 +44,13 @@ def rows_now(table: Table) -> CopyQuery:
     return CopyQuery(sql.current_rows(table.n), (), (f"t{table.n}",))
 
 
-def rows_at(table: Table, moment: int) -> CopyQuery:
-    """Return the rows as they were at a time: what changed since is as its first change since found it."""
-    bounds = (number_at(moment), moment)
-    return CopyQuery(sql.past_rows(table.n), (*bounds, *bounds), (f"t{table.n}", f"c{table.n}"))
+def rows_until(n: int, sequence: int) -> CopyQuery:
+    """Return the rows of table n as they were before the change of a sequence number."""
+    return CopyQuery(sql.past_rows(n), (sequence, sequence), (f"t{n}", f"c{n}"))
 
 
 def is_small_copy(engine: CopyContext, rows: CopyQuery) -> bool:
-    """Tell whether a copy is small enough to be made inside a call."""
+    """Return whether a copy is small enough to be made inside a call."""
     found = engine.store.execute(sql.count_rows(rows.tables, SMALL + 1)).fetchone()
     return found is not None and found[0] <= SMALL
 
@@ -69,19 +67,27 @@ def copy_to_table(engine: CopyContext, rows: CopyQuery) -> CopyLocation:
 
 def copy_to_file(engine: CopyContext, rows: CopyQuery, name: str) -> CopyLocation:
     """Copy into a file, at once."""
-    copy = engine.store.begin_copy(name)
-    _write_at_once(engine, rows, copy)
-    return CopyLocation(file=name)
-
-
-def _write_at_once(engine: CopyContext, rows: CopyQuery, copy: CopyFile) -> None:
+    copy = _begin_copy(engine, name)
     try:
         copy.add(engine.store.execute(rows.query, rows.parameters))
         copy.finish()
     except (SqliteError, OSError) as failure:
         copy.discard()
-        raise InternalServerError(f"The copy could not be written: {failure}") from failure
+        raise InternalServerError(_explain(engine, failure)) from failure
     engine.copies.finished.append(copy)
+    return CopyLocation(file=name)
+
+
+def _begin_copy(engine: CopyContext, name: str) -> CopyFile:
+    try:
+        return engine.store.begin_copy(name)
+    except StorageError as failure:
+        raise InternalServerError(f"The copy could not be begun. {failure}") from failure
+
+
+def _explain(engine: CopyContext, failure: Exception) -> str:
+    """Say why a copy was not written: the disk is full, no descriptor is left ..."""
+    return f"The copy could not be written. {engine.store.explain_copy_failure(failure)}"
 
 
 def read_rows(engine: CopyContext, location: CopyLocation, after: int) -> list[tuple[Any, ...]]:
@@ -105,27 +111,48 @@ class BackgroundCopies:
     def __init__(self, engine: CopyContext) -> None:
         self._engine = engine
         self._running: dict[threading.Thread, CopyFile] = {}
+        self.waiting: list[tuple[CopyFile, CopyQuery, OnCopied]] = []  # for the commit
         self.finished: list[CopyFile] = []
 
     def start(self, rows: CopyQuery, name: str, conclude: OnCopied) -> None:
-        """Take a snapshot now, write it to a file on a thread, then call `conclude` inside the engine."""
-        copy = self._engine.store.begin_copy(name)
-        if not all(copy.has_table(table) for table in rows.tables):  # made in this very transaction
-            _write_at_once(self._engine, rows, copy)
-            conclude(None)
-            return
-        thread = threading.Thread(target=self._run, args=(rows, copy, conclude), name="hashrange-copy", daemon=True)
-        self._running[thread] = copy
-        thread.start()
+        """After the commit, write a copy to a file on a thread, then call `conclude` inside the engine."""
+        self.waiting.append((_begin_copy(self._engine, name), rows, conclude))
+
+    def count(self) -> tuple[int, int]:
+        """Return how many copies of this transaction wait, and how many are finished."""
+        return len(self.waiting), len(self.finished)
+
+    def discard_after(self, counts: tuple[int, int]) -> None:
+        """Throw away the copies that were begun since they were counted."""
+        waiting, finished = counts
+        for copy in [*(copy for copy, _, _ in self.waiting[waiting:]), *self.finished[finished:]]:
+            copy.discard()
+        del self.waiting[waiting:], self.finished[finished:]
+
+    def finish_transaction(self, *, kept: bool) -> None:
+        """After a commit or a rollback: begin what waited, name what is finished; or throw both away."""
+        waiting, self.waiting = self.waiting, []
+        for copy, rows, conclude in waiting:
+            if not kept:
+                copy.discard()
+                continue
+            with contextlib.suppress(SqliteError):  # the thread tries again, and reports
+                copy.take_snapshot()  # before another request can delete the table
+            thread = threading.Thread(target=self._run, args=(rows, copy, conclude), name="hashrange-copy", daemon=True)
+            self._running[thread] = copy
+            thread.start()
+        if self.finished:
+            self._finish_files(kept=kept)
 
     def _run(self, rows: CopyQuery, copy: CopyFile, conclude: OnCopied) -> None:
         failure: StorageError | None = None
         try:
+            copy.take_snapshot()
             copy.select(rows.query, rows.parameters)
             copy.finish()
         except (SqliteError, OSError) as cause:
             copy.discard()
-            failure = StorageError(f"The copy could not be written: {cause}")
+            failure = StorageError(_explain(self._engine, cause))
         with contextlib.suppress(InternalServerError):  # rolled back; started again when the database is opened
             self._engine.run_in_group(
                 lambda: self._engine.run_or_roll_back(lambda: self._conclude(conclude, copy, failure))
@@ -139,7 +166,7 @@ class BackgroundCopies:
                 self.finished.append(copy)
             conclude(failure)
 
-    def finish_files(self, *, kept: bool) -> None:
+    def _finish_files(self, *, kept: bool) -> None:
         """Give the files of the transaction that is over their names or, when it was undone, remove them."""
         copies, self.finished = self.finished, []
         for copy in copies:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashrange.core.wire import Wire
 from hashrange.engine.shape.constraint_message import ALL_TOGETHER, ViolationReport, check_constraints
 from hashrange.engine.shape.fast_check import Check, compile_request
-from hashrange.engine.shape.model import OPERATION_NAMES, find_input
+from hashrange.engine.shape.request_shape import OPERATION_NAMES, find_input
 from hashrange.engine.shape.type_conversion import convert_request, refuse_nulls
 
 __all__ = ["OPERATION_NAMES", "accept", "convert"]
@@ -30,7 +30,7 @@ _CHECKS = _Checks()
 
 
 def accept(name: str, request: Wire) -> bool:
-    """Tell whether a request needs no conversion and breaks no constraint; attribute values are not checked."""
+    """Return whether a request needs no conversion and breaks no constraint; attribute values are not checked."""
     return _CHECKS[name](request)
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from hashrange.core.wire import Wire
 from hashrange.engine.shape.java_text import lower_first
-from hashrange.engine.shape.model import (
+from hashrange.engine.shape.request_shape import (
+    AttributeValueShape,
     ListShape,
     MapShape,
     NumberShape,
@@ -26,8 +27,8 @@ NOT_NULL = "Member must not be null"
 ARN = StringShape(most=1024)
 
 
-class ConstraintKind(Enum):
-    """The kind of a constraint."""
+class ConstraintType(Enum):
+    """The type of a constraint."""
 
     NULL = "null"
     RANGE = "range"
@@ -37,9 +38,9 @@ class ConstraintKind(Enum):
 
 
 class Constraint(NamedTuple):
-    """A constraint: its kind, and the service's text."""
+    """A constraint: its type, and the service's text."""
 
-    kind: ConstraintKind
+    type: ConstraintType
     text: str
 
 
@@ -81,7 +82,7 @@ def find_violations(
         if found is not None:
             yield from _find_inside(member, found, path.member(name))
         elif name in shape.required:
-            yield ConstraintViolation(path.member(name), Constraint(ConstraintKind.NULL, NOT_NULL), member, None)
+            yield ConstraintViolation(path.member(name), Constraint(ConstraintType.NULL, NOT_NULL), member, None)
 
 
 def _find_inside(shape: Shape, found: Any, path: MemberPath) -> Iterator[ConstraintViolation]:
@@ -99,14 +100,16 @@ def _find_in_elements(
     of: Shape, elements: Iterable[tuple[str | int, Any]], path: MemberPath
 ) -> Iterator[ConstraintViolation]:
     """Yield the violations inside the elements of a list or map; their own limits were reported for the whole."""
+    if isinstance(of, AttributeValueShape):
+        return
     for key, element in elements:
-        place = path.entry(key)
+        element_path = path.entry(key)
         if element is None:
-            yield ConstraintViolation(place, Constraint(ConstraintKind.NULL, NOT_NULL), of, None)
+            yield ConstraintViolation(element_path, Constraint(ConstraintType.NULL, NOT_NULL), of, None)
         elif isinstance(of, StructureShape):
-            yield from find_violations(of, element, of.members, place)
+            yield from find_violations(of, element, of.members, element_path)
         elif isinstance(of, ListShape):
-            yield from _find_in_elements(of.of, enumerate(element, start=1), place)
+            yield from _find_in_elements(of.of, enumerate(element, start=1), element_path)
 
 
 def broken_constraints(shape: Shape, found: Any) -> Iterator[Constraint]:
@@ -117,14 +120,18 @@ def broken_constraints(shape: Shape, found: Any) -> Iterator[Constraint]:
         yield from _broken_range(shape, found)
     elif isinstance(shape, ListShape):
         yield from _broken_range(shape, len(found))
+        if isinstance(shape.of, AttributeValueShape):
+            return
         if any(element is not None and _is_broken(shape.of, element) for element in found):
-            yield Constraint(ConstraintKind.ENTRIES, f"Member must satisfy constraint: {_text_of_all(shape.of)}")
+            yield Constraint(ConstraintType.ENTRIES, f"Member must satisfy constraint: {_text_of_all(shape.of)}")
     elif isinstance(shape, MapShape):
         yield from _broken_range(shape, len(found))
         if shape.key and any(_is_broken(shape.key, key) for key in found):
-            yield Constraint(ConstraintKind.ENTRIES, f"Map keys must satisfy constraint: {_text_of_all(shape.key)}")
+            yield Constraint(ConstraintType.ENTRIES, f"Map keys must satisfy constraint: {_text_of_all(shape.key)}")
+        if isinstance(shape.of, AttributeValueShape):
+            return
         if any(_is_broken(shape.of, element) for element in found.values()):
-            yield Constraint(ConstraintKind.ENTRIES, f"Map value must satisfy constraint: {_text_of_all(shape.of)}")
+            yield Constraint(ConstraintType.ENTRIES, f"Map value must satisfy constraint: {_text_of_all(shape.of)}")
 
 
 def _is_broken(shape: Shape, found: Any) -> bool:
@@ -137,16 +144,16 @@ def _broken_by_string(shape: StringShape, found: str) -> Iterator[Constraint]:
     yield from _broken_range(shape, len(found))
     is_empty_name = shape.or_arn and shape.least == 1 and not found  # only its length is reported
     if shape.pattern and not is_empty_name and not compile_pattern(shape.pattern).fullmatch(found):
-        yield Constraint(ConstraintKind.PATTERN, _pattern_text(shape.pattern))
+        yield Constraint(ConstraintType.PATTERN, _pattern_text(shape.pattern))
     if shape.enum and found not in shape.enum:
-        yield Constraint(ConstraintKind.ENUM, _enum_text(shape.enum))
+        yield Constraint(ConstraintType.ENUM, _enum_text(shape.enum))
 
 
 def _broken_range(shape: StringShape | NumberShape | ListShape | MapShape, size: float) -> Iterator[Constraint]:
     if shape.least is not None and size < shape.least:
-        yield Constraint(ConstraintKind.RANGE, _minimum_text(shape))
+        yield Constraint(ConstraintType.RANGE, _minimum_text(shape))
     if shape.most is not None and size > shape.most:
-        yield Constraint(ConstraintKind.RANGE, _maximum_text(shape))
+        yield Constraint(ConstraintType.RANGE, _maximum_text(shape))
 
 
 def _text_of_all(shape: Shape) -> str:

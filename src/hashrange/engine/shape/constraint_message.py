@@ -12,11 +12,11 @@ from itertools import islice
 
 from hashrange.core.errors import ValidationException
 from hashrange.core.wire import Wire
-from hashrange.engine.shape.constraint import ConstraintKind, ConstraintViolation, find_violations
+from hashrange.engine.shape.constraint import ConstraintType, ConstraintViolation, find_violations
 from hashrange.engine.shape.java_text import quote_value
-from hashrange.engine.shape.model import StructureShape
+from hashrange.engine.shape.request_shape import StructureShape
 
-LONGEST_LIST = 10
+MAX_LISTED_ERRORS = 10
 Violations = list[ConstraintViolation]
 
 # The current layer of the single-item writes; the missing letter in UPDATE_NEW is the service's.
@@ -52,7 +52,7 @@ def check_constraints(shape: StructureShape, request: Wire, report: ViolationRep
         first = frozenset()
     for stage in (first, shape.members.keys() - first):
         members = [member for member in shape.members if member in stage]
-        violations = list(islice(find_violations(shape, request, members), LONGEST_LIST))
+        violations = list(islice(find_violations(shape, request, members), MAX_LISTED_ERRORS))
         if violations:
             raise ValidationException(_join(report.messages(violations)))
 
@@ -73,13 +73,13 @@ def message_without_value(violation: ConstraintViolation) -> str:
 
 
 def message_at(where: str, violation: ConstraintViolation) -> str:
-    """Return the message for a violation at a place that is already in words."""
+    """Return the message for a violation whose path is already text."""
     return f"{where} failed to satisfy constraint: {violation.rule.text}"
 
 
 def messages_for_write(violations: Violations) -> list[str]:
     """Return the messages of the single-item writes, whose current layer words some enums."""
-    if any(violation.rule.kind is ConstraintKind.NULL for violation in violations):
+    if any(violation.rule.type is ConstraintType.NULL for violation in violations):
         return messages_for_each(violations)
     return [CURRENT_ENUMS.get(each.path.upper) or message_with_value(each) for each in violations]
 
@@ -93,7 +93,7 @@ def length_in_own_sentence(member: str, shown: str) -> ViolationReport:
     """Return the report of operations that state the length of a name in a sentence of its own."""
 
     def messages(violations: Violations) -> list[str]:
-        if any(each.path.upper == member and each.rule.kind is ConstraintKind.RANGE for each in violations):
+        if any(each.path.upper == member and each.rule.type is ConstraintType.RANGE for each in violations):
             raise ValidationException(f"{shown} must be at least 3 characters long and at most 255 characters long")
         return messages_for_each(violations)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from hashrange.engine.shape.constraint import ARN
-from hashrange.engine.shape.model import (
+from hashrange.engine.shape.request_shape import (
     FRACTIONAL,
     AttributeValueShape,
     BooleanShape,
@@ -79,11 +79,11 @@ def _compile_list(shape: ListShape) -> Check:
 
 
 def _compile_map(shape: MapShape) -> Check:
-    if isinstance(shape.of, AttributeValueShape):
-        return _accept_values
+    least, most = shape.least or 0, _or_infinity(shape.most)
+    if isinstance(shape.of, AttributeValueShape):  # the values are checked when the operation walks them
+        return lambda found: type(found) is dict and len(found) <= most
     check = _compile(shape.of)
     check_key = _compile(shape.key or StringShape())
-    least, most = shape.least or 0, _or_infinity(shape.most)
 
     def accept(found: Any) -> bool:
         return (
@@ -94,10 +94,6 @@ def _compile_map(shape: MapShape) -> Check:
         )
 
     return accept
-
-
-def _accept_values(found: Any) -> bool:
-    return type(found) is dict  # the values are checked when the operation walks them
 
 
 def _compile_text(shape: StringShape) -> Check:
@@ -121,9 +117,9 @@ def _compile_text(shape: StringShape) -> Check:
 
 
 def _compile_number(shape: NumberShape) -> Check:
-    kinds = frozenset({int, float} if shape.java in FRACTIONAL else {int})
+    types = frozenset({int, float} if shape.java in FRACTIONAL else {int})
     least, most = -math.inf if shape.least is None else shape.least, _or_infinity(shape.most)
-    return lambda found: type(found) in kinds and least <= found <= most
+    return lambda found: type(found) in types and least <= found <= most
 
 
 def _or_infinity(most: int | None) -> float:

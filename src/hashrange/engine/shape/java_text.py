@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hashrange.core.values import decode_binary
-from hashrange.engine.shape.model import (
+from hashrange.engine.shape.request_shape import (
     ATTRIBUTE_VALUE,
+    MAX_REQUEST_DEPTH,
     AttributeValueShape,
     BinaryShape,
     ListShape,
@@ -14,8 +15,6 @@ from hashrange.engine.shape.model import (
     Shape,
     StructureShape,
 )
-
-DEEPEST = 64
 
 
 def quote_value(shape: Shape, found: Any) -> str:
@@ -32,7 +31,7 @@ def print_java(shape: Shape, found: Any, depth: int = 0) -> str:
     """Return what Java's toString prints of a value; dots beyond a depth that is never stored."""
     if found is None:
         return "null"
-    if depth > DEEPEST:
+    if depth > MAX_REQUEST_DEPTH:
         return "..."
     if isinstance(shape, AttributeValueShape):
         return _print_structure(ATTRIBUTE_VALUE, found, depth + 1)

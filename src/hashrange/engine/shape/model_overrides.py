@@ -1,6 +1,6 @@
 """Differences of the live service from its published model: limits, orders and required members as seen on AWS.
 
-Data only; `model` applies it when it builds a shape. `constraint_message` has the texts.
+Data only; `request_shape` applies it when it builds a shape. `constraint_message` has the texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ NAME = "[a-zA-Z0-9_.-]+"
 # A member of this name and shape takes a table's name or its ARN; the model knows the two only as one loose text.
 TABLE_MEMBER = "TableName"
 TABLE_SHAPE = "TableArn"
-LONGEST_TABLE_NAME = 255
+MAX_TABLE_NAME_LENGTH = 255
 
 # Structures in which a table's name need only be one character long; elsewhere it is three.
 DATA_STRUCTURES = frozenset({
@@ -88,6 +88,12 @@ LIMITS: dict[tuple[str, str], dict[str, int | None]] = {
 
 # Shapes for whose limits the engine has its own texts.
 UNLIMITED = frozenset({"TagKeyString"})
+
+# Our own limit for lists and maps that the model does not limit (names and values of an expression, AttributesToGet,
+# conditions, tags ...), so that no request keeps the others waiting. The size of an item limits its attributes.
+MAX_ELEMENTS = 2_500
+MAX_STRUCTURES = 500  # in a list: tags, indexes, definitions
+UNCOUNTED = frozenset({"PutItemInputAttributeMap"})
 
 REQUIRED: dict[str, frozenset[str]] = {
     "CreateTableInput": frozenset({"TableName", "AttributeDefinitions", "KeySchema"}),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NoReturn
 
 import orjson
@@ -16,9 +17,10 @@ import orjson
 from hashrange.core.errors import DYNAMO, SerializationException, ValidationException
 from hashrange.core.values import INVALID_PARAMETER, NO_TYPE, WrongWireType, decode_binary
 from hashrange.core.wire import Wire
-from hashrange.engine.shape.model import (
+from hashrange.engine.shape.request_shape import (
     ATTRIBUTE_VALUE,
     FRACTIONAL,
+    MAX_REQUEST_DEPTH,
     AttributeValueShape,
     BinaryShape,
     BooleanShape,
@@ -30,8 +32,10 @@ from hashrange.engine.shape.model import (
     StructureShape,
 )
 
-# Deeper values are not converted: the engine refuses them anyway, and the walk must not exhaust the stack.
-DEEPEST = 64
+# Elements over a limit of the model that are still converted, for the message; 360,000 of them took 9 seconds.
+OVER_LIMIT = 100
+# Attribute values of one request that are converted. No client sends values that need it, let alone so many of them.
+MAX_CONVERTED = 20_000
 
 FIELD = "Unexpected field type"
 NULL_MEMBERS = {  # AWS's texts for NS and BS are unknown
@@ -48,14 +52,24 @@ GENERIC = (
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
     "of loader 'bootstrap')"
 )
-LARGEST = 2**63 - 1
+MAX_LONG = 2**63 - 1
 YES = frozenset({"true", "1", "yes"})
 NO = frozenset({"false", "0", "no"})
 
 
+class ConversionWalk:
+    """How deep inside attribute values a conversion is, and how many more of them it converts."""
+
+    __slots__ = ("depth", "left")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.left = MAX_CONVERTED
+
+
 def convert_request(shape: StructureShape, request: Any) -> Wire:
     """Return the request as the service reads it, or raise its SerializationException."""
-    return _convert_structure(shape, request, element=True, depth=0)
+    return _convert_structure(shape, request, ConversionWalk(), element=True)
 
 
 def refuse_nulls(shape: StructureShape, request: Wire) -> None:
@@ -68,8 +82,8 @@ def refuse_nulls(shape: StructureShape, request: Wire) -> None:
             raise SerializationException(f"invalid type: null, expected {wanted} at line 1 column {column}")
 
 
-def _convert(shape: Shape, found: Any, *, element: bool, depth: int) -> Any:
-    """Convert one value: a member of a structure, or an element of a list or map inside `depth` attribute values."""
+def _convert(shape: Shape, found: Any, walk: ConversionWalk, *, element: bool) -> Any:
+    """Convert one value: a member of a structure, or an element of a list or map."""
     if found is None:  # an element; null members were dropped
         return _convert_null(shape)
     if scalar := _SCALARS.get(type(shape)):
@@ -77,23 +91,26 @@ def _convert(shape: Shape, found: Any, *, element: bool, depth: int) -> Any:
     if isinstance(shape, NumberShape):
         return _convert_number(shape.java, found)
     if isinstance(shape, ListShape):
-        return _convert_list(shape, found, element=element, depth=depth)
+        return _convert_list(shape, found, walk, element=element)
     if isinstance(shape, MapShape):
-        return _convert_map(shape, found, element=element, depth=depth)
+        return _convert_map(shape, found, walk, element=element)
     if isinstance(shape, StructureShape):
-        return _convert_structure(shape, found, element=element, depth=depth)
-    return _convert_structure(ATTRIBUTE_VALUE, found, element=element, depth=depth + 1)
+        return _convert_structure(shape, found, walk, element=element)
+    walk.depth += 1
+    converted = _convert_structure(ATTRIBUTE_VALUE, found, walk, element=element)
+    walk.depth -= 1
+    return converted
 
 
-def _convert_structure(shape: StructureShape, found: Any, *, element: bool, depth: int) -> Wire:
+def _convert_structure(shape: StructureShape, found: Any, walk: ConversionWalk, *, element: bool) -> Wire:
     if not isinstance(found, dict):
         _refuse_collection(found, f"class {DYNAMO}.{shape.name}", ELEMENT if element else FIELD)
-    if depth > DEEPEST:
+    if walk.depth > MAX_REQUEST_DEPTH:
         return found
     if shape is ATTRIBUTE_VALUE:
         _check_sets(found)
     return {
-        member: _convert(shape.members[member], content, element=False, depth=depth)
+        member: _convert(shape.members[member], content, walk, element=False)
         for member, content in found.items()
         if content is not None and member in shape.members
     }
@@ -107,27 +124,40 @@ def _check_sets(value: Wire) -> None:
             raise ValidationException(text)
 
 
-def _convert_map(shape: MapShape, found: Any, *, element: bool, depth: int) -> Wire:
+def _convert_map(shape: MapShape, found: Any, walk: ConversionWalk, *, element: bool) -> Wire:
     if not isinstance(found, dict):
         _refuse_collection(found, _name_java(shape), GENERIC if element else FIELD)
     valued = isinstance(shape.of, AttributeValueShape)
+    if shape.most is not None and len(found) > shape.most + OVER_LIMIT:
+        found = dict(islice(found.items(), shape.most + OVER_LIMIT))
+    if valued and not _may_convert(found, walk):
+        return dict(found)
     return {
-        key: _convert(shape.of, content, element=True, depth=depth)
+        key: _convert(shape.of, content, walk, element=True)
         for key, content in found.items()
         if content is not None or valued
     }
 
 
-def _convert_list(shape: ListShape, found: Any, *, element: bool, depth: int) -> list[Any]:
+def _convert_list(shape: ListShape, found: Any, walk: ConversionWalk, *, element: bool) -> list[Any]:
     if isinstance(found, dict):
         raise SerializationException(STRUCTURE)
     if not isinstance(found, list):
         raise SerializationException(GENERIC if element else FIELD)
+    if shape.most is not None:
+        found = found[: shape.most + OVER_LIMIT]
+    if walk.depth and not _may_convert(found, walk):
+        return list(found)
     nullable = isinstance(shape.of, StructureShape | ListShape | MapShape)
     return [
-        None if content is None and nullable else _convert(shape.of, content, element=True, depth=depth)
-        for content in found
+        None if content is None and nullable else _convert(shape.of, content, walk, element=True) for content in found
     ]
+
+
+def _may_convert(found: Wire | list[Any], walk: ConversionWalk) -> bool:
+    """Return whether so many attribute values or members of a set may still be converted; count them."""
+    walk.left -= len(found)
+    return walk.left >= 0
 
 
 def _convert_null(shape: Shape) -> Wire:
@@ -149,7 +179,7 @@ def _convert_number(java: str, found: Any) -> int | float:
         _refuse_scalar(found, f"{package}.{java}", f"{_name_token(found)} cannot be converted to {java}")
     if isinstance(found, int) or java in FRACTIONAL:
         return found
-    return math.floor(max(-LARGEST, min(LARGEST, found)))
+    return math.floor(max(-MAX_LONG, min(MAX_LONG, found)))
 
 
 def _convert_flag(found: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Stream records: from the change log's rows to what GetRecords answers."""
+"""Stream records: from the change log's rows to what GetRecords returns."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hashrange.core.values import Item, measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.stream.shard_iterator import ShardPosition
-from hashrange.engine.stream.streams import Stream, write_number
+from hashrange.engine.stream.streams import Stream, format_sequence_number
 from hashrange.engine.write import TTL_SERVICE
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-MOST_RECORDS = 1000
-MOST_BYTES = 1_048_576
+MAX_RECORDS = 1000
+MAX_RECORD_BYTES = 1_048_576
 ENDLESS = 2**63 - 1
 TTL_IDENTITY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
 SHOWS_NEW = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 def read_records(
-    engine: Engine, position: ShardPosition, limit: int = MOST_RECORDS
+    engine: Engine, position: ShardPosition, limit: int = MAX_RECORDS
 ) -> tuple[list[Wire], ShardPosition | None]:
     """Return the records from a position on, and where to go on; nowhere when a closed stream is read to its end."""
     stream = position.stream
@@ -48,7 +48,7 @@ def read_records(
     for row in rows:
         record = make_record(stream, Entry(*row), engine.settings.region)
         size += record["dynamodb"]["SizeBytes"]
-        if records and (len(records) == limit or size > MOST_BYTES):
+        if records and (len(records) == limit or size > MAX_RECORD_BYTES):
             return records, ShardPosition(stream, number)
         records.append(record)
         number = row[0] + 1
@@ -81,7 +81,7 @@ def _describe_change(stream: Stream, entry: Entry) -> Wire:
         "ApproximateCreationDateTime": entry.at // 1000,
         "Keys": keys,
         **images,
-        "SequenceNumber": write_number(entry.number),
+        "SequenceNumber": format_sequence_number(entry.number),
         "SizeBytes": measure_item(keys) + sum(measure_item(image) for image in images.values()),
         "StreamViewType": view,
     }

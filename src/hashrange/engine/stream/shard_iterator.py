@@ -66,29 +66,31 @@ def read_iterator(engine: Engine, text: str) -> ShardPosition:
 
 def find_position(engine: Engine, request: Wire) -> ShardPosition:
     """Return the position that a GetShardIterator request asks for."""
-    kind = request["ShardIteratorType"]
-    _check_members(kind, request)
+    iterator_type = request["ShardIteratorType"]
+    _check_members(iterator_type, request)
     stream = streams.find_stream(engine, request["StreamArn"])
     if request["ShardId"] != stream.shard:
         raise ResourceNotFoundException(
             f"Requested resource not found: Shard: {request['ShardId']} in Stream: {stream.arn} not found"
         )
-    if kind == "TRIM_HORIZON":
+    if iterator_type == "TRIM_HORIZON":
         return ShardPosition(stream, streams.first_number(engine, stream))
-    if kind == "LATEST":
+    if iterator_type == "LATEST":
         return ShardPosition(stream, _next_number(engine, stream))
-    if kind == "AT_TIMESTAMP":
+    if iterator_type == "AT_TIMESTAMP":
         return ShardPosition(stream, _number_at(engine, stream, request["Timestamp"]))
     number = _given_number(engine, stream, request["SequenceNumber"])
-    return _keep_untrimmed(engine, ShardPosition(stream, number + (kind == "AFTER_SEQUENCE_NUMBER")))
+    return _keep_untrimmed(engine, ShardPosition(stream, number + (iterator_type == "AFTER_SEQUENCE_NUMBER")))
 
 
-def _check_members(kind: str, request: Wire) -> None:
-    needed = NEEDED.get(kind)
+def _check_members(iterator_type: str, request: Wire) -> None:
+    needed = NEEDED.get(iterator_type)
     for member in ("SequenceNumber", "Timestamp"):
         if (member in request) != (member == needed):
             verb = "must be" if member == needed else "cannot be"
-            raise ValidationException(f"{INVALID_PARAMETER}{member} {verb} specified when ShardIteratorType is {kind}")
+            raise ValidationException(
+                f"{INVALID_PARAMETER}{member} {verb} specified when ShardIteratorType is {iterator_type}"
+            )
 
 
 def _given_number(engine: Engine, stream: Stream, text: str) -> int:
@@ -108,9 +110,9 @@ def _next_number(engine: Engine, stream: Stream) -> int:
 
 def _number_at(engine: Engine, stream: Stream, seconds: float) -> int:
     millis = round(seconds * 1000)
-    if millis > engine.now():
+    if millis > engine.wall_time():
         raise ValidationException(f"{INVALID_PARAMETER}Timestamp cannot be in the future")
-    return max(streams.number_at(millis), streams.first_number(engine, stream))
+    return max(streams.first_change_after(engine, stream.table, millis - 1), streams.first_number(engine, stream))
 
 
 def _keep_untrimmed(engine: Engine, position: ShardPosition) -> ShardPosition:

@@ -30,6 +30,7 @@ DAY = 24 * HOUR
 ROWS_PER_TRIM = 500
 SEQUENCE_BITS = 20  # a sequence number is at least its change's milliseconds, shifted by so much
 STREAM_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[a-zA-Z0-9_.-]+/stream/[0-9T:.-]+")
+LAST_NUMBER = 2**63 - 1
 NUMBER = re.compile(r"1\d{20}")
 
 
@@ -48,16 +49,16 @@ class Stream:
     @property
     def shard(self) -> str:
         """Return the id of its one shard, always the same."""
-        mark = blake2b(self.arn.encode(), digest_size=4).hexdigest()
-        return f"shardId-{self.definition.created:020d}-{mark}"
+        digest = blake2b(self.arn.encode(), digest_size=4).hexdigest()
+        return f"shardId-{self.definition.created:020d}-{digest}"
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether nothing is added to it any more."""
+        """Whether nothing is added to it any more."""
         return self.definition.end is not None
 
 
-def write_number(sequence: int) -> str:
+def format_sequence_number(sequence: int) -> str:
     """Return a sequence number as it stands on the wire: 21 digits, in the order of the changes."""
     return f"1{sequence:020d}"
 
@@ -68,8 +69,27 @@ def read_number(text: str) -> int | None:
 
 
 def number_at(millis: int) -> int:
-    """Return the sequence number below which all changes are older than a time, and from which on none is."""
+    """Return the sequence number below which all changes are older than a time; with a steady clock, none other is."""
     return millis << SEQUENCE_BITS
+
+
+def first_change_after(engine: CatalogContext, table: Table, millis: int) -> int:
+    """Return the sequence number from which on all changes of a table came after a time.
+
+    If the clock was set back and showed the time repeatedly, the last time counts.
+    """
+    low, high = engine.clock_log.find_stretch(millis)
+    newest = engine.store.execute(sql.newest_change(table.n)).fetchone()
+    low = max(low, last_removed(engine, table) + 1)
+    high = min(high, int((newest and newest[0]) or 0) + 1)
+    while low < high:  # by bisection: within a stretch the times rise
+        middle = (low + high) // 2
+        found = engine.store.execute(sql.next_change(table.n), (middle, high)).fetchone()
+        if found is None or found[1] > millis:
+            high = middle
+        else:
+            low = found[0] + 1
+    return low
 
 
 def list_streams(engine: CatalogContext, name: str | None = None) -> list[Stream]:
@@ -113,9 +133,9 @@ def describe_stream(stream: Stream) -> Wire:
 
 def describe_shard(engine: CatalogContext, stream: Stream) -> Wire:
     """Return the description of a stream's shard; what was trimmed is no part of it."""
-    numbers = {"StartingSequenceNumber": write_number(first_number(engine, stream))}
+    numbers = {"StartingSequenceNumber": format_sequence_number(first_number(engine, stream))}
     if stream.definition.end is not None:
-        numbers["EndingSequenceNumber"] = write_number(stream.definition.end)
+        numbers["EndingSequenceNumber"] = format_sequence_number(stream.definition.end)
     return {"ShardId": stream.shard, "SequenceNumberRange": numbers}
 
 
@@ -129,7 +149,7 @@ def first_number(engine: CatalogContext, stream: Stream) -> int:
 
 def last_trimmed(engine: CatalogContext, table: Table) -> int:
     """Return the sequence number of the newest change that streams no longer show; 0 when they show all."""
-    horizon = number_at(engine.now() - DAY)
+    horizon = number_at(engine.wall_time() - DAY)
     execute, n = engine.store.execute, table.n
     hidden = execute(sql.newest_change_before(n), (horizon,)).fetchone()
     if hidden is not None:
@@ -144,7 +164,7 @@ def last_removed(engine: CatalogContext, table: Table) -> int:
 
 
 def has_expired(stream: StreamDefinition, now: int) -> bool:
-    """Tell whether a stream was closed more than a day ago."""
+    """Return whether a stream was closed more than a day ago."""
     return stream.closed is not None and stream.closed < now - DAY
 
 
@@ -171,7 +191,7 @@ def trim(engine: CatalogContext) -> bool:
 
 
 def _trim_table(engine: CatalogContext, table: Table) -> bool:
-    horizon, n = number_at(engine.now() - retention(table)), table.n
+    horizon, n = min(number_at(engine.wall_time() - retention(table)), *table.definition.copying, LAST_NUMBER), table.n
     execute = engine.store.execute
     newest = execute(sql.newest_of_oldest(n, ROWS_PER_TRIM), (horizon,)).fetchone()
     if newest is None or newest[0] is None:
@@ -194,7 +214,7 @@ def _drop_expired(engine: CatalogContext, table: Table) -> None:
     """Drop streams that were closed more than a day ago and, after the last of them, a deleted table."""
     streams = table.definition.streams
     kept = tuple(stream for stream in streams if not has_expired(stream, engine.now()))
-    if len(kept) == len(streams):
+    if len(kept) == len(streams) or (table.definition.copying and not kept):
         return
     engine.begin_transaction()
     if not kept and table.n in engine.catalog.retired:

@@ -24,8 +24,8 @@ class Control:
         self.engine = open_engine(None, OPERATIONS, clock=self.clock, settings=settings)
 
     def call(self, operation, **members):
-        answer = self.engine.call(operation, members)
-        return json.loads(answer) if answer else None
+        response = self.engine.call(operation, members)
+        return json.loads(response) if response else None
 
     def refusal(self, operation, **members):
         """What a call is refused with, as `Name: text`."""

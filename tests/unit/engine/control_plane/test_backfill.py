@@ -17,8 +17,8 @@ def filled(control):
 
 
 def test_a_large_index_fills_behind_an_active_table(filled):
-    answered = filled.update(**CREATE)
-    assert answered["TableStatus"] == "UPDATING"
+    response = filled.update(**CREATE)
+    assert response["TableStatus"] == "UPDATING"
     assert filled.describe()["TableStatus"] == "ACTIVE"
     shown = filled.index("new")
     assert (shown["IndexStatus"], shown["Backfilling"]) == ("CREATING", True)

@@ -48,11 +48,11 @@ def test_a_provisioned_table_shows_its_figures_and_no_billing_summary(control):
 
 
 def test_the_answer_to_create_table_lacks_what_only_a_finished_table_has(control):
-    answered = control.create(gsi={"idx": "a:S"})
-    assert answered["TableStatus"] == "CREATING"
-    assert answered["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}
-    assert "WarmThroughput" not in answered
-    index = answered["GlobalSecondaryIndexes"][0]
+    response = control.create(gsi={"idx": "a:S"})
+    assert response["TableStatus"] == "CREATING"
+    assert response["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}
+    assert "WarmThroughput" not in response
+    index = response["GlobalSecondaryIndexes"][0]
     assert index["IndexStatus"] == "CREATING"
     assert {"WarmThroughput", "Backfilling"}.isdisjoint(index)
     shown = control.index("idx")
@@ -61,9 +61,9 @@ def test_the_answer_to_create_table_lacks_what_only_a_finished_table_has(control
 
 def test_warm_throughput_that_was_asked_for_is_answered_as_being_prepared(control):
     asked = {"ReadUnitsPerSecond": 12_001}
-    answered = control.create(WarmThroughput=asked)["WarmThroughput"]
-    assert answered == {"ReadUnitsPerSecond": 12_001, "WriteUnitsPerSecond": 4_000, "Status": "UPDATING"}
-    assert control.describe()["WarmThroughput"] == answered | {"Status": "ACTIVE"}
+    response = control.create(WarmThroughput=asked)["WarmThroughput"]
+    assert response == {"ReadUnitsPerSecond": 12_001, "WriteUnitsPerSecond": 4_000, "Status": "UPDATING"}
+    assert control.describe()["WarmThroughput"] == response | {"Status": "ACTIVE"}
 
 
 def test_definitions_and_projected_attributes_are_sorted_and_indexes_are_not(control):
@@ -154,10 +154,10 @@ def test_a_table_that_is_not_here_is_told_apart_by_why(control, operation, name,
 
 def test_the_answer_to_delete_table_leaves_out_keys_and_indexes(control):
     control.create(gsi={"idx": "a:S"})
-    answered = control.call("DeleteTable", TableName="tab")["TableDescription"]
-    assert answered["TableStatus"] == "DELETING"
-    assert answered["TableArn"] == ARN
-    assert {"CreationDateTime", "KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes"}.isdisjoint(answered)
+    response = control.call("DeleteTable", TableName="tab")["TableDescription"]
+    assert response["TableStatus"] == "DELETING"
+    assert response["TableArn"] == ARN
+    assert {"CreationDateTime", "KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes"}.isdisjoint(response)
     assert control.refusal("DescribeTable", TableName="tab").startswith("ResourceNotFoundException")
 
 

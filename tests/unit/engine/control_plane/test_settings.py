@@ -72,8 +72,8 @@ def test_a_narrower_mode_keeps_the_rules_that_are_left(control):
     control.create()
     insights(control, "ENABLE")
     control.clock.advance(60)
-    answered = insights(control, "ENABLE", ContributorInsightsMode="THROTTLED_KEYS")
-    assert answered["ContributorInsightsStatus"] == "ENABLING"
+    response = insights(control, "ENABLE", ContributorInsightsMode="THROTTLED_KEYS")
+    assert response["ContributorInsightsStatus"] == "ENABLING"
     rules = control.call("DescribeContributorInsights", TableName="tab")["ContributorInsightsRuleList"]
     assert rules == ["DynamoDBContributorInsights-PKT-tab-1800000000000"]
     assert insights(control, "ENABLE")["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"

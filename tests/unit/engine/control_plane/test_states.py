@@ -7,7 +7,7 @@ from tests.unit.engine.control_plane.test_update_rules import CREATE, STREAM, de
 IN_USE = "ResourceInUseException: Attempt to change a resource which is still in use: "
 
 
-def settle(control):
+def let_state_changes_pass(control):
     control.clock.advance(10)
 
 
@@ -32,20 +32,20 @@ def test_a_table_that_is_being_created_can_be_neither_changed_nor_deleted(slow):
 
 def test_a_table_that_is_being_updated_takes_only_protection(slow):
     slow.create()
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.update(**STREAM)
     assert slow.describe()["TableStatus"] == "UPDATING"
     assert slow.refuse_update(**CREATE) == IN_USE + "Table IOPS are currently being updated. Table: tab"
     assert slow.update(DeletionProtectionEnabled=True)["TableStatus"] == "UPDATING"
     slow.update(DeletionProtectionEnabled=False)
     assert slow.refusal("DeleteTable", TableName="tab") == IN_USE + "Table: tab is in the process of being updated."
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.call("DeleteTable", TableName="tab")
 
 
 def test_an_index_in_allocation_can_be_neither_deleted_nor_joined_by_another(slow):
     slow.create(gsi={"old": "b:S"})
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.update(**CREATE)
     assert slow.index("new")["Backfilling"] is False
     table = slow.engine.catalog.locate("tab")
@@ -58,13 +58,13 @@ def test_an_index_in_allocation_can_be_neither_deleted_nor_joined_by_another(slo
     assert slow.refusal("DeleteTable", TableName="tab") == (
         IN_USE + "Cannot delete table while indexes are being created, updated, or deleted."
     )
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.update(**delete("new"))
 
 
 def test_a_deleted_table_is_seen_until_it_is_gone(slow):
     slow.create()
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.call("DeleteTable", TableName="tab")
     assert slow.describe()["TableStatus"] == "DELETING"
     assert slow.call("ListTables")["TableNames"] == ["tab"]
@@ -72,7 +72,7 @@ def test_a_deleted_table_is_seen_until_it_is_gone(slow):
     assert slow.refusal("DeleteTable", TableName="tab") == text
     assert slow.refuse_update(DeletionProtectionEnabled=True) == text
     assert slow.refuse_create() == "ResourceInUseException: Table already exists: tab"
-    settle(slow)
+    let_state_changes_pass(slow)
     assert slow.call("ListTables")["TableNames"] == []
     assert slow.create()["TableStatus"] == "CREATING"
 
@@ -80,19 +80,19 @@ def test_a_deleted_table_is_seen_until_it_is_gone(slow):
 def test_figures_show_their_old_values_until_the_change_is_through(slow):
     paid = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}
     slow.create(**paid)
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.update(ProvisionedThroughput={"ReadCapacityUnits": 2, "WriteCapacityUnits": 2})
     assert slow.describe()["ProvisionedThroughput"]["ReadCapacityUnits"] == 1
-    settle(slow)
+    let_state_changes_pass(slow)
     assert slow.describe()["ProvisionedThroughput"]["ReadCapacityUnits"] == 2
 
 
 def test_insights_are_being_enabled_for_a_while(slow):
     slow.create()
-    settle(slow)
+    let_state_changes_pass(slow)
     slow.call("UpdateContributorInsights", TableName="tab", ContributorInsightsAction="ENABLE")
     status = slow.call("DescribeContributorInsights", TableName="tab")["ContributorInsightsStatus"]
     assert status == "ENABLING"
-    settle(slow)
+    let_state_changes_pass(slow)
     status = slow.call("DescribeContributorInsights", TableName="tab")["ContributorInsightsStatus"]
     assert status == "ENABLED"

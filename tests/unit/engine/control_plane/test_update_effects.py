@@ -21,21 +21,21 @@ def create_paid_with_index(control):
 def test_throughput_is_answered_with_the_old_figures_and_shown_with_the_new(control):
     control.create(**PAID)
     control.clock.advance(60)
-    answered = control.update(ProvisionedThroughput=units(7, 5))
-    assert answered["TableStatus"] == "UPDATING"
-    assert answered["ProvisionedThroughput"] == {
+    response = control.update(ProvisionedThroughput=units(7, 5))
+    assert response["TableStatus"] == "UPDATING"
+    assert response["ProvisionedThroughput"] == {
         "LastIncreaseDateTime": 1_800_000_060.0, "NumberOfDecreasesToday": 0, **UNITS,
     }  # fmt: skip
     shown = control.describe()
     assert shown["TableStatus"] == "ACTIVE"
-    assert shown["ProvisionedThroughput"] == answered["ProvisionedThroughput"] | units(7, 5)
+    assert shown["ProvisionedThroughput"] == response["ProvisionedThroughput"] | units(7, 5)
 
 
 def test_decreases_are_counted_by_the_utc_day(control):
     control.create(**PAID)
     control.update(ProvisionedThroughput=units(4, 4))
-    answered = control.update(ProvisionedThroughput=units(3, 3))["ProvisionedThroughput"]
-    assert (answered["NumberOfDecreasesToday"], answered["ReadCapacityUnits"]) == (1, 4)
+    response = control.update(ProvisionedThroughput=units(3, 3))["ProvisionedThroughput"]
+    assert (response["NumberOfDecreasesToday"], response["ReadCapacityUnits"]) == (1, 4)
     assert control.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 2
     control.clock.advance(DAY)
     assert control.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
@@ -54,9 +54,9 @@ def test_warm_throughput_follows_the_highest_figures_and_never_falls(control):
 
 def test_a_switch_to_on_demand_clears_figures_and_keeps_a_summary_for_good(control):
     create_paid_with_index(control)
-    answered = control.update(BillingMode="PAY_PER_REQUEST")
-    assert answered["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}
-    assert answered["WarmThroughput"]["ReadUnitsPerSecond"] == 5
+    response = control.update(BillingMode="PAY_PER_REQUEST")
+    assert response["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}
+    assert response["WarmThroughput"]["ReadUnitsPerSecond"] == 5
     shown = control.describe()
     assert shown["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] == 1_800_000_000.0
     assert shown["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
@@ -92,10 +92,10 @@ def test_the_billing_mode_it_has_already_changes_nothing(control):
 def test_on_demand_caps_merge_and_minus_one_clears(control):
     control.create()
     both = {"MaxReadRequestUnits": 1000, "MaxWriteRequestUnits": 500}
-    answered = control.update(OnDemandThroughput=both)
-    assert (answered["TableStatus"], answered["OnDemandThroughput"]) == ("ACTIVE", both)
-    answered = control.update(OnDemandThroughput={"MaxReadRequestUnits": -1})
-    assert answered["OnDemandThroughput"] == {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 500}
+    response = control.update(OnDemandThroughput=both)
+    assert (response["TableStatus"], response["OnDemandThroughput"]) == ("ACTIVE", both)
+    response = control.update(OnDemandThroughput={"MaxReadRequestUnits": -1})
+    assert response["OnDemandThroughput"] == {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 500}
     assert control.describe()["OnDemandThroughput"] == {"MaxWriteRequestUnits": 500}
     control.update(OnDemandThroughput={"MaxWriteRequestUnits": -1})
     assert "OnDemandThroughput" not in control.describe()
@@ -109,9 +109,9 @@ def test_caps_may_come_with_the_switch_that_allows_them(control):
 
 def test_warm_throughput_rises_while_the_table_stays_active(control):
     control.create()
-    answered = control.update(WarmThroughput={"WriteUnitsPerSecond": 5_000})
-    assert answered["TableStatus"] == "ACTIVE"
-    assert answered["WarmThroughput"] == {
+    response = control.update(WarmThroughput={"WriteUnitsPerSecond": 5_000})
+    assert response["TableStatus"] == "ACTIVE"
+    assert response["WarmThroughput"] == {
         "ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000, "Status": "UPDATING",
     }  # fmt: skip
     assert control.describe()["WarmThroughput"] == {
@@ -121,15 +121,15 @@ def test_warm_throughput_rises_while_the_table_stays_active(control):
 
 def test_empty_figures_beside_a_change_are_overlooked(control):
     control.create()
-    answered = control.update(WarmThroughput={}, DeletionProtectionEnabled=True)
-    assert answered["DeletionProtectionEnabled"] is True
+    response = control.update(WarmThroughput={}, DeletionProtectionEnabled=True)
+    assert response["DeletionProtectionEnabled"] is True
 
 
 def test_an_added_index_is_created_and_then_active(control):
     control.create()
-    answered = control.update(**CREATE)
-    assert answered["TableStatus"] == "UPDATING"
-    added = answered["GlobalSecondaryIndexes"][0]
+    response = control.update(**CREATE)
+    assert response["TableStatus"] == "UPDATING"
+    added = response["GlobalSecondaryIndexes"][0]
     assert (added["IndexStatus"], added["Backfilling"]) == ("CREATING", False)
     shown = control.index("new")
     assert shown["IndexStatus"] == "ACTIVE"
@@ -148,8 +148,8 @@ def test_definitions_that_the_new_index_does_not_need_are_ignored(control):
 
 def test_a_deleted_index_takes_its_definitions_with_it(control):
     control.create("pk:S / sk:S", gsi={"one": "a:S / sk:S", "two": "b:S"})
-    answered = control.update(**delete("one"))
-    assert [i["IndexStatus"] for i in answered["GlobalSecondaryIndexes"]] == ["DELETING", "ACTIVE"]
+    response = control.update(**delete("one"))
+    assert [i["IndexStatus"] for i in response["GlobalSecondaryIndexes"]] == ["DELETING", "ACTIVE"]
     shown = control.describe()
     assert [i["IndexName"] for i in shown["GlobalSecondaryIndexes"]] == ["two"]
     assert shown["AttributeDefinitions"] == attributes("b", "pk", "sk")
@@ -164,9 +164,9 @@ def test_an_index_can_be_made_again_under_its_name_with_another_type(control):
 
 def test_figures_of_several_indexes_change_in_one_call(control):
     create_paid_with_index(control)
-    answered = control.update(**change("idx", ProvisionedThroughput=units(6, 6)))
-    updated = answered["GlobalSecondaryIndexes"][0]
-    assert (answered["TableStatus"], updated["IndexStatus"]) == ("ACTIVE", "UPDATING")
+    response = control.update(**change("idx", ProvisionedThroughput=units(6, 6)))
+    updated = response["GlobalSecondaryIndexes"][0]
+    assert (response["TableStatus"], updated["IndexStatus"]) == ("ACTIVE", "UPDATING")
     assert updated["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
     assert control.index("idx")["ProvisionedThroughput"]["ReadCapacityUnits"] == 6
     assert control.index("idx")["IndexStatus"] == "ACTIVE"
@@ -180,13 +180,13 @@ def test_an_index_may_be_added_while_the_billing_mode_changes(control):
 
 def test_a_stream_is_switched_with_its_specification_shown_at_once(control):
     control.create()
-    answered = control.update(**STREAM)
-    assert answered["TableStatus"] == "UPDATING"
-    assert answered["StreamSpecification"] == STREAM["StreamSpecification"]
-    first = answered["LatestStreamArn"]
-    answered = control.update(StreamSpecification={"StreamEnabled": False})
-    assert "StreamSpecification" not in answered
-    assert answered["LatestStreamArn"] == first
+    response = control.update(**STREAM)
+    assert response["TableStatus"] == "UPDATING"
+    assert response["StreamSpecification"] == STREAM["StreamSpecification"]
+    first = response["LatestStreamArn"]
+    response = control.update(StreamSpecification={"StreamEnabled": False})
+    assert "StreamSpecification" not in response
+    assert response["LatestStreamArn"] == first
     again = control.update(**STREAM)["LatestStreamArn"]
     assert again != first
     assert control.describe()["LatestStreamArn"] == again
@@ -200,9 +200,9 @@ def test_a_stream_may_come_with_the_switch_to_on_demand(control):
 
 def test_the_table_class_is_shown_once_it_has_changed(control):
     control.create()
-    answered = control.update(TableClass="STANDARD_INFREQUENT_ACCESS")
-    assert answered["TableStatus"] == "UPDATING"
-    assert "TableClassSummary" not in answered
+    response = control.update(TableClass="STANDARD_INFREQUENT_ACCESS")
+    assert response["TableStatus"] == "UPDATING"
+    assert "TableClassSummary" not in response
     assert control.describe()["TableClassSummary"] == {
         "TableClass": "STANDARD_INFREQUENT_ACCESS", "LastUpdateDateTime": 1_800_000_000.0,
     }  # fmt: skip
@@ -218,8 +218,8 @@ def test_the_default_class_again_leaves_no_summary(control):
 
 def test_encryption_is_switched_on_and_off(control):
     control.create()
-    answered = control.update(SSESpecification={"Enabled": True})
-    assert (answered["TableStatus"], answered["SSEDescription"]["Status"]) == ("ACTIVE", "UPDATING")
+    response = control.update(SSESpecification={"Enabled": True})
+    assert (response["TableStatus"], response["SSEDescription"]["Status"]) == ("ACTIVE", "UPDATING")
     assert control.describe()["SSEDescription"]["Status"] == "ENABLED"
     control.update(SSESpecification={"Enabled": False})
     assert "SSEDescription" not in control.describe()

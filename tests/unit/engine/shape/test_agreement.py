@@ -1,4 +1,4 @@
-"""The quick check and the slow conversion agree on every operation, on requests made from the model and spoilt ones."""
+"""The fast check and the slow conversion agree on every operation, on valid and invalid requests of the model."""
 
 import copy
 from functools import cache
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hashrange.core.errors import SerializationException, ValidationException
 from hashrange.engine import shape
 from hashrange.engine.shape.constraint import broken_constraints
-from hashrange.engine.shape.model import (
+from hashrange.engine.shape.request_shape import (
     AttributeValueShape,
     BooleanShape,
     ListShape,

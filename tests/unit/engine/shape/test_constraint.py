@@ -1,4 +1,4 @@
-"""Member constraints in the general form: paths, echoes, rules, order, and how many are listed."""
+"""Member constraints in the general form: paths, quoted values, rules, order, and how many are listed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The quick check: which requests go straight to the operation."""
+"""The fast check: which requests need no conversion."""
 
 import copy
 from functools import partial

@@ -8,7 +8,7 @@ import pytest
 
 from hashrange.engine import shape
 from hashrange.engine.shape import model_overrides
-from hashrange.engine.shape.model import ATTRIBUTE_VALUE, Shape, StructureShape, compile_pattern, find_input
+from hashrange.engine.shape.request_shape import ATTRIBUTE_VALUE, Shape, StructureShape, compile_pattern, find_input
 
 ROOT = Path(__file__).parents[4]
 EXTRACT = ROOT / "src" / "hashrange" / "engine" / "model.json"

@@ -14,7 +14,7 @@ from hashrange.operations import OPERATIONS
 from tests.conformance.table import define_index
 from tests.conformance.wire import item
 from tests.unit.engine.local import Local
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 
 INDEXES = {"all": "g:S", "keys": ("n:N", "KEYS_ONLY")}
 GSI_CREATE = {
@@ -25,10 +25,10 @@ GSI_CREATE = {
 
 @pytest.fixture(params=["memory", "disk"])
 def db(request, tmp_path):
-    """A database with a table of two indexes and ten items, and the same as a naive table in `db.naive`."""
+    """A database with a table of two indexes and ten items, and the same as a reference table in `db.reference`."""
     local = Local(tmp_path / "data" if request.param == "disk" else None)
     local.create(gsi=INDEXES)
-    local.naive = Naive("pk:S", INDEXES)
+    local.reference = ReferenceTable("pk:S", INDEXES)
     for number in range(10):
         put(local, f"old{number}", g="here", n=number)
     yield local
@@ -37,7 +37,7 @@ def db(request, tmp_path):
 
 def put(local, pk, **attributes):
     local.put(pk=pk, **attributes)
-    local.naive.put(item(pk=pk, **attributes))
+    local.reference.put(item(pk=pk, **attributes))
 
 
 def put_request(pk, **attributes):
@@ -45,13 +45,13 @@ def put_request(pk, **attributes):
 
 
 def assert_agrees(local):
-    """Rows, index entries and counters are those of the naive table."""
+    """Rows, index entries and counters are those of the reference table."""
     described = local.describe()
-    assert local.items() == local.naive.entries()
-    assert (described["ItemCount"], described["TableSizeBytes"]) == local.naive.count()
+    assert local.items() == local.reference.entries()
+    assert (described["ItemCount"], described["TableSizeBytes"]) == local.reference.count()
     for index in described["GlobalSecondaryIndexes"]:
-        assert local.items(index=index["IndexName"]) == local.naive.entries(index["IndexName"])
-        assert (index["ItemCount"], index["IndexSizeBytes"]) == local.naive.count(index["IndexName"])
+        assert local.items(index=index["IndexName"]) == local.reference.entries(index["IndexName"])
+        assert (index["ItemCount"], index["IndexSizeBytes"]) == local.reference.count(index["IndexName"])
 
 
 def meet(engine, requests):
@@ -112,7 +112,7 @@ def test_threads_that_wait_share_one_commit(db):
     assert outcomes == [b"{}"] * 8
     assert len(commits) == 1
     for number in range(8):
-        db.naive.put(item(pk=f"new{number}", n=number))
+        db.reference.put(item(pk=f"new{number}", n=number))
     assert_agrees(db)
 
 
@@ -141,7 +141,7 @@ def test_every_thread_sees_its_own_writes(db):
         thread.join(60)
     assert wrong == []
     for worker in range(6):
-        db.naive.put(item(pk=f"w{worker}", n=39))
+        db.reference.put(item(pk=f"w{worker}", n=39))
     assert_agrees(db)
 
 
@@ -170,8 +170,8 @@ def test_a_refusal_in_a_group_hurts_nobody_else(db):
     outcomes = meet(db.engine, [put_request("a"), bad, absent, put_request("b")])
     assert (outcomes[0], outcomes[3]) == (b"{}", b"{}")
     assert [outcome.name for outcome in outcomes[1:3]] == ["ValidationException", "ResourceNotFoundException"]
-    db.naive.put(item(pk="a"))
-    db.naive.put(item(pk="b"))
+    db.reference.put(item(pk="a"))
+    db.reference.put(item(pk="b"))
     assert_agrees(db)
 
 
@@ -201,7 +201,7 @@ def test_a_server_group_whose_commit_fails_is_void_and_the_next_one_works(db):
     engine.begin()
     engine.perform(OPERATIONS["PutItem"], put_request("c")[1])
     engine.end()
-    db.naive.put(item(pk="c"))
+    db.reference.put(item(pk="c"))
     assert_agrees(db)
 
 
@@ -255,7 +255,7 @@ def test_an_operation_that_breaks_after_writing_is_undone_with_its_group(db):
     assert "nothing was written" in str(broken)
     assert "Item" not in db.call("GetItem", TableName="tab", Key=item(pk="half"))
     if outcomes[0] == b"{}":  # it came later, hence into the next group
-        db.naive.put(item(pk="a"))
+        db.reference.put(item(pk="a"))
     assert_agrees(db)
 
 
@@ -266,8 +266,8 @@ def test_an_operation_that_breaks_before_writing_hurts_nobody_else(db):
     break_operation(db, "ListTables", break_at_once)
     outcomes = meet(db.engine, [put_request("a"), ("ListTables", {}), put_request("b")])
     assert isinstance(outcomes[1], KeyError)
-    db.naive.put(item(pk="a"))
-    db.naive.put(item(pk="b"))
+    db.reference.put(item(pk="a"))
+    db.reference.put(item(pk="b"))
     assert_agrees(db)
 
 

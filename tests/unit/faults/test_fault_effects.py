@@ -1,4 +1,4 @@
-"""What a fault does to the call it strikes, and that it leaves everything else alone."""
+"""What an injected fault does to its call, and that other calls are not affected."""
 
 import pytest
 from hypothesis import given, settings
@@ -200,11 +200,11 @@ def test_the_last_members_of_a_batch_are_left_undone(local):
     local.faults.unprocessed("BatchWriteItem", last=2, times=1)
     gone = {"DeleteRequest": {"Key": item(pk="z")}}
     batch = {"tab": puts("a", "b", "c"), "other": [gone]}
-    answer = local.call("BatchWriteItem", RequestItems=batch, ReturnConsumedCapacity="TOTAL")
-    assert answer["UnprocessedItems"] == {"tab": puts("c"), "other": [gone]}
-    assert answer["ConsumedCapacity"] == [{"TableName": "tab", "CapacityUnits": 2.0}]
+    response = local.call("BatchWriteItem", RequestItems=batch, ReturnConsumedCapacity="TOTAL")
+    assert response["UnprocessedItems"] == {"tab": puts("c"), "other": [gone]}
+    assert response["ConsumedCapacity"] == [{"TableName": "tab", "CapacityUnits": 2.0}]
     assert local.items() == [item(pk="a"), item(pk="b")]
-    assert local.call("BatchWriteItem", RequestItems=answer["UnprocessedItems"]) == {"UnprocessedItems": {}}
+    assert local.call("BatchWriteItem", RequestItems=response["UnprocessedItems"]) == {"UnprocessedItems": {}}
     assert len(local.items()) == 3
 
 
@@ -212,16 +212,16 @@ def test_the_keys_that_are_left_keep_what_was_asked_of_them(local):
     local.put(pk="a", x=1, y=2)
     local.faults.unprocessed("BatchGetItem", times=1)
     options = {"ConsistentRead": True, "ProjectionExpression": "#x", "ExpressionAttributeNames": {"#x": "x"}}
-    answer = local.call("BatchGetItem", RequestItems={"tab": {"Keys": [item(pk="a"), item(pk="b")], **options}})
-    assert answer["Responses"] == {"tab": [item(x=1)]}
-    assert answer["UnprocessedKeys"] == {"tab": {"Keys": [item(pk="b")], **options}}
+    response = local.call("BatchGetItem", RequestItems={"tab": {"Keys": [item(pk="a"), item(pk="b")], **options}})
+    assert response["Responses"] == {"tab": [item(x=1)]}
+    assert response["UnprocessedKeys"] == {"tab": {"Keys": [item(pk="b")], **options}}
 
 
 @pytest.mark.parametrize("last", [2, 3, 30])
 def test_the_first_member_of_a_batch_is_always_done(local, last):
     fault = local.faults.unprocessed(last=last)
-    answer = local.call("BatchWriteItem", RequestItems={"tab": puts("a", "b", "c")})
-    assert answer["UnprocessedItems"] == {"tab": puts("b", "c")}
+    response = local.call("BatchWriteItem", RequestItems={"tab": puts("a", "b", "c")})
+    assert response["UnprocessedItems"] == {"tab": puts("b", "c")}
     assert local.call("BatchWriteItem", RequestItems={"tab": puts("b")}) == {"UnprocessedItems": {}}
     assert (fault.seen, fault.struck) == (1, 1)
 
@@ -302,10 +302,10 @@ class Retrying(Local):
     """A client that tries again; what a batch leaves undone it sends again."""
 
     def call(self, operation, **members):
-        answer = retry(lambda: super(Retrying, self).call(operation, **members))
-        while left := (answer or {}).get("UnprocessedItems"):
-            answer = retry(lambda left=left: super(Retrying, self).call("BatchWriteItem", RequestItems=left))
-        return answer
+        response = retry(lambda: super(Retrying, self).call(operation, **members))
+        while left := (response or {}).get("UnprocessedItems"):
+            response = retry(lambda left=left: super(Retrying, self).call("BatchWriteItem", RequestItems=left))
+        return response
 
 
 FAULTS = st.lists(

@@ -1,4 +1,4 @@
-"""Whose turn it is: how often a fault strikes, and faults as text."""
+"""When a fault is injected: by count, table, probability and seed; and faults as text."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 
 
-def strikes(faults, count, operation="GetItem", request=None):
+def find_faulted_calls(faults, count, operation="GetItem", request=None):
     """Which of so many calls are struck."""
     return [number for number in range(1, count + 1) if faults.choose(OPERATIONS[operation], request or {}) is not None]
 
@@ -17,21 +17,21 @@ def strikes(faults, count, operation="GetItem", request=None):
 def test_every_tenth_call_is_struck():
     faults = Faults()
     faults.fail(every=10)
-    assert strikes(faults, 35) == [10, 20, 30]
+    assert find_faulted_calls(faults, 35) == [10, 20, 30]
 
 
 def test_the_third_call_alone_is_struck():
     faults = Faults()
     faults.fail(every=3, times=1)
-    assert strikes(faults, 20) == [3]
+    assert find_faulted_calls(faults, 20) == [3]
 
 
 def test_calls_that_a_fault_does_not_concern_are_not_counted():
     faults = Faults()
     fault = faults.fail("PutItem", table="tab", every=2)
-    assert strikes(faults, 9, "GetItem", {"TableName": "tab"}) == []
-    assert strikes(faults, 9, "PutItem", {"TableName": "other"}) == []
-    assert strikes(faults, 4, "PutItem", {"TableName": "tab"}) == [2, 4]
+    assert find_faulted_calls(faults, 9, "GetItem", {"TableName": "tab"}) == []
+    assert find_faulted_calls(faults, 9, "PutItem", {"TableName": "other"}) == []
+    assert find_faulted_calls(faults, 4, "PutItem", {"TableName": "tab"}) == [2, 4]
     assert (fault.seen, fault.struck) == (4, 2)
 
 
@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_strikes_and_another_seed_others():
     def play(seed):
         faults = Faults(seed=seed)
         faults.fail(chance=0.3)
-        return strikes(faults, 200)
+        return find_faulted_calls(faults, 200)
 
     assert play(1) == play(1) != play(2)
     assert 30 < len(play(1)) < 90
@@ -52,7 +52,7 @@ def test_a_fault_has_its_own_luck():
     accompanied.throttle("GetItem", chance=0.5)
     for _ in range(10):
         accompanied.choose(OPERATIONS["GetItem"], {})
-    assert strikes(alone, 50, "PutItem") == strikes(accompanied, 50, "PutItem")
+    assert find_faulted_calls(alone, 50, "PutItem") == find_faulted_calls(accompanied, 50, "PutItem")
 
 
 def test_the_first_fault_whose_turn_it_is_strikes():
@@ -68,7 +68,7 @@ def test_delays_add_up_and_strike_nothing():
     faults.delay("GetItem", seconds=0.25, every=2)
     assert [faults.take_delay(OPERATIONS["GetItem"], {}) for _ in range(4)] == [0.5, 0.75, 0.5, 0.75]
     assert faults.take_delay(OPERATIONS["PutItem"], {}) == 0.5
-    assert strikes(faults, 5) == []
+    assert find_faulted_calls(faults, 5) == []
 
 
 def test_what_was_cleared_strikes_no_more():
@@ -76,7 +76,7 @@ def test_what_was_cleared_strikes_no_more():
     faults.fail()
     faults.delay(seconds=1)
     faults.clear()
-    assert (strikes(faults, 3), faults.take_delay(OPERATIONS["GetItem"], {}), str(faults)) == ([], 0, "")
+    assert (find_faulted_calls(faults, 3), faults.take_delay(OPERATIONS["GetItem"], {}), str(faults)) == ([], 0, "")
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_text_is_read_line_by_line():
 
 
 def test_a_text_has_its_seed():
-    told, made = Faults.read("fail chance=0.3; seed 5"), Faults(seed=5)
+    parsed, made = Faults.read("fail chance=0.3; seed 5"), Faults(seed=5)
     made.fail(chance=0.3)
-    assert strikes(told, 50) == strikes(made, 50)
+    assert find_faulted_calls(parsed, 50) == find_faulted_calls(made, 50)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,6 @@ def test_what_is_shown_is_read_as_the_same(chosen):
     request = {"TableName": "orders", "Item": item(pk="a")}
     calls = ["PutItem", "GetItem", "Query", "BatchWriteItem"] * 5
     for operation in map(OPERATIONS.__getitem__, calls):
-        told, expected = read.choose(operation, request), made.choose(operation, request)
-        assert str(told and told[0]) == str(expected and expected[0])
+        parsed, expected = read.choose(operation, request), made.choose(operation, request)
+        assert str(parsed and parsed[0]) == str(expected and expected[0])
         assert read.take_delay(operation, request) == made.take_delay(operation, request)

@@ -25,7 +25,7 @@ class StructureShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListShape:
-    """A list of one kind of element."""
+    """A list of elements of one shape."""
 
     of: Shape
     least: int | None = None
@@ -34,7 +34,7 @@ class ListShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapShape:
-    """An object with any keys and values of one kind."""
+    """An object with any keys and values of one shape."""
 
     of: Shape
     key: StringShape | None = None
@@ -78,6 +78,8 @@ Shape = (
     StructureShape | ListShape | MapShape | StringShape | NumberShape | BooleanShape | BinaryShape | AttributeValueShape
 )
 
+# Deeper values are not converted: the engine refuses them anyway, and the walk must not exhaust the stack.
+MAX_REQUEST_DEPTH = 64
 ATTRIBUTE_VALUE = StructureShape(
     name="AttributeValue",
     members={
@@ -130,22 +132,27 @@ def _build_member(structure: str, member: str, name: str) -> Shape:
 
 def _build(name: str, **departing: int | None) -> Shape:
     facts = {**SHAPES[name], **departing}
-    kind = facts["type"]
+    shape_type = facts["type"]
     limits: dict[str, Any] = (
         {} if name in model_overrides.UNLIMITED else {"least": facts.get("min"), "most": facts.get("max")}
     )
-    if kind == "structure":
+    if shape_type == "structure":
         return _build_structure(name)
-    if kind == "list":
-        return ListShape(of=_build(facts["of"]), **limits)
-    if kind == "map":
+    if shape_type in {"list", "map"} and name not in model_overrides.UNCOUNTED:
+        limits["most"] = facts.get("max", model_overrides.MAX_ELEMENTS)
+    if shape_type == "list":
+        of = _build(facts["of"])
+        if isinstance(of, StructureShape) and "max" not in facts:
+            limits["most"] = model_overrides.MAX_STRUCTURES
+        return ListShape(of=of, **limits)
+    if shape_type == "map":
         return MapShape(of=_build(facts["of"]), key=_build_key(facts["key"]), **limits)
-    if kind == "string":
+    if shape_type == "string":
         enum = model_overrides.ENUM_ORDERS.get(name, tuple(facts.get("enum", ())))
         return StringShape(pattern=facts.get("pattern"), enum=enum, **limits)
-    if kind in JAVA_NUMBERS:
-        return NumberShape(java=JAVA_NUMBERS[kind], **limits)
-    return BooleanShape() if kind == "boolean" else AttributeValueShape()
+    if shape_type in JAVA_NUMBERS:
+        return NumberShape(java=JAVA_NUMBERS[shape_type], **limits)
+    return BooleanShape() if shape_type == "boolean" else AttributeValueShape()
 
 
 def _build_key(name: str) -> StringShape | None:
@@ -154,4 +161,6 @@ def _build_key(name: str) -> StringShape | None:
 
 
 def _build_table_name(least: int) -> StringShape:
-    return StringShape(least=least, most=model_overrides.LONGEST_TABLE_NAME, pattern=model_overrides.NAME, or_arn=True)
+    return StringShape(
+        least=least, most=model_overrides.MAX_TABLE_NAME_LENGTH, pattern=model_overrides.NAME, or_arn=True
+    )

@@ -9,7 +9,7 @@ from tests.unit.engine.local import sort_items
 ORDERS = {"S": str.encode, "N": Decimal, "B": b64decode}
 
 
-class Naive:
+class ReferenceTable:
     """The items by key, and the indexes in the notation of `define`."""
 
     def __init__(self, keys, indexes):
@@ -69,26 +69,26 @@ class Naive:
         return tuple(ORDERS[tag](item[name][tag]) for name, tag in ranges)
 
     def count(self, index=None):
-        """How many entries there are, and what they weigh."""
+        """How many entries there are, and how large they are."""
         entries = self.entries(index)
-        return len(entries), sum(weigh_members(entry) for entry in entries)
+        return len(entries), sum(measure_members(entry) for entry in entries)
 
 
-def weigh_members(members):
-    return sum(len(name.encode()) + weigh(value) for name, value in members.items())
+def measure_members(members):
+    return sum(len(name.encode()) + measure(value) for name, value in members.items())
 
 
-def weigh(value):
+def measure(value):
     """The size of a value by DynamoDB's count."""
     ((tag, content),) = value.items()
     if tag == "L":
-        return 3 + sum(1 + weigh(element) for element in content)
+        return 3 + sum(1 + measure(element) for element in content)
     if tag == "M":
-        return 3 + len(content) + weigh_members(content)
+        return 3 + len(content) + measure_members(content)
     return sum(SIZES[tag[0]](member) for member in content) if tag in {"SS", "NS", "BS"} else SIZES[tag](content)
 
 
-def weigh_number(text):
+def measure_number(text):
     whole, _, fraction = f"{abs(Decimal(text)):f}".partition(".")
     whole, fraction = whole.strip("0") if not fraction.strip("0") else whole.lstrip("0"), fraction.rstrip("0")
     if not whole:
@@ -99,7 +99,7 @@ def weigh_number(text):
 
 SIZES = {
     "S": lambda text: len(text.encode()),
-    "N": weigh_number,
+    "N": measure_number,
     "B": lambda text: len(b64decode(text)),
     "BOOL": lambda _: 1,
     "NULL": lambda _: 1,

@@ -1,0 +1,8 @@
+"""Limits of DynamoDB that declarations and the engine both check."""
+
+from __future__ import annotations
+
+MAX_GLOBAL_INDEXES = 20  # of a table
+MAX_LOCAL_INDEXES = 5  # of a table
+MAX_PROJECTED = 100  # attributes that the indexes of a table project by name
+MAX_KEY_ATTRIBUTES = 4  # of the partition key of a global index, and of its sort key
