@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import parse_qsl
@@ -15,8 +16,13 @@ from hashrange.server.http_request import HttpRequest
 
 Authenticate = Callable[[HttpRequest], None]  # raises a ServiceError
 
+# All of the usual header but the signature: the same for a whole day, and it can be read in one way only.
+COMPLETE = re.compile(
+    rb"AWS4-[^\s,=]+ Credential=[^/,\s]+(?:/[^/,\s]+){4}, ?SignedHeaders=[^,\s=]+, ?Signature=",
+)
 HEADER_PARTS = ("Credential", "Signature", "SignedHeaders")
-QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
+ALGORITHM = "X-Amz-Algorithm"
+QUERY_PARTS = (ALGORITHM, "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
 
 
 def check_signature_format(request: HttpRequest) -> None:
@@ -28,18 +34,18 @@ def check_signature_format(request: HttpRequest) -> None:
 
 @lru_cache(maxsize=1024)
 def is_complete(beginning: bytes) -> bool:
-    """Tell whether an Authorization header is complete; all but the signature is the same for a whole day."""
-    return (
-        beginning.startswith(b"AWS4-")
-        and beginning.endswith(b"Signature=")
-        and b"Credential=" in beginning
-        and b"SignedHeaders=" in beginning
-    )
+    """Return whether an Authorization header without its signature has the usual form, and nothing else is in it."""
+    return COMPLETE.fullmatch(beginning) is not None
+
+
+def is_signed(request: HttpRequest) -> bool:
+    """Return whether a request has a signature, in a header or in its URL."""
+    return b"authorization" in request.head.names or (b"?" in request.head.url and ALGORITHM in parse_query(request))
 
 
 def check_signature_format_if_signed(request: HttpRequest) -> None:
     """Check the signature of a request that has one."""
-    if b"authorization" in request.head.names or b"X-Amz-" in request.head.url:
+    if is_signed(request) or b"X-Amz-" in request.head.url:
         check_signature_format(request)
 
 
@@ -47,7 +53,7 @@ def parse_signature(request: HttpRequest) -> dict[str, str]:
     """Return the parts of a signature, named as in the Authorization header; raise if it is malformed."""
     header = request.headers.get(b"authorization", b"").decode("latin-1")
     query = parse_query(request)
-    if "X-Amz-Algorithm" in query:
+    if ALGORITHM in query:
         if header:
             raise InvalidSignatureException(
                 "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
@@ -74,8 +80,11 @@ def _read_query_form(query: dict[str, str]) -> dict[str, str]:
 
 def _read_header_form(header: str, headers: dict[bytes, bytes]) -> dict[str, str]:
     algorithm, *words = header.replace(",", " ").split()
-    parts = {name: value for name, _, value in (word.partition("=") for word in words)}
-    problems = "".join(
+    pairs = [(name, value) for name, _, value in (word.partition("=") for word in words)]
+    parts = dict(pairs)
+    names = [name for name, _ in pairs]
+    problems = "".join(f"Authorization header has '{name}' twice. " for name in HEADER_PARTS if names.count(name) > 1)
+    problems += "".join(
         f"Authorization header requires '{name}' parameter. " for name in HEADER_PARTS if not parts.get(name)
     )
     date = headers.get(b"x-amz-date") or headers.get(b"date")

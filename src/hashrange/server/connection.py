@@ -1,6 +1,6 @@
 """One client's connection: takes its requests in order, and sends the responses in the same order.
 
-`request_reader` reads the requests, `dispatcher` runs them. A slow, broken or hostile client hurts only itself.
+`request_reader` reads the requests, `dispatcher` runs them. A slow, broken or hostile client affects no other.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class ServerConnection(asyncio.Protocol):
         "_reader",
         "_seen",
         "_since",
+        "_suspended",
         "_transport",
         "_unsent",
         "_works_off",
@@ -65,6 +66,7 @@ class ServerConnection(asyncio.Protocol):
         self._unsent = 0  # bytes of responses since the last write
         self._works_off = False  # the backlog; it must not begin again inside itself
         self._write_paused = False  # the client does not read
+        self._suspended = 0  # how many times `suspend` was called: a request is answered later
         self._is_reading = True
         self.ended = False  # no further request is read
         self._lingers = False  # refused: what the client still sends is thrown away
@@ -88,7 +90,7 @@ class ServerConnection(asyncio.Protocol):
         reader = self._reader
         was_partial = reader.is_partial
         reader.feed(data)
-        if reader.is_partial and not was_partial:
+        if reader.is_partial and (self._host.stopping or not was_partial):
             self._since = self._host.now
         if self._backlog or not self._is_reading or self.ended:
             self._work_off()
@@ -98,7 +100,7 @@ class ServerConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Go on only as long as there are responses to send."""
         self.ended = True
-        return bool(self.held or self._backlog)
+        return bool(self.held or self._backlog or self._suspended)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client; a response that is still to come goes nowhere."""
@@ -122,14 +124,14 @@ class ServerConnection(asyncio.Protocol):
 
     def take(self, request: HttpRequest) -> None:
         """Run a complete request, or queue it behind those that wait."""
-        if self._backlog or self._write_paused or self._unsent > HIGH_WATER:
+        if self._backlog or self._write_paused or self._suspended or self._unsent > HIGH_WATER:
             self._backlog.append(request)
         else:
             self._host.dispatcher.handle(self, request)
 
     def send_continue(self) -> None:
         """Let the client send the body that it announced, unless earlier responses wait."""
-        if not (self.ended or self.held or self._backlog):
+        if not (self.ended or self.held or self._backlog or self._suspended):
             self._out.append(CONTINUE)
 
     def fail(self, error: Exception) -> None:
@@ -138,7 +140,7 @@ class ServerConnection(asyncio.Protocol):
         self.abort()
 
     def refuse(self, status: int, text: str) -> None:
-        """Answer what cannot be served, after everything before it, and read no more."""
+        """Respond to what cannot be served, after everything before it, and read no more."""
         if self.ended:
             return
         self.ended = self._lingers = True
@@ -182,11 +184,23 @@ class ServerConnection(asyncio.Protocol):
         except (OSError, RuntimeError):  # the client is gone
             transport.abort()
 
+    def suspend(self) -> None:
+        """Let further requests wait, so that responses keep their order."""
+        self._suspended += 1
+
+    def resume(self) -> None:
+        """Continue with the requests that waited."""
+        self._suspended -= 1
+        self._work_off()
+
     # What the server calls
 
-    def drain(self) -> None:
-        """Close the connection unless a request is arriving or being answered."""
-        if not (self._reader.is_partial or self.held or self._backlog or self.ended):
+    def drain(self, began: float) -> None:
+        """Close the connection unless a request is arriving or being processed, of a server that began to stop then."""
+        host = self._host
+        if self._reader.is_partial and host.now - max(self._since, began) > host.settings.stall:
+            self.abort()  # whoever has sent nothing for so long does not send the rest in time either
+        elif not (self._reader.is_partial or self.held or self._backlog or self._suspended or self.ended):
             self.close()
 
     def close(self) -> None:
@@ -233,7 +247,7 @@ class ServerConnection(asyncio.Protocol):
             return
         self._works_off = True
         self.flush()
-        while self._backlog and not (self._write_paused or self._unsent > HIGH_WATER):
+        while self._backlog and not (self._write_paused or self._suspended or self._unsent > HIGH_WATER):
             item = self._backlog.popleft()
             if isinstance(item, HttpRequest):
                 self._host.dispatcher.handle(self, item)
@@ -249,7 +263,7 @@ class ServerConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
-        if self.ended and not (self.held or self._backlog):
+        if self.ended and not (self.held or self._backlog or self._suspended):
             if self._lingers and transport.can_write_eof():
                 transport.write_eof()
             else:

@@ -1,4 +1,4 @@
-"""Runs requests on the engine: those of one event-loop tick share a commit, and no write is answered before it.
+"""Runs requests on the engine: those of one event-loop tick share a commit, and no response to a write precedes it.
 
 Connections bring complete requests and take rendered responses. Only the event loop calls the engine.
 """
@@ -16,8 +16,10 @@ from hashrange.core.errors import InternalServerError, ServiceError, StorageErro
 from hashrange.engine.engine import Engine
 from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse, Responder, ResponseForm, write_headers
+from hashrange.server.large_requests import LargeRequests, is_large
 from hashrange.server.metrics import Meter, Metrics
 from hashrange.server.protocol import DynamoDBProtocol
+from hashrange.server.separate_databases import SeparateDatabases
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +47,11 @@ class ResponseSink(Protocol):
         """Write the responses that are ready."""
         ...
 
-    def pause_writing(self) -> None:
-        """Let further requests wait."""
+    def suspend(self) -> None:
+        """Let further requests wait, so that responses keep their order."""
         ...
 
-    def resume_writing(self) -> None:
+    def resume(self) -> None:
         """Continue with the requests that waited."""
         ...
 
@@ -63,11 +65,11 @@ class PendingResponse(Struct, gc=False):
     body: bytes
     meter: Meter
     started: float
-    firm: bool  # it is valid even if the commit fails
+    engine: Engine | None  # whose commit it waits for; None if it is valid even if that fails
 
 
 class Dispatcher:
-    """Answers reads at once while nothing is uncommitted, and everything else after the commit."""
+    """Responds to reads at once while nothing is uncommitted, and everything else after the commit."""
 
     def __init__(
         self,
@@ -78,9 +80,17 @@ class Dispatcher:
         *,
         slow: float,
         spin: float,
+        max_waiting: int,
+        databases: SeparateDatabases | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._engine = engine
+        self._large: LargeRequests[ResponseSink] = LargeRequests(
+            self._loop, self._handle_or_delay, lambda: self._handled, max_waiting
+        )
+        self._handled = 0  # requests that are not large
+        self.engine = engine
+        self._databases = databases
+        self._opened: list[Engine] = []  # between engine.begin() and engine.end()
         self._protocol = protocol
         self._responder = responder
         self._metrics = metrics
@@ -92,19 +102,31 @@ class Dispatcher:
         self._is_scheduled = False  # the end of the tick is
         self._last = 0.0  # when the last responses went out
         self._brought = 0  # requests of this tick
-        self.open = False  # between engine.begin() and engine.end()
 
-    def handle(self, connection: ResponseSink, request: HttpRequest, *, delayed: bool = False) -> None:
-        """Answer a request: now, or when the group it falls into has been committed."""
-        if self._engine.faults is not None and not delayed and self._delay(connection, request):
+    @property
+    def open(self) -> bool:
+        """Whether there is a group to commit."""
+        return bool(self._opened)
+
+    def handle(self, connection: ResponseSink, request: HttpRequest) -> None:
+        """Respond to a request: now, or when the group it falls into has been committed; a large one in its turn."""
+        if is_large(request) and self._large.add(connection, request):
             return
+        self._handled += 1
+        self._handle_or_delay(connection, request)
+
+    def _handle_or_delay(self, connection: ResponseSink, request: HttpRequest) -> None:
+        if self.engine.faults is None or not self._delay(connection, request):
+            self._respond(connection, request)
+
+    def _respond(self, connection: ResponseSink, request: HttpRequest) -> None:
         started = perf_counter()
         self._brought += 1
         if not self._is_scheduled:
             self._schedule_end()
         head = request.head
         form = head.form
-        status, meter, firm = 200, self._metrics.other, True
+        status, meter, engine = 200, self._metrics.other, None
         try:
             asked = self._protocol.read(request)
             if isinstance(asked, PlainResponse):
@@ -113,26 +135,26 @@ class Dispatcher:
                 form = ResponseForm(None, others + lines, form.encoding, head.method == b"HEAD")
             else:
                 operation, wire, meter = asked
-                firm = False
-                if not self.open:
-                    self._engine.begin()
-                    self.open = True
-                body = self._engine.perform(operation, wire)
+                engine = self.engine if self._databases is None else self._databases.find(request)
+                if engine not in self._opened:
+                    engine.begin()
+                    self._opened.append(engine)
+                body = engine.perform(operation, wire)
         except ServiceError as error:
             status, body = error.status, error.body()
         except Exception as error:  # noqa: BLE001 the outermost handler: the client always gets a response
             status, body = 500, report_failure(meter.name, error).body()
-        if connection.held or (self._engine.in_transaction and not firm):
+        if connection.held or (engine is not None and engine.in_transaction):
             connection.hold(len(body))
-            self._held.append(PendingResponse(connection, form, status, body, meter, started, firm))
+            self._held.append(PendingResponse(connection, form, status, body, meter, started, engine))
         else:
             self._send(connection, form, status, body, meter, perf_counter() - started)
 
     def _delay(self, connection: ResponseSink, request: HttpRequest) -> bool:
-        """Answer a request later if a fault delays it; other connections are served meanwhile."""
+        """Respond to a request later if a fault delays it; other connections are served meanwhile."""
         seconds = self._find_delay(request)
         if seconds:
-            connection.pause_writing()  # its next requests wait, so that responses keep their order
+            connection.suspend()
             self._loop.call_later(seconds, self._handle_delayed, connection, request)
         return bool(seconds)
 
@@ -141,14 +163,14 @@ class Dispatcher:
             asked = self._protocol.read(request)
         except ServiceError:
             return 0.0
-        if isinstance(asked, PlainResponse) or self._engine.faults is None:
+        if isinstance(asked, PlainResponse) or self.engine.faults is None:
             return 0.0
         operation, wire, _ = asked
-        return self._engine.faults.take_delay(operation, wire)
+        return self.engine.faults.take_delay(operation, wire)
 
     def _handle_delayed(self, connection: ResponseSink, request: HttpRequest) -> None:
-        self.handle(connection, request, delayed=True)
-        connection.resume_writing()
+        self._respond(connection, request)
+        connection.resume()
 
     def refuse(self, connection: ResponseSink, reply: PlainResponse) -> None:
         """Send the last response of a connection whose next request cannot be read."""
@@ -156,7 +178,7 @@ class Dispatcher:
         if connection.held:
             connection.hold(len(reply.body))
             last = PendingResponse(
-                connection, form, reply.status, reply.body, self._metrics.other, perf_counter(), True
+                connection, form, reply.status, reply.body, self._metrics.other, perf_counter(), None
             )
             self._held.append(last)
         else:
@@ -197,20 +219,21 @@ class Dispatcher:
             self._is_scheduled = False
 
     def commit(self) -> None:
-        """Commit the open group and send its responses; if that fails, replace them by errors."""
-        self.open = False
+        """Commit the open groups and send their responses; if that fails, replace them by errors."""
+        opened, self._opened = self._opened, []
         held, self._held = self._held, []
-        try:
-            self._engine.end()
-        except Exception as error:  # noqa: BLE001 as above
-            self._metrics.failed_commits += 1
-            text = report_failure("commit", error).body()
-            for exchange in held:
-                if not exchange.firm:
+        for engine in opened:
+            waiting = [exchange for exchange in held if exchange.engine is engine]
+            try:
+                engine.end()
+            except Exception as error:  # noqa: BLE001 as above
+                self._metrics.failed_commits += 1
+                text = report_failure("commit", error).body()
+                for exchange in waiting:
                     exchange.status, exchange.body = 500, text
-        else:
-            self._metrics.commits += bool(held)
-            self._metrics.committed_requests += len(held)
+            else:
+                self._metrics.commits += bool(waiting)
+                self._metrics.committed_requests += len(waiting)
         if held:
             self._release(held)
 

@@ -33,8 +33,8 @@ VARYING = frozenset(
     }
 )
 WORD = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-LARGEST_CACHE = 8  # heads
-LARGEST_HEAD = 4096  # bytes; a limit on the memory that a connection can take up
+MAX_CACHED_HEADS = 8  # heads
+MAX_HEAD_BYTES = 4096  # bytes; a limit on the memory that a connection can take up
 
 
 class CachedHead(Struct, frozen=True, eq=False, gc=False):
@@ -74,17 +74,17 @@ class HeadCache:
                 return HttpRequest(cached.head, source[size:], source)
         return None
 
-    def learn(self, request: HttpRequest, source: bytes) -> None:
+    def add(self, request: HttpRequest, source: bytes) -> None:
         """Cache the head of a parsed request, if these bytes are exactly that request."""
         cached = make_cached_head(request, source)
         if cached is not None:
-            self._heads = [cached, *self._heads[: LARGEST_CACHE - 1]]
+            self._heads = [cached, *self._heads[: MAX_CACHED_HEADS - 1]]
 
 
 def make_cached_head(request: HttpRequest, source: bytes) -> CachedHead | None:
     """Return the head of a request for the cache, unless there is something unusual about it."""
     head, size = request.head, source.find(END) + len(END)
-    if size > LARGEST_HEAD or size + len(request.body) != len(source):
+    if size > MAX_HEAD_BYTES or size + len(request.body) != len(source):
         return None
     varying = list(find_varying_values(source[: size - len(END)]))
     names = [name for name, _, _ in varying]

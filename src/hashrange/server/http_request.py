@@ -18,7 +18,7 @@ class RequestHead(Struct, frozen=True, eq=False, gc=False):
     url: bytes
     names: frozenset[bytes]  # of its headers, in lower case
     target: bytes
-    authorization: bytes  # without the signature at its end
+    authorization: bytes  # without the signature; empty if its last 64 characters cannot be one
     keep_alive: bool
     connection: bytes | None  # the Connection header of the response
     form: ResponseForm  # of the response
@@ -49,7 +49,9 @@ def make_request(method: bytes, url: bytes, headers: Headers, body: bytes, *, ke
     find = headers.get
     connection = b"close" if not keep_alive else b"keep-alive" if b"connection" in headers else None
     form = find_response_form(find(b"content-type"), b"origin" in headers, find(b"accept-encoding"), connection)
-    authorization = find(b"authorization", b"")[:-SIGNATURE_LENGTH]
+    signed = find(b"authorization", b"")
+    is_word = signed[-SIGNATURE_LENGTH:].replace(b"-", b"").isalnum()  # as in `head_cache`
+    authorization = signed[:-SIGNATURE_LENGTH] if is_word else b""
     target = find(b"x-amz-target", b"")
     head = RequestHead(method, url, frozenset(headers), target, authorization, keep_alive, connection, form)
     return HttpRequest(head, body, headers)

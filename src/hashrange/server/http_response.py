@@ -71,7 +71,7 @@ def find_media_type(content_type: bytes | None) -> bytes | None:
 
 
 class Responder:
-    """Renders responses; it keeps the date and a stock of request ids."""
+    """Renders responses; it caches the date and creates request ids in advance."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

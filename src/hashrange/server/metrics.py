@@ -22,7 +22,7 @@ class Meter:
         self.seconds = 0.0
 
     def count(self, status: int, seconds: float) -> None:
-        """Count one answered request."""
+        """Count one response."""
         self.statuses[status] = self.statuses.get(status, 0) + 1
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
@@ -53,7 +53,7 @@ class Metrics:
         return [meter for meter in (*self.meters.values(), self.other) if meter.statuses]
 
     def _render_requests(self) -> Iterator[str]:
-        yield from _describe("hashrange_requests_total", "counter", "Answered requests")
+        yield from _describe("hashrange_requests_total", "counter", "Requests with a response")
         for meter in self._used():
             for status, count in sorted(meter.statuses.items()):
                 yield f'hashrange_requests_total{{operation="{meter.name}",status="{status}"}} {count}'
@@ -75,16 +75,16 @@ class Metrics:
             ("refused_connections_total", "counter", "Connections over the limit", self.refused_connections),
             ("timeouts_total", "counter", "Connections closed for being too slow", self.timeouts),
             ("commits_total", "counter", "Commits of a group of requests", self.commits),
-            ("committed_requests_total", "counter", "Requests answered by those commits", self.committed_requests),
+            ("committed_requests_total", "counter", "Requests of those commits", self.committed_requests),
             ("failed_commits_total", "counter", "Commits that failed", self.failed_commits),
             ("received_bytes_total", "counter", "Bytes received", self.received_bytes),
             ("sent_bytes_total", "counter", "Bytes sent", self.sent_bytes),
         )
-        for name, kind, text, value in totals:
-            yield from _describe(f"hashrange_{name}", kind, text)
+        for name, metric_type, text, value in totals:
+            yield from _describe(f"hashrange_{name}", metric_type, text)
             yield f"hashrange_{name} {value}"
 
 
-def _describe(name: str, kind: str, text: str) -> Iterator[str]:
+def _describe(name: str, metric_type: str, text: str) -> Iterator[str]:
     yield f"# HELP {name} {text}."
-    yield f"# TYPE {name} {kind}"
+    yield f"# TYPE {name} {metric_type}"

@@ -18,12 +18,14 @@ from hashrange.server.authentication import Authenticate
 from hashrange.server.compression import RequestTooLarge, inflate
 from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse
+from hashrange.server.large_requests import is_large
 from hashrange.server.metrics import Meter, Metrics
 
 NOT_FOUND = PlainResponse(404, b"<UnknownOperationException/>\n")
 PREFLIGHT_ECHOES = (
     (b"access-control-request-headers", b"Access-Control-Allow-Headers: %b\r\n"),
     (b"access-control-request-method", b"Access-Control-Allow-Methods: %b\r\n"),
+    (b"access-control-request-private-network", b"Access-Control-Allow-Private-Network: %b\r\n"),
 )
 
 # Operation, request and metrics; a bare tuple, because it is made for every request
@@ -59,6 +61,9 @@ class DynamoDBProtocol:
             return self._read_other(request)
         if body and head.form.media_type is None:
             return NOT_FOUND
+        large = is_large(request)
+        if large:  # nobody may make us read so much without a signature
+            self._authenticate(request)
         if b"content-encoding" in head.names:
             body = inflate(body, request.headers[b"content-encoding"], self._max_body)
         try:
@@ -66,7 +71,8 @@ class DynamoDBProtocol:
         except orjson.JSONDecodeError as error:
             raise SerializationException from error
         operation, meter = self._found.get(head.target) or self._find(head.target)
-        self._authenticate(request)
+        if not large:
+            self._authenticate(request)
         if type(wire) is not dict:
             raise SerializationException
         return operation, wire, meter
@@ -97,7 +103,7 @@ def _message_for_unknown(target: bytes) -> str | None:
 
 
 def allow_origin(request: HttpRequest) -> PlainResponse:
-    """Answer a browser's CORS preflight request."""
+    """Respond to a browser's CORS preflight request."""
     headers = b"Access-Control-Max-Age: 172800\r\n"
     asked = request.headers
     for name, line in PREFLIGHT_ECHOES:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from hashrange.server.cross_origin import CrossOriginCheck
 from hashrange.server.head_cache import HeadCache
 from hashrange.server.http_request import HttpRequest, add_header, make_request
 from hashrange.server.settings import ServerSettings
@@ -20,9 +21,10 @@ class ReaderHost(Protocol):
     """What the readers of one server share."""
 
     settings: ServerSettings
+    cross_origin: CrossOriginCheck
     stopping: bool
     unfinished: int  # bytes of bodies that are still arriving
-    heads_to_learn: int  # how many more heads may be cached until the next sweep
+    heads_to_cache: int  # how many more heads may be cached until the next sweep
 
 
 class RequestSink(Protocol):
@@ -35,7 +37,7 @@ class RequestSink(Protocol):
         ...
 
     def refuse(self, status: int, text: str) -> None:
-        """Answer a request that cannot be read, and read no more."""
+        """Respond to a request that cannot be read, and read no more."""
         ...
 
     def send_continue(self) -> None:
@@ -137,10 +139,14 @@ class RequestReader:
         self._fields = {}
         if self._at_most > self._settings.max_head:
             self._check_head(headers)
+        assert self._parser is not None
+        problem = self._host.cross_origin.find_problem(self._url, headers, self._parser.get_http_version())
+        if problem is not None:
+            self._sink.refuse(*problem)
         if b"upgrade" in headers:
             self._sink.refuse(400, "Upgrades are not supported")
         length = headers.get(b"content-length")
-        if length is not None and len(length) > 7 and int(length) > self._settings.max_body:
+        if length is not None and int(length) > self._settings.max_body:
             self._sink.refuse(413, f"The request is larger than {self._settings.max_body} bytes")
         if b"expect" in headers:
             self._sink.send_continue()
@@ -161,9 +167,9 @@ class RequestReader:
         self._sink.ended = not keep_alive
         if self._counted:
             self._uncount()
-        if self._packet and self.completed and self._host.heads_to_learn:  # not the first: many clients send only one
-            self._host.heads_to_learn -= 1
-            self._heads.learn(request, self._packet)
+        if self._packet and self.completed and self._host.heads_to_cache:  # not the first: many clients send only one
+            self._host.heads_to_cache -= 1
+            self._heads.add(request, self._packet)
         self.completed += 1
         self._sink.take(request)
 

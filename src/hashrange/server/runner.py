@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import resource
 import signal
-import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -19,6 +19,7 @@ from hashrange.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
+    from hashrange.server.separate_databases import SeparateDatabases
 
 log = logging.getLogger(__name__)
 
@@ -27,14 +28,14 @@ OTHER_FILES = REFUSED_AT_ONCE + 64  # files that the process may open beside its
 
 
 def serve(
-    engine: Engine,
+    served: Engine | SeparateDatabases,
     settings: ServerSettings,
     authenticate: Authenticate = check_signature_format,
     *,
     announce: Callable[[Server], None] = lambda server: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, answer what has begun to arrive, and return; a second signal ends the waiting."""
-    _run(_serve(Server(engine, limit_connections(settings), authenticate), announce))
+    """Serve until SIGTERM, SIGINT or SIGHUP, finish what has begun to arrive, and return; a second signal ends that."""
+    _run(_serve(Server(served, limit_connections(settings), authenticate), announce))
 
 
 async def _serve(server: Server, announce: Callable[[Server], None]) -> None:
@@ -63,10 +64,12 @@ def _freeze_heap() -> None:
 
 @contextmanager
 def serve_in_background(
-    engine: Engine, settings: ServerSettings | None = None, authenticate: Authenticate = check_signature_format
+    served: Engine | SeparateDatabases,
+    settings: ServerSettings | None = None,
+    authenticate: Authenticate = check_signature_format,
 ) -> Iterator[Server]:
     """Serve on a thread during the block, by default on any free port; the caller closes the engine."""
-    server = Server(engine, settings or ServerSettings(port=0), authenticate)
+    server = Server(served, settings or ServerSettings(port=0), authenticate)
     started = threading.Event()
     failures: list[BaseException] = []
     ends: list[Callable[[], object]] = []
@@ -116,27 +119,31 @@ def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def on_signals(stop: Callable[[], None]) -> None:
-    """Call this at each SIGTERM and SIGINT, on the running event loop."""
+    """Call this at each SIGTERM, SIGINT and SIGHUP (unless `nohup` ignores that), on the running event loop."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+    stopping = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        stopping.append(signal.SIGHUP)
+    for number in stopping:
+        loop.add_signal_handler(number, stop)
 
 
 def limit_connections(settings: ServerSettings) -> ServerSettings:
     """Return the settings with no more connections than the process may have files open."""
     files = raise_file_limit(settings.max_connections + OTHER_FILES)
-    return replace(settings, max_connections=max(1, min(settings.max_connections, files - OTHER_FILES)))
+    possible = max(1, min(settings.max_connections, files - OTHER_FILES))
+    if possible < settings.max_connections:
+        log.warning(
+            "the process may open %d files (ulimit -n), of which it needs %d itself: it accepts %d %s at a time "
+            "instead of %d. Raise the limit to %d, or lower --max-connections",
+            files, OTHER_FILES, possible, "connection" if possible == 1 else "connections", settings.max_connections,
+            settings.max_connections + OTHER_FILES,
+        )  # fmt: skip
+    return replace(settings, max_connections=possible)
 
 
 def raise_file_limit(wanted: int) -> int:
     """Raise the limit of open files to that many, as far as we may; return how many there may be, up to `wanted`."""
-    if sys.platform == "win32":
-        return wanted
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted

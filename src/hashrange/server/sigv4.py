@@ -25,7 +25,7 @@ SERVICE = "dynamodb"
 TERMINATOR = "aws4_request"
 BASIC_FORMAT = "%Y%m%dT%H%M%SZ"
 SKEW = timedelta(minutes=15)
-LONGEST_PRESIGNED = 7 * 24 * 3600
+MAX_PRESIGNED_SECONDS = 7 * 24 * 3600
 MISMATCH = (
     "The request signature we calculated does not match the signature you provided. "
     "Check your AWS Secret Access Key and signing method. Consult the service documentation for details."
@@ -68,8 +68,8 @@ class SignatureVerifier:
         if b"X-Amz-Expires=" not in request.head.url:
             return SKEW
         expires = parse_query(request).get("X-Amz-Expires", "")
-        if not expires.isdecimal() or not 0 < int(expires) <= LONGEST_PRESIGNED:
-            raise InvalidSignatureException(f"X-Amz-Expires must be between 1 and {LONGEST_PRESIGNED} seconds")
+        if not expires.isdecimal() or not 0 < int(expires) <= MAX_PRESIGNED_SECONDS:
+            raise InvalidSignatureException(f"X-Amz-Expires must be between 1 and {MAX_PRESIGNED_SECONDS} seconds")
         return timedelta(seconds=int(expires))
 
 

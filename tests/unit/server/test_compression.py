@@ -1,6 +1,9 @@
 """Compression of requests and responses."""
 
+import contextlib
 import gzip
+import random
+import time
 import zlib
 
 import pytest
@@ -9,6 +12,19 @@ from hashrange.core.errors import InternalServerError
 from hashrange.server.compression import RequestTooLarge, choose_encoding, compress, inflate
 
 LIMIT = 1000
+MIB = 1 << 20
+EMPTY = gzip.compress(b"")
+
+
+def seconds_for(work):
+    """CPU seconds of this thread, the least of three."""
+    times = []
+    for _ in range(3):
+        started = time.thread_time()
+        with contextlib.suppress(RequestTooLarge, InternalServerError):
+            work()
+        times.append(time.thread_time() - started)
+    return min(times)
 
 
 def test_a_gzipped_body_is_inflated():
@@ -71,6 +87,31 @@ def test_a_body_over_the_limit_is_refused():
 def test_the_members_of_a_body_share_the_limit():
     with pytest.raises(RequestTooLarge):
         inflate(gzip.compress(b"x" * LIMIT) + gzip.compress(b"x"), b"gzip", LIMIT)
+
+
+def test_a_body_may_have_1024_gzip_members():
+    assert inflate(EMPTY * 1023 + gzip.compress(b"x"), b"gzip", LIMIT) == b"x"
+    with pytest.raises(RequestTooLarge, match="larger than 1024 gzip members"):
+        inflate(EMPTY * 1024 + gzip.compress(b"x"), b"gzip", LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        (b"gzip", EMPTY * (15 * MIB // len(EMPTY))),
+        (b"gzip", EMPTY * 1023 + gzip.compress(random.Random(1).randbytes(15 * MIB), 1)),
+        (b"gzip", gzip.compress(random.Random(1).randbytes(7 * MIB), 1) + EMPTY * 1023 + bytes(7 * MIB)),
+        (b"gzip", gzip.compress(b"")[:-1] * (15 * MIB // 19)),
+        (b"deflate", zlib.compress(b"") * (15 * MIB // 8)),
+        (b"deflate", zlib.compress(b"") + bytes(15 * MIB)),
+        (b"deflate", zlib.compress(bytes(64 * MIB), 9)),
+    ],
+    ids=["empty members", "then content", "then junk", "cut members", "deflate", "deflate, junk", "expands"],
+)
+def test_the_time_to_inflate_is_linear(encoding, body):
+    plain = gzip.compress(random.Random(1).randbytes(15 * MIB), 1)
+    usual = seconds_for(lambda: inflate(plain, b"gzip", 16 * MIB))
+    assert seconds_for(lambda: inflate(body, encoding, 16 * MIB)) < 8 * usual
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_pipelined_requests_are_answered_in_order(client):
     client.send(b"".join(mixed * 20))
     for _ in range(20):
         kinds = [client.read() for _ in mixed]
-        assert [answer.status for answer in kinds] == [200, 200, 200, 200, 400, 200, 200, 200]
+        assert [response.status for response in kinds] == [200, 200, 200, 200, 400, 200, 200, 200]
         assert kinds[0].json == kinds[7].json == TABLES
         assert kinds[2].json == {"Item": {"pk": {"S": "a"}}}
         assert kinds[3].body.startswith(b"healthy")
@@ -86,8 +86,8 @@ def test_header_names_may_have_any_case(client):
 
 
 def test_a_client_may_ask_to_hang_up(client):
-    answer = client.ask(build("ListTables", {}, connection="close"))
-    assert (answer.json, answer.headers["connection"]) == (TABLES, "close")
+    response = client.ask(build("ListTables", {}, connection="close"))
+    assert (response.json, response.headers["connection"]) == (TABLES, "close")
     assert client.has_ended()
 
 
@@ -130,7 +130,7 @@ def test_answers_do_not_depend_on_how_the_bytes_are_cut(server, connect, cuts):
     places = [0, *sorted(cuts), len(STREAM)]
     for start, end in pairwise(places):
         client.send(STREAM[start:end])
-    answers = [client.read() for _ in range(6)]
-    assert [answer.status for answer in answers] == [200, 200, 200, 200, 400, 200]
-    assert answers[0].json == TABLES
-    assert answers[2].json == answers[5].json == {"Item": {"pk": {"S": "a"}, "name": {"S": "x"}}}
+    responses = [client.read() for _ in range(6)]
+    assert [response.status for response in responses] == [200, 200, 200, 200, 400, 200]
+    assert responses[0].json == TABLES
+    assert responses[2].json == responses[5].json == {"Item": {"pk": {"S": "a"}, "name": {"S": "x"}}}

@@ -1,4 +1,4 @@
-"""A server whose calls go wrong on purpose: faults look like the real ones, and delays hold up nobody else."""
+"""A server whose calls go wrong on purpose: faults look like the real ones, and delays do not affect other calls."""
 
 import time
 
@@ -32,15 +32,15 @@ def engine(clock, faults):
 )
 def test_a_throttled_call_is_answered_as_by_aws(client, faults, request_, operation):
     faults.throttle(operation, times=2)
-    answers = [client.ask(request_) for _ in range(3)]
-    assert [answer.status for answer in answers] == [400, 400, 200]
-    assert answers[0].error == "ProvisionedThroughputExceededException"
+    responses = [client.ask(request_) for _ in range(3)]
+    assert [response.status for response in responses] == [400, 400, 200]
+    assert responses[0].error == "ProvisionedThroughputExceededException"
 
 
 def test_a_failure_after_the_work_is_answered_when_it_is_committed(client, server, faults):
     faults.fail("PutItem", after=True, times=1)
-    answer = client.ask(put("a"))
-    assert (answer.status, answer.error) == (500, "InternalServerError")
+    response = client.ask(put("a"))
+    assert (response.status, response.error) == (500, "InternalServerError")
     assert server.metrics.commits == 1
     assert client.ask(get("a")).json == {"Item": {"pk": {"S": "a"}}}
 
@@ -83,9 +83,9 @@ def test_delays_of_several_clients_pass_at_the_same_time(server, connect, faults
 def test_answers_keep_the_order_of_their_requests(client, faults):
     faults.delay("PutItem", seconds=0.05, every=2)
     client.send(b"".join(put(key) + get(key) for key in "abcdef"))
-    answers = [client.read().json for _ in range(12)]
-    assert answers[0::2] == [{}] * 6
-    assert answers[1::2] == [{"Item": {"pk": {"S": key}}} for key in "abcdef"]
+    responses = [client.read().json for _ in range(12)]
+    assert responses[0::2] == [{}] * 6
+    assert responses[1::2] == [{"Item": {"pk": {"S": key}}} for key in "abcdef"]
 
 
 def test_a_client_that_leaves_before_its_delay_is_over_hurts_nobody(client, server, connect, faults):

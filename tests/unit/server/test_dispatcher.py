@@ -47,10 +47,10 @@ def test_reads_alone_need_no_commit(client, server):
 def test_a_failed_commit_fails_its_whole_group(client, server, break_commits):
     break_commits()
     client.send(put("a") + get("a") + put("b") + LIST)
-    answers = [client.read() for _ in range(4)]
-    assert [answer.status for answer in answers] == [500] * 4
-    assert {answer.error for answer in answers} == {"InternalServerError"}
-    assert "full" in answers[0].json["message"]
+    responses = [client.read() for _ in range(4)]
+    assert [response.status for response in responses] == [500] * 4
+    assert {response.error for response in responses} == {"InternalServerError"}
+    assert "full" in responses[0].json["message"]
     assert (server.metrics.failed_commits, server.metrics.commits) == (1, 0)
 
 
@@ -103,8 +103,8 @@ def test_an_unexpected_failure_is_logged_and_answered(serve_broken, connect, cap
         raise ZeroDivisionError("a bug")
 
     client = connect(serve_broken(run, writes=writes))
-    answer = client.ask(LIST)
-    assert (answer.status, answer.json["message"]) == (500, "Internal server error")
+    response = client.ask(LIST)
+    assert (response.status, response.json["message"]) == (500, "Internal server error")
     assert "a bug" in caplog.text
     assert client.ask(build(method="GET")).status == 200
 
@@ -113,8 +113,12 @@ def test_a_storage_failure_tells_its_reason(serve_broken, connect):
     def run(engine, request):
         raise StorageError("The disk fell off.")
 
-    answer = connect(serve_broken(run)).ask(LIST)
-    assert (answer.status, answer.error, answer.json["message"]) == (500, "InternalServerError", "The disk fell off.")
+    response = connect(serve_broken(run)).ask(LIST)
+    assert (response.status, response.error, response.json["message"]) == (
+        500,
+        "InternalServerError",
+        "The disk fell off.",
+    )
 
 
 def test_failing_background_work_does_not_stop_the_server(engine, serve, connect, monkeypatch, caplog):

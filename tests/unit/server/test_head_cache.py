@@ -5,7 +5,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.server.head_cache import LARGEST_CACHE, HeadCache
+from hashrange.server.head_cache import MAX_CACHED_HEADS, HeadCache
 from hashrange.server.http_request import make_request
 from hashrange.server.server import HEADS_PER_SWEEP
 from tests.unit.server.wire import build, get, put
@@ -56,10 +56,10 @@ def parse(source):
     return reader.requests[0] if len(reader.requests) == 1 else None
 
 
-def learn(*sources):
+def cache_head(*sources):
     heads = HeadCache()
     for source in sources:
-        heads.learn(parse(source), source)
+        heads.add(parse(source), source)
     return heads
 
 
@@ -72,7 +72,7 @@ def describe(request):
 def test_the_next_request_of_a_client_matches():
     later = {"date": "20260314T150927Z", "signature": SIGNATURE[::-1], "amz_sdk_invocation_id": IDS[1]}
     source = ask(body=b'{"TableName":"others"}', **later)
-    request = learn(ask()).match(source)
+    request = cache_head(ask()).match(source)
     assert request is not None
     assert describe(request) == describe(parse(source))
 
@@ -99,7 +99,7 @@ def test_the_next_request_of_a_client_matches():
     ],
 )
 def test_what_differs_elsewhere_is_left_to_the_parser(source):
-    assert learn(ask()).match(source) is None
+    assert cache_head(ask()).match(source) is None
 
 
 @pytest.mark.parametrize(
@@ -114,26 +114,26 @@ def test_what_differs_elsewhere_is_left_to_the_parser(source):
     ],
     ids=["hangs up", "expects", "HTTP/1.0", "no length", "an empty line", "long"],
 )
-def test_unusual_heads_are_not_learnt(source):
-    assert learn(source).match(source) is None
+def test_unusual_heads_are_not_cached(source):
+    assert cache_head(source).match(source) is None
 
 
-def test_only_the_head_of_a_whole_packet_is_learnt():
+def test_only_the_head_of_a_whole_packet_is_cached():
     heads = HeadCache()
-    heads.learn(parse(ask()), ask() + ask())
+    heads.add(parse(ask()), ask() + ask())
     assert heads.match(ask()) is None
 
 
 def test_heads_of_several_kinds_are_told_apart():
-    heads = learn(ask("PutItem"), ask("GetItem"), ask("DeleteItem"))
+    heads = cache_head(ask("PutItem"), ask("GetItem"), ask("DeleteItem"))
     for operation in ("GetItem", "PutItem", "DeleteItem", "PutItem", "GetItem"):
         assert heads.match(ask(operation)).head.target == f"DynamoDB_20120810.{operation}".encode()
 
 
-def test_the_heads_learnt_last_are_kept():
-    agents = [f"agent-{number}" for number in range(LARGEST_CACHE + 1)]
-    heads = learn(*(ask(user_agent=agent) for agent in agents))
-    assert [heads.match(ask(user_agent=agent)) is not None for agent in agents] == [False] + [True] * LARGEST_CACHE
+def test_the_heads_cached_last_are_kept():
+    agents = [f"agent-{number}" for number in range(MAX_CACHED_HEADS + 1)]
+    heads = cache_head(*(ask(user_agent=agent) for agent in agents))
+    assert [heads.match(ask(user_agent=agent)) is not None for agent in agents] == [False] + [True] * MAX_CACHED_HEADS
 
 
 WORDS = st.text("0123456789abcdefXYZ-", min_size=16, max_size=16)
@@ -142,7 +142,7 @@ WORDS = st.text("0123456789abcdefXYZ-", min_size=16, max_size=16)
 @given(date=WORDS.filter(lambda word: word.strip("-")), body=st.binary(min_size=10, max_size=99))
 def test_a_head_matches_whatever_the_date(date, body):
     source = ask(body=body, date=date)
-    assert describe(learn(ask()).match(source)) == describe(parse(source))
+    assert describe(cache_head(ask()).match(source)) == describe(parse(source))
 
 
 HOLES = (b"20260314T150926Z", SIGNATURE.encode(), IDS[0].encode())
@@ -157,7 +157,7 @@ def test_what_matches_is_what_the_parser_would_have_read(changes):
     source = ask()
     for at, text, overwrites in changes:
         source = source[:at] + text + source[at + len(text) * overwrites :]
-    request = learn(ask()).match(source)
+    request = cache_head(ask()).match(source)
     if request is not None:
         assert describe(request) == describe(parse(source))
 
@@ -165,28 +165,28 @@ def test_what_matches_is_what_the_parser_would_have_read(changes):
 # -- on a connection
 
 
-def test_a_head_is_learnt_once(serve, connect):
+def test_a_head_is_cached_once(serve, connect):
     server = serve(sweep=3600)
     client = connect(server)
     for number in range(10, 20):
         assert client.ask(put(f"k{number}")).status == 200
     assert client.ask(get("k19")).json["Item"] == {"pk": {"S": "k19"}}
-    assert server.heads_to_learn == HEADS_PER_SWEEP - 2
+    assert server.heads_to_cache == HEADS_PER_SWEEP - 2
 
 
-def test_clients_that_ask_but_once_are_not_learnt_from(serve, connect):
+def test_clients_that_ask_but_once_are_not_cached(serve, connect):
     server = serve(sweep=3600)
     for _ in range(5):
         assert connect(server).ask(get("a")).status == 200
-    assert server.heads_to_learn == HEADS_PER_SWEEP
+    assert server.heads_to_cache == HEADS_PER_SWEEP
 
 
-def test_heads_that_are_never_alike_are_learnt_only_so_often(serve, connect):
+def test_heads_that_are_never_alike_are_cached_only_so_often(serve, connect):
     server = serve(sweep=3600)
     client = connect(server)
     for number in range(HEADS_PER_SWEEP + 10):
         assert client.ask(get("a", user_agent="x" * number)).json == {}
-    assert server.heads_to_learn == 0
+    assert server.heads_to_cache == 0
 
 
 def test_signatures_are_checked_in_every_request(serve, connect):

@@ -76,7 +76,7 @@ def test_the_request_decides_some_of_the_headers():
 
 
 @pytest.mark.parametrize(
-    ("sent", "understood", "answered"),
+    ("sent", "understood", "response"),
     [
         (b"application/json", b"application/json", b"application/json"),
         (b" application/X-AMZ-json-1.0; charset=utf-8", JSON, JSON),
@@ -84,6 +84,6 @@ def test_the_request_decides_some_of_the_headers():
         (None, None, b"application/json"),
     ],
 )
-def test_the_media_type_is_echoed_if_it_is_one_of_dynamodbs(sent, understood, answered):
+def test_the_media_type_is_echoed_if_it_is_one_of_dynamodbs(sent, understood, response):
     form = find_response_form(sent, False, None, None)
-    assert (form.media_type, form.headers) == (understood, b"Content-Type: " + answered + b"\r\n")
+    assert (form.media_type, form.headers) == (understood, b"Content-Type: " + response + b"\r\n")

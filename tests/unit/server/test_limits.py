@@ -1,4 +1,4 @@
-"""Clients that are broken, slow, greedy or hostile hurt only themselves."""
+"""Clients that are broken, slow, greedy or hostile do not affect other clients."""
 
 import socket
 import struct
@@ -14,7 +14,7 @@ QUICK = {"sweep": 0.02}
 
 
 def works(connect, server):
-    """Whether another client is served."""
+    """Return whether another client is served."""
     return connect(server).ask(LIST).json == TABLES
 
 
@@ -121,8 +121,8 @@ def test_many_requests_in_one_packet_are_not_one_long_header(client):
 
 def test_a_length_over_the_limit_is_refused_before_the_body_comes(client):
     client.send(build("ListTables", body=b"", content_length=str(16 * KIB * KIB + 1)))
-    answer = client.read()
-    assert (answer.status, answer.headers["connection"]) == (413, "close")
+    response = client.read()
+    assert (response.status, response.headers["connection"]) == (413, "close")
     assert client.has_ended()
 
 
@@ -251,8 +251,8 @@ def test_writes_behind_unread_answers_wait_too_and_are_done_in_order(serve, conn
     client = connect(server)
     client.ask(put("big", text="x" * 300_000))
     client.send(b"".join(get("big") + put(f"k{number}") for number in range(50)))
-    answers = [client.read().status for _ in range(100)]
-    assert answers == [200] * 100
+    responses = [client.read().status for _ in range(100)]
+    assert responses == [200] * 100
     assert client.ask(get("k49")).json["Item"] == {"pk": {"S": "k49"}}
 
 

@@ -1,4 +1,4 @@
-"""Starting, stopping, spinning."""
+"""Starting and stopping a server, and one that polls instead of waiting (`spin`)."""
 
 import threading
 import time
@@ -109,8 +109,8 @@ def test_a_request_that_was_arriving_is_answered_and_is_the_last(engine):
     witness.ask(LIST)  # by now the server has seen the beginning
     stopping.begin()
     client.send(put("late")[-5:])
-    answer = client.read()
-    assert (answer.status, answer.headers["connection"]) == (200, "close")
+    response = client.read()
+    assert (response.status, response.headers["connection"]) == (200, "close")
     assert client.has_ended()
     stopping.end()
     assert engine.call("GetItem", {"TableName": "things", "Key": {"pk": {"S": "late"}}}) != b"{}"

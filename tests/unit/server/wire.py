@@ -91,12 +91,12 @@ class Client:
 
     def call(self, operation, request):
         """The JSON that an operation answers."""
-        answer = self.ask(build(operation, request))
-        assert answer.status == 200, answer
-        return answer.json
+        response = self.ask(build(operation, request))
+        assert response.status == 200, response
+        return response.json
 
     def has_ended(self):
-        """Whether the server hung up; waits for it."""
+        """Return whether the server hung up; waits for it."""
         try:
             return self.file.read(1) == b""
         except ConnectionResetError:

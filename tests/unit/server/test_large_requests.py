@@ -1,0 +1,95 @@
+"""Large requests wait for their turn, keep their order, and leave half of the time to the others."""
+
+import gzip
+import threading
+
+import pytest
+
+from hashrange.faults.faults import Faults
+from hashrange.server.large_requests import LARGE_BODY
+from tests.unit.server.wire import build, get, put
+
+LIST = build("ListTables", {})
+SLOW = build("PutItem", {"TableName": "things", "Item": {"pk": {"S": "slow"}, "list": {"L": [{"S": ""}] * 300_000}}})
+
+
+def large(key, **headers):
+    item = {"pk": {"S": key}, "text": {"S": "x" * LARGE_BODY}}
+    return build("PutItem", {"TableName": "things", "Item": item}, **headers)
+
+
+def test_a_large_request_is_answered(client):
+    assert client.ask(large("a")).status == 200
+    assert len(client.ask(get("a")).json["Item"]["text"]["S"]) == LARGE_BODY
+
+
+def test_responses_keep_their_order_around_a_large_request(client):
+    client.send(put("a") + large("b") + get("b") + large("c") + LIST)
+    answers = [client.read() for _ in range(5)]
+    assert [answer.status for answer in answers] == [200] * 5
+    assert answers[2].json["Item"]["pk"] == {"S": "b"}
+    assert answers[4].json == {"TableNames": ["things"]}
+
+
+def test_a_large_request_is_answered_on_a_connection_that_closes(client):
+    assert client.ask(large("a", connection="close")).status == 200
+    assert client.has_ended()
+
+
+def test_a_delayed_request_is_answered_on_a_connection_that_closes(engine, client):
+    engine.faults = faults = Faults()
+    faults.delay("GetItem", seconds=0.05)
+    assert client.ask(get("a", connection="close")).status == 200
+    assert client.has_ended()
+
+
+def test_a_client_that_sent_a_large_request_may_close_its_side(client):
+    client.send(large("a"))
+    client.socket.shutdown(1)
+    assert client.read().status == 200
+
+
+def test_without_room_a_large_request_does_not_wait(serve, connect):
+    client = connect(serve(max_unfinished=2 * LARGE_BODY))
+    client.send(large("a") + large("b"))
+    assert [client.read().status for _ in range(2)] == [200, 200]
+
+
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_a_large_body_is_not_read_before_the_signature(client, encoding):
+    body = b"[" * (LARGE_BODY + 1)
+    sent = gzip.compress(body) if encoding else body
+    answer = client.ask(build("ListTables", body=sent, authorization=None, content_encoding=encoding))
+    assert answer.error == "MissingAuthenticationTokenException"
+
+
+def test_a_small_body_is_read_before_the_signature_as_dynamodb_does(client):
+    assert client.ask(build("ListTables", body=b"[", authorization=None)).error == "SerializationException"
+
+
+def test_other_clients_have_half_of_the_time(server, connect):
+    """Without the queue they are answered once per large request."""
+    busy, other = connect(server), connect(server)
+    count = 4
+    done = threading.Event()
+
+    def send_many():
+        busy.send(SLOW * count)
+        for _ in range(count):
+            busy.read()
+        done.set()
+
+    thread = threading.Thread(target=send_many)
+    thread.start()
+    answered = 0
+    while not done.is_set():
+        assert other.ask(LIST).status == 200
+        answered += 1
+    thread.join()
+    assert answered > 25 * count
+
+
+def test_the_bytes_that_wait_are_counted_down_again(server, client):
+    for number in range(3):
+        assert client.ask(large(f"k{number}")).status == 200
+    assert server.dispatcher._large._room == server.settings.max_unfinished
