@@ -8,17 +8,21 @@ import re
 import sys
 import types
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from hashrange import DeclarationError
 
 PRELUDE = """
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+from pydantic import Field
 from hashrange import (
-    Add, Delete, Get, Gsi, Item, Key, Once, Patterns, Query, Table, Touched, Update, Upsert, Version, View, initially,
+    Add, At, Delete, Ensure, Eq, Get, Gsi, Item, Key, Once, Patterns, Query, Table, Touched, Update, Upsert, Version,
+    View, initially,
 )
 """
 NUMBERS = itertools.count()
+MONTHS = (datetime(2026, 1, 31, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC))
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,15 @@ class Kind:
 
     def in_key(self, value):
         """Return how a key shows a value, or None when there is none."""
-        return value if value is None else format(int(value), self.format) if self.format else str(value)
+        return value if value is None else SHOWN.get(self.format, str)(value)
+
+
+SHOWN = {
+    "04d": lambda value: f"{int(value):04d}",
+    "+04d": lambda value: f"{int(value):04d}" if int(value) >= 0 else f"-{9999 + int(value):04d}",
+    "month": lambda value: str(value)[:7],
+    "fold": lambda value: str(value).lower(),
+}
 
 
 KINDS = {
@@ -58,10 +70,15 @@ KINDS = {
     "optional": Kind("str | None", "None", ("str", "str | None = ...", "None")),
     "defaulted": Kind("str", "'d'", ("str", "str = ..."), absent="d"),
     "number": Kind("int", "0", ("int", "Add[int]"), (1, 2), "04d", 0),
+    "counted": Kind("int", "5", ("int", "Add[int]"), (1, 2), "04d", 5),
+    "made": Kind("str", "Field(default_factory=lambda: 'd')", ("str", "str = ..."), absent="d"),
     "once": Kind("str | None", "None", ("Once[str]",)),
     "touched": Kind("Touched[datetime]"),
     "version": Kind("Version", "0", format="04d", absent=0),
     "literal": Kind("Literal['u', 'v']", parameters=("Literal['u', 'v'] = ...",)),
+    "signed": Kind("int", "0", ("int", "Add[int]"), (-1, 2), "+04d", 0),
+    "month": Kind("datetime | None", "None", ("datetime", "datetime | None = ..."), MONTHS, "month"),
+    "folded": Kind("str", parameters=("str", "str = ..."), values=("U", "v"), format="fold"),
     "key only": Kind("Key[str]", parameters=("str", "str = ...")),
 }
 
@@ -130,17 +147,25 @@ def expected_key(declared, text, raw, read):
         shown = kind.in_key(getattr(read, name) if kind.is_key_only else stored)
         if shown is None:
             return None
-        text = re.sub(rf"\{{{name}(:\w+)?\}}", shown, text)
+        text = re.sub(rf"\{{{name}(:[\w+]+)?\}}", shown, text)
     return {"S": text}
 
 
-def choose_parameters(kinds):
-    """Return every choice of parameters for the fields, as (name, type) pairs; those with a default last."""
+NESTED = 'Annotated[int, At("box.z")]'  # the parameter z, where it changes a member of a map
+
+
+def choose_parameters(kinds, spare="int"):
+    """Return every choice of parameters for the fields, as (name, type) pairs; those with a default last.
+
+    Where all of them may be left out, `z` is another one, so that a call can leave every key alone.
+    """
     choices = [[None, *kind.parameters] for kind in kinds.values()]
     found = []
     for hints in itertools.product(*choices):
         given = [(name, hint) for name, hint in zip(kinds, hints, strict=True) if hint]
-        found.append(sorted(given or [("z", "int")], key=lambda pair: pair[1].endswith("...")))
+        if all(hint.endswith("...") for _, hint in given):
+            given.append(("z", spare))
+        found.append(sorted(given, key=lambda pair: pair[1].endswith("...")))
     return found
 
 

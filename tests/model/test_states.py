@@ -5,12 +5,13 @@ values tell apart. Every step runs from every state, with and without a write of
 """
 
 import itertools
+from contextlib import suppress
 
 import pytest
 
 from hashrange import DeclarationError, ValueInvalid
+from tests.model.case_runner import CaseRunner
 from tests.model.declared import KINDS, choose_arguments, choose_parameters, declare, expected_key, write_signature
-from tests.model.stage import Stage
 
 FIRST = ("plain", "defaulted", "number", "literal")
 SECOND = ("plain", "defaulted")
@@ -55,7 +56,7 @@ def declare_variants(kinds, templates=VARIANTS):
 
     def render(templates):
         variants = "".join(
-            f"class {name}(Thing, gs={text!r}):\n    word: Literal[{name!r}] = {name!r}\n"
+            f"class {name}(Thing, gs={text!r}, initial={name == 'New'}):\n    word: Literal[{name!r}] = {name!r}\n"
             for name, text in templates.items()
         )
         return (
@@ -68,7 +69,7 @@ def declare_variants(kinds, templates=VARIANTS):
     return declare(kinds, templates, render)
 
 
-class StateStage(Stage):
+class StateCaseRunner(CaseRunner):
     """Runs cases on items that are in one of several states."""
 
     def __init__(self, declared, *, is_lifecycle):
@@ -133,7 +134,7 @@ class StateStage(Stage):
 def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecycle):
     kinds = {"a": KINDS[first], "b": KINDS[second]}
     declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
-    stage = StateStage(declared, is_lifecycle=is_lifecycle)
+    runner = StateCaseRunner(declared, is_lifecycle=is_lifecycle)
     steps = [*(("Update", state) for state in LIFECYCLE), ("Delete", "Busy")]
     for (head, subjects), (verb, entered) in itertools.product(SUBJECTS.items(), steps):
         for given in choose_parameters(kinds) if verb == "Update" else [[]]:
@@ -141,14 +142,31 @@ def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecy
             pattern = declared.add_pattern(write_signature(f"thing: {head}", given, returned))
             if pattern is None:
                 continue
-            db = pattern.open(stage.database)
+            db = pattern.open(runner.database)
             others = [None, {}, *((state, 1) for state in LIFECYCLE), ("Busy", 0)]
             for start, foreign, arguments in itertools.product(LIFECYCLE, others, choose_arguments(kinds, given)):
-                stage.run(db, subjects, returned, start, foreign, arguments)
-    stage.finish()
+                runner.run(db, subjects, returned, start, foreign, arguments)
+    runner.finish()
 
 
-TEXTS = ("N#", "N", "N#{a}", "N#M#{a}", "NM#{a}", "M#{a}", "N#{a}#{b}", "M#")
+@pytest.mark.parametrize("is_lifecycle", [True, False], ids=["lifecycle", "variants"])
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(FIRST, SECOND)))
+def test_items_are_created_in_the_initial_state(first, second, is_lifecycle):
+    kinds = {"a": KINDS[first], "b": KINDS[second]}
+    declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
+    runner = StateCaseRunner(declared, is_lifecycle=is_lifecycle)
+    for state, at, is_imported in itertools.product(LIFECYCLE, (0, 1), (True, False)):
+        runner.cases += 1
+        name = f"k{next(runner.numbers)}"
+        create = runner.things.create(runner.build(name, state, at))
+        with suppress(ValueInvalid):
+            (create.imported() if is_imported else create).run()
+        allowed = is_imported or state == "New"
+        runner.complain_about(f"create {state}", [] if allowed == bool(runner.raw(name)) else [f"allowed: {allowed}"])
+    runner.finish()
+
+
+TEXTS = ("N#", "N", "N#M", "N#{a}", "N#M#{a}", "NM#{a}", "M#{a}", "N#{a}#{b}", "M#")
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.permutations(TEXTS, 2)))
@@ -160,19 +178,19 @@ def test_states_are_refused_or_told_apart(first, second):
         prefixes = [text.partition("{")[0] for text in (first, second)]
         assert prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
         return
-    stage = StateStage(declared, is_lifecycle=True)
+    runner = StateCaseRunner(declared, is_lifecycle=True)
     for kept, other in (("One", "Two"), ("Two", "One")):
-        stage.cases += 1
-        stage.things.create(stage.build(kept, kept, 0)).imported().run()
-        db = declared.add_pattern(f"id: str) -> Delete[{other}]").open(stage.database)
-        happened, _ = stage.attempt(lambda db=db, kept=kept: db.write(kept), may_conflict=True)
-        stage.complain_about(f"{first} and {second}", [f"Delete[{other}] deleted {kept}"] if happened else [])
-        query = declared.add_pattern(f"p: str) -> Query[{other}]").open(stage.database)
-        stage.complain_about(
+        runner.cases += 1
+        runner.things.create(runner.build(kept, kept, 0)).imported().run()
+        db = declared.add_pattern(f"id: str) -> Delete[{other}]").open(runner.database)
+        happened, _ = runner.attempt(lambda db=db, kept=kept: db.write(kept), may_conflict=True)
+        runner.complain_about(f"{first} and {second}", [f"Delete[{other}] deleted {kept}"] if happened else [])
+        query = declared.add_pattern(f"p: str) -> Query[{other}]").open(runner.database)
+        runner.complain_about(
             f"{first} and {second}",
             [f"a query found {found!r}" for found in query.write("P") if type(found).__name__ == kept],
         )
-    stage.finish()
+    runner.finish()
 
 
 def declare_variants_by_key(kinds, first, second):

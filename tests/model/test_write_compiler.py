@@ -6,7 +6,8 @@ declared, also none) and one write of somebody else in between. After each case:
 
 - the index keys are those that `expected_key` makes of the stored attributes;
 - the item is what the write makes of the item before it, and what the write returned;
-- a write that nobody interfered with has succeeded, and nothing that was deleted is back.
+- a write that nobody interfered with has succeeded, nothing that was deleted is back, and a conditional put has
+  replaced only what met its condition.
 """
 
 import itertools
@@ -14,17 +15,24 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.model.declared import KINDS, choose_arguments, choose_parameters, declare, write_signature
-from tests.model.stage import NOW, Stage
+from tests.model.case_runner import NOW, CaseRunner
+from tests.model.declared import KINDS, NESTED, choose_arguments, choose_parameters, declare, fields_in, write_signature
 
 STARTED = datetime.fromtimestamp(NOW, UTC)
 LATER = datetime(2026, 2, 1, tzinfo=UTC)
 SECOND = ("plain", "optional", "defaulted", "touched", "version", "key only")
+ALIKE = {"counted", "made", "literal", "signed", "month", "folded"}  # differ from other kinds in their values alone
 LAYOUTS = {
     "one field": {"gp": "P", "gs": "{a}"},
     "two fields": {"gp": "P", "gs": "{a}#{b}"},
     "two attributes": {"gp": "{a}", "gs": "X#{b}"},
     "plain attributes": {},
+    "several attributes": {"gp": "P#{a}", "gs": "{b}"},
+}
+SECONDS = {  # where not all of them are combined
+    "one field": ("plain",),
+    "two attributes": ("plain", "optional", "touched"),
+    "several attributes": ("optional",),
 }
 STYLES = {
     "by key": ("id: str", "Update[Thing]"),
@@ -33,6 +41,7 @@ STYLES = {
     "delete by key": ("id: str", "Delete[Thing]"),
     "delete an item": ("thing: Thing", "Delete[Thing]"),
     "put": ("", ""),
+    "put if unchanged": ("", ""),
 }
 
 
@@ -42,13 +51,16 @@ def declare_item(kinds, templates):
     def render(templates):
         keys = ", ".join(["pk='T#{id}'", *(f"{attr}={text!r}" for attr, text in templates.items())])
         index = "'gp', 'gs'" if templates else "'a', 'b'"
+        if templates.get("gp", "").startswith("P#"):
+            index = "['gp', 'id'], ['gs', 'z']"
         fields = sorted(kinds.items(), key=lambda pair: bool(pair[1].default))
         return (
             f"table = Table('things', 'pk', indexes=[Gsi('ByKey', {index})])\n"
             f"class Thing(Item, table=table, {keys}):\n    id: str\n"
             + "".join(kind.declare(name) for name, kind in fields)
-            + "    z: int = 0\n"
+            + "    z: int = 0\n    box: dict[str, int] = {}\n"
             "class Things(Patterns, Protocol):\n    def thing(self, id: str) -> Get[Thing]: ...\n"
+            "    def is_untouched(self, id: str, z: Eq[int]) -> Ensure[Thing]: ...\n"
         )
 
     return declare(kinds, templates, render)
@@ -70,7 +82,7 @@ def choose_foreign(kinds):
     return [None, *puts, {}]
 
 
-class ItemStage(Stage):
+class ItemCaseRunner(CaseRunner):
     """Runs cases on items with two fields."""
 
     def make(self, start):
@@ -98,7 +110,7 @@ class ItemStage(Stage):
             self.delete(name)
             return
         versions = {field: getattr(seen, field) for field, kind in self.declared.kinds.items() if kind.is_version}
-        copy = seen.model_copy(update={**self.declared.thing(id=name, **values).__dict__, **versions})
+        copy = seen.model_copy(update={**self.declared.thing(id=name, z=1, **values).__dict__, **versions})
         self.things.put(copy).run()
 
     def run(self, style, db, given, case):
@@ -113,12 +125,14 @@ class ItemStage(Stage):
         before, current = self.raw(name), self.read(name)
 
         def write():
-            if style == "put":
-                return self.things.put(seen.model_copy(update=arguments))
+            if "put" in style:
+                put = self.things.put(seen.model_copy(update=arguments))
+                return put if style == "put" else put.when(self.things.is_untouched(name, seen.z))
             return db.write(seen if "item" in style else name, **arguments)
 
         is_once = any(hint.startswith("Once") for _, hint in given)
-        happened, returned = self.attempt(write, may_conflict=foreign is not None or is_once)
+        may_conflict = is_once or (foreign is not None and self.may_conflict(style, seen, current, arguments))
+        happened, returned = self.attempt(write, may_conflict=may_conflict)
         if happened:
             raw, read = self.raw(name), self.read(name)
             faults = [
@@ -129,11 +143,31 @@ class ItemStage(Stage):
             ]
             self.complain_about(f"{style} {given} {arguments} on {start} after {foreign}", faults)
 
+    def may_conflict(self, style, seen, current, arguments):
+        """Return whether a write of somebody else is a reason to refuse this one.
+
+        The item is gone, or has a version, or a value has changed that a key which this call writes is made of.
+        """
+        kinds, templates = self.declared.kinds, self.declared.templates
+        if seen is None or current is None or any(kind.is_version for kind in kinds.values()):
+            return True
+        if style != "from an item":
+            return style == "put if unchanged"
+        changed = {*arguments, *(name for name, kind in kinds.items() if kind.is_touched)}
+        pinned = set(arguments) & kinds.keys() if not templates else set()
+        for names in (set(fields_in(text)) for text in templates.values()):
+            in_key_alone = any(kinds[name].is_key_only for name in names)
+            if names & changed:
+                pinned |= names if in_key_alone else names - changed
+        return any(getattr(seen, name) != getattr(current, name) for name in pinned)
+
     def find_revival(self, style, current, read):
-        """Yield a fault if an item exists that somebody else has deleted."""
+        """Yield a complaint if an item exists that somebody else has deleted."""
         is_versioned = any(kind.is_version for kind in self.declared.kinds.values())
         if current is None and read is not None and style != "upsert" and (style != "put" or is_versioned):
             yield "an item that was deleted is back"
+        if style == "put if unchanged" and current.z:
+            yield "an item that somebody else has changed is replaced"
 
     def find_unindexed(self, before, raw):
         """Yield the defaults that a new item has when it is read, and that are index keys, but are not stored."""
@@ -143,14 +177,16 @@ class ItemStage(Stage):
                     yield f"{name} is read as {kind.absent!r} and is in no index"
 
     def find_difference(self, style, current, read, returned, given, arguments):
-        """Yield a fault if the item is not what the write should make of the one before it."""
+        """Yield a complaint if the item is not what the write should make of the one before it."""
         if "delete" in style:
             if read is not None or returned != current:
                 yield f"deleted {current!r}, returned {returned!r}, and {read!r} is left"
             return
         if read != returned:
             yield f"returned {returned!r}, stored is {read!r}"
-        if style != "put":
+        if "put" not in style:
+            if changes_member(given) and "z" in arguments and read.box != {"z": arguments["z"]}:
+                yield f"box should have z={arguments['z']!r} in {read!r}"
             for name, wanted in self.expect_fields(current, given, arguments).items():
                 if getattr(read, name) != wanted:
                     yield f"{name} should be {wanted!r} in {read!r}"
@@ -176,15 +212,28 @@ class ItemStage(Stage):
         return found
 
 
+def changes_member(given):
+    """Return whether a parameter changes a member of a map."""
+    return any(hint == NESTED for _, hint in given)
+
+
 def list_items():
     """Return the pairs of kinds in every layout."""
     found = []
     for layout, templates in LAYOUTS.items():
-        seconds = ("plain",) if layout == "one field" else SECOND
+        seconds = SECONDS.get(layout, SECOND)
         for first, second in itertools.product(KINDS, seconds):
+            if first in ALIKE and layout not in {"one field", "two fields"}:
+                continue
+            if first in ALIKE and second != "plain":
+                continue
             if first == second == "version" or (not templates and {"touched", "version", "key only"} & {first, second}):
                 continue  # an item has one version; an index key that is a field is set by whoever sets the field
-            if layout == "two fields" and "key only" in {first, second} and {"optional", "once"} & {first, second}:
+            if (
+                layout == "two fields"
+                and "key only" in {first, second}
+                and {"optional", "once", "month"} & {first, second}
+            ):
                 continue  # refused: without the other field there is no key, and nothing has the value
             found.append(
                 pytest.param({"a": KINDS[first], "b": KINDS[second]}, templates, id=f"{layout}, {first}, {second}")
@@ -196,16 +245,17 @@ def choose_calls(style, kinds):
     """Return the parameters of a style, each with the arguments of its calls."""
     if "delete" in style:
         return [([], [{}])]
-    if style == "put":
+    if "put" in style:
         changes = [{name: kind.values[1]} for name, kind in kinds.items() if kind.parameters]
-        return [([], [{}, *changes])]
-    return [(given, choose_arguments(kinds, given)) for given in choose_parameters(kinds)]
+        return [([], [{}, *changes] if style == "put" else [{}])]
+    spare = "int" if style == "upsert" else NESTED  # an upsert changes nothing inside a field
+    return [(given, choose_arguments(kinds, given)) for given in choose_parameters(kinds, spare)]
 
 
 @pytest.mark.parametrize(("kinds", "templates"), list_items())
 def test_no_write_leaves_a_stale_index_key(kinds, templates):
     declared = declare_item(kinds, templates)
-    stage = ItemStage(declared)
+    runner = ItemCaseRunner(declared)
     ages = (False,) if any(kind.is_key_only for kind in kinds.values()) else (False, True)
     starts = [(fields, is_old) for fields in choose_starts(kinds) for is_old in ages]
     for style, (head, returned) in STYLES.items():
@@ -213,8 +263,8 @@ def test_no_write_leaves_a_stale_index_key(kinds, templates):
             pattern = declared.add_pattern(write_signature(head, given, returned)) if head else declared.module.Things
             if pattern is None:
                 continue
-            db = pattern.open(stage.database)
+            db = pattern.open(runner.database)
             first = [None] if style == "upsert" else []
             for case in itertools.product([*starts, *first], choose_foreign(kinds), calls):
-                stage.run(style, db, given, case)
-    stage.finish()
+                runner.run(style, db, given, case)
+    runner.finish()

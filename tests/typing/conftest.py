@@ -22,7 +22,7 @@ PYRIGHT = HERE / "node_modules" / "pyright" / "index.js"
 
 MISTAKEN = [HERE / "mistakes.py", HERE / "misdeclared.py"]
 SCHEMAS = [*sorted(SYSTEMS.glob("*/schema.py")), SYSTEMS / "aura" / "first.py"]
-CORRECT = [HERE / "uses.py", HERE / "declarations.py", *SCHEMAS]
+CORRECT = [HERE / "uses.py", HERE / "declarations.py", HERE / "annotations.py", *SCHEMAS]
 
 # What pyright adds about names whose type a mistake has spoilt, and about values that nobody uses.
 ECHOES = ("reportUnknown", "reportUnused")

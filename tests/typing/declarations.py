@@ -18,19 +18,23 @@ from hashrange import (
     KEYS_ONLY,
     Add,
     Append,
+    At,
     BeginsWith,
     Between,
+    ByKey,
     Commas,
     Contains,
     Delete,
     Discard,
     Ensure,
     Eq,
+    Filter,
     Formerly,
     Ge,
     Get,
     Gsi,
     Gt,
+    In,
     IsoMicros,
     IsoMillis,
     Item,
@@ -43,6 +47,7 @@ from hashrange import (
     Millis,
     Ne,
     Once,
+    OpenList,
     Patterns,
     Pipes,
     Prefixed,
@@ -118,6 +123,7 @@ class Book(
     reviews: JsonPipes[dict[str, str]] = []
     languages: set[str] = set()
     remarks: list[str] = []
+    ratings: dict[str, int] = {}
     state: Annotated[str, Formerly("STATE#", "S#")] = "new"
     pages: Annotated[int, Stored("pageCount")] = 0
     value: Secret[str] | None = None
@@ -154,6 +160,34 @@ class Post(Reminder):
     channel: Literal["post"] = "post"
 
 
+class Request(Item, table=Table("requests", "pk", ttl="ends", former_ttl="milliseconds"), pk="REQUEST#{isbn}"):
+    isbn: Isbn
+    ends: Ttl | None = None
+
+
+class Asked(Request, initial=True):
+    status: Literal["ASKED"] = "ASKED"
+
+
+class Bought(Request):
+    status: Literal["BOUGHT"] = "BOUGHT"
+
+
+class Visit(Item, table=Table("visits", "pk", "sk"), pk="{branch}#{at:month}", sk="{visitor:fold}#{at}"):
+    branch: Branch
+    at: datetime
+    visitor: str
+
+
+class Requests(Patterns, Protocol):
+    def buy(self, request: Asked) -> Update[Bought, Asked]: ...
+
+
+class Visits(Patterns, Protocol):
+    def in_month(self, branch: Branch, at: ByKey[datetime]) -> Query[Visit]: ...
+    def visits(self, branch: Branch, at: ByKey[datetime], visitor: ByKey[BeginsWith[str]]) -> Query[Visit]: ...
+
+
 lent_long_ago = where("due < {now}")
 
 
@@ -171,13 +205,38 @@ class Library(Patterns, Protocol):
     def titled(self, branch: Branch, title: Eq[str]) -> Query[Book]: ...
     def subject(self, subject: str) -> Query[InSubject]: ...
     def tagged(self, languages: Contains[str], state: Ne[str]) -> Scan[Book]: ...
+    def longer(self, pages: Ge[int]) -> Filter[Book]: ...
+    def in_channel(self, channel: In[Literal["mail", "post"]]) -> Filter[Reminder]: ...
+    def by_post(self, channel: Literal["post"]) -> Filter[Post]: ...
+    def reminder(self, reader: str, sent: datetime) -> Get[Reminder]: ...
     def reminders(self, reader: str) -> Latest[Reminder]: ...
     def letters(self, reader: str) -> Query[Post]: ...
+    @via("ByTitle")
+    @where("pages < {most}")
+    def search(
+        self,
+        branch: Branch,
+        title: BeginsWith[str] | None = None,
+        state: In[str] | None = None,
+        most: int | None = None,
+        *,
+        languages: Contains[str] = ...,
+    ) -> Query[Book]: ...
+    def sent(self, reader: str, channel: In[Literal["mail", "post"]]) -> Query[Reminder]: ...
 
     def lend(self, loan: OnShelf, borrower: str, due: datetime, first_lent: Once[datetime]) -> Update[Lent]: ...
     @lent_long_ago
     def give_up(self, loan: Lent, now: datetime) -> Update[OnShelf]: ...
-    def give_back(self, loan: Lent) -> Update[OnShelf]: ...
+    def give_back(self, loan: Lent) -> Update[OnShelf, Lent]: ...
+    def rate(
+        self, branch: Branch, isbn: Isbn, reader: str, stars: Annotated[Add[int], At("ratings.{reader}")]
+    ) -> Update[Book]: ...
+    def unrate(
+        self, branch: Branch, isbn: Isbn, reader: str, stars: Annotated[None, At("ratings.{reader}")] = None
+    ) -> Update[Book]: ...
+    def correct(
+        self, branch: Branch, isbn: Isbn, index: int, remark: Annotated[str, At("remarks[{index}]")]
+    ) -> Update[Book]: ...
     def move(self, *, branch: Branch, isbn: Isbn, shelf: str) -> Update[Book]: ...
     def note(self, branch: Branch, isbn: Isbn, remarks: Append[str], languages: Add[set[str]]) -> Update[Book]: ...
     def forget(self, branch: Branch, isbn: Isbn, languages: Discard[str]) -> Update[Book]: ...
@@ -196,23 +255,48 @@ def lend_a_book(db: Library, now: datetime, due: datetime) -> Book | None:
     assert_type(db.shelf(main, "A").first().run(), OnThatShelf | None)
     assert_type([found.title for found in db.subject("logic")], list[str])
     assert_type(db.tagged("de", "lost").run(), list[Book])
+    assert_type(db.search(main).run(), list[Book])
+    assert_type(db.search(main, "Tract", state={"new"}, most=None, languages="de").first().run(), Book | None)
+    assert_type(db.sent("reader", ("mail",)).run() + db.sent("reader", ["post", "mail"]).run(), list[Reminder])
+    assert_type(db.search(main, "T").count().run(), int)
+    assert_type(db.tagged("de", "lost").parallel(4, workers=2).run(), list[Book])
+    assert_type([found.title for found in db.tagged("de", "lost").parallel(4)], list[str])
+    now_read = db.snapshot(db.book(main, isbn), db.reminder("reader", now)).run()
+    assert_type(now_read, tuple[Book | None, Reminder | None])
+    assert_type(db.snapshot_all([db.book(main, isbn)]).run(), list[Book | None])
+    stained = db.explore(Book).where("branch = {branch} AND state <> {state}", branch=main, state="new")
+    assert_type(stained.query().limit(3).run(), list[Book])
+    assert_type(stained.scan().parallel(2).run(), list[Book])
+    assert_type(stained.cost().run().read_units, float)
+    long = db.longer(200) & ~db.longer(900)
+    assert_type(long, Filter[Book])
+    assert_type(db.search(main).filter(long | db.longer(5)).run(), list[Book])
+    assert_type(db.letters("reader").filter(db.in_channel(["mail"]), db.by_post("post")).run(), list[Post])
     for loan in db.on_shelf(main):
         assert_type(db.lend(loan, "reader", due=due, first_lent=now).run(), Lent)
     assert_type(db.due_between(main, (now, due)).whole().run(), list[Book])
     for late in db.due_by(main, due):
         assert_type(late.due, datetime)
-        assert_type(db.give_back(late).run(), OnShelf)
-    db.move(branch=main, isbn=isbn, shelf="B2").run()
-    db.note(main, isbn, remarks=["stained"], languages={"de", "la"}).run()
+        assert_type(db.give_back(late).returning_old().run(), Lent)
+    assert_type(db.move(branch=main, isbn=isbn, shelf="B2").returning_old().run(), Book)
+    db.note(main, isbn, remarks=["clean"], languages={"de", "la"}).run()
+    assert_type(db.rate(main, isbn, "reader", 5).run().ratings, dict[str, int])
+    assert_type(db.unrate(main, isbn, "reader").run(), Book)
+    assert_type(db.correct(main, isbn, 0, "stained").run().remarks, list[str])
+    read = db.book(main, isbn).with_expired().required().run()
+    assert_type(db.put(read).when(db.check_state(main, isbn, state="new")).returning_old().run(), Book | None)
+    assert_type(db.remind("reader", now, "mail").returning_old().run(), Reminder | None)
     assert_type(db.forget(main, isbn, {"la"}).run().languages, set[str])
     described, sent = db.transact(
         db.describe(main, isbn, title="Tractatus logico-philosophicus"), db.remind("reader", now, "post")
     ).run()
     assert_type((described, sent), tuple[Book, Reminder])
     assert_type(db.letters("reader").run(), list[Post])
-    (gone, _) = db.transact(
-        db.create(Reminder(reader="reader", sent=due)), db.check_state(main, isbn, state="new")
-    ).run()
+    (gone, _) = (
+        db.transact(db.create(Reminder(reader="reader", sent=due)), db.check_state(main, isbn, state="new"))
+        .with_token("reminder-1")
+        .run()
+    )
     assert_type(gone.expires_at, datetime)
     sold = db.sell(main, isbn).run()
     assert_type(sold, Book | None)
@@ -222,3 +306,15 @@ def lend_a_book(db: Library, now: datetime, due: datetime) -> Book | None:
 def open_library(keys: hashrange.LocalKeys, database: hashrange.Database) -> Library:
     hashrange.create_tables(database, Library)
     return Library.open(database, keys=keys)
+
+
+class Chair(Item, table=Table("chairs", "pk"), pk="CHAIR#{name}"):
+    name: str
+    use: OpenList[Literal["office", "store"]] = "office"
+
+
+def skip_what_cannot_be_read(db: Library, branch: Branch) -> int:
+    skipped: list[hashrange.Unreadable] = []
+    assert_type(db.books(branch).skip_unreadable(skipped.append).run(), list[Book])
+    use: str = Chair(name="a", use="store").use
+    return len(use) + len(skipped) + db.books(branch).skip_unreadable().limit(5).page(3).run().skipped

@@ -7,10 +7,14 @@ from datetime import datetime
 from typing import Annotated, Literal, Protocol
 
 from hashrange import (
+    At,
+    ByKey,
     Delete,
+    Filter,
     Formerly,
     Get,
     Gsi,
+    In,
     Item,
     Latest,
     Le,
@@ -84,8 +88,17 @@ class Wrong(Patterns, Protocol):
     def table(self) -> Scan[table]: ...  # E valid-type: the table is no type
     def rename(self, domain: str, name: str) -> Update[int]: ...  # E type-var: a number is no item
     def touch(self, domain: str) -> Upsert[bytes]: ...  # E type-var: bytes are no item
+    def before(self, shop: Shop, name: str) -> Update[Shop, int]: ...  # E type-var: a number was no item
+    def many(self, shop: Shop, name: str) -> Update[Shop, Open, Closed]: ...  # E type-arg: a union is written with |
+    def deep(self, name: str, x: Annotated[int, At("a.b")] = "1") -> Update[Shop]: ...  # E assignment: text inside
     def drop(self, domain: str) -> Delete[bool]: ...  # E type-var: what was there is an item
     def since(self, country: str, closed_at: Le) -> Query[Closed]: ...  # E type-arg: compared with what?
+    def left_out(self, country: str, tier: str | None = 3) -> Query[Shop]: ...  # E assignment: a number for a text
+    def few(self, country: str, visits: Le[int] = "3") -> Query[Shop]: ...  # E assignment: text for a number
+    def among(self, country: str, tier: In) -> Query[Shop]: ...  # E type-arg: a list of what?
+    def either(self, country: str, tier: In[str, int]) -> Query[Shop]: ...  # E type-arg: one type of values
+    def is_long(self, length: int) -> Filter[int]: ...  # E type-var: numbers are no items
+    def month(self, country: str, closed_at: ByKey) -> Query[Closed]: ...  # E type-arg: of what?
     def untyped(self, domain) -> Get[Shop]: ...  # E no-untyped-def: a parameter has a type
     @where(b"tier = :pro")  # E arg-type: an expression is text
     def paying(self, country: str) -> Query[Shop]: ...
@@ -93,6 +106,11 @@ class Wrong(Patterns, Protocol):
 
 class Misspelt(Patterns, Protocol, tennant="domain"):  # E call-arg: misspelt keyword
     def shop(self, domain: str) -> Get[Shop]: ...
+
+
+FORMER = Table("former", "pk", ttl="ends", former_ttl="minutes")  # E arg-type: milliseconds, or nothing
+HERE = At(3)  # E arg-type: a path is text
+NOWHERE = At()  # E call-arg: without a path
 
 
 class OfOne(View[str]):  # E type-var: text is no item

@@ -11,9 +11,12 @@ from datetime import datetime
 from typing import assert_never
 
 import hashrange
-from hashrange import Page
-from hashrange_systems.aura import schema as aura
-from hashrange_systems.aura.schema import (
+from hashrange import Consumer, Gsi, ItemChange, Page, Table
+from hashrange_systems.checks import schema as checks
+from hashrange_systems.shuttle import schema as shuttle
+from tests.typing.declarations import Asked, Book, Bought, Branch, Chair, Isbn, Lent, Library, OnShelf, Requests, Visits
+from tests.typing.designs import aura, kelifax
+from tests.typing.designs.aura import (
     Aura,
     Crawled,
     Crawling,
@@ -25,10 +28,6 @@ from hashrange_systems.aura.schema import (
     Shop,
     Url,
 )
-from hashrange_systems.checks import schema as checks
-from hashrange_systems.kelifax import schema as kelifax
-from hashrange_systems.shuttle import schema as shuttle
-from tests.typing.declarations import Branch, Isbn, Library, OnShelf
 
 
 def states(db: Aura, never: NeverCrawled, busy: LeasedCrawl, seen: Crawling, done: Crawled, t: datetime) -> None:
@@ -108,8 +107,8 @@ def pages(db: Aura, page: Page[Shop], t: datetime) -> None:
 
 
 def writes(db: Aura, shop: Shop, url: Url, seen: NeverCrawled, t: datetime) -> None:
-    db.saw("a.de", "https://a.de/", "prodcut", t, t).run()  # E arg-type: misspelt type
-    db.saw("a.de", "https://a.de/", "product", t).run()  # E call-arg: when it was first seen
+    db.mark_seen("a.de", "https://a.de/", "prodcut", t, t).run()  # E arg-type: misspelt type
+    db.mark_seen("a.de", "https://a.de/", "product", t).run()  # E call-arg: when it was first seen
     db.create(seen).run()  # E type-var: a state is no item
     db.create({"domain": "a.de"}).run()  # E type-var: a dict is no item
     db.create(Shop).run()  # E type-var: the class, not an item of it
@@ -213,6 +212,55 @@ def opening(path: str) -> None:
     shuttle.Shuttle.open(hashrange.open(path)).shop("a").run()  # E attr-defined: a pattern of the operators
 
 
+def optional(db: Library, main: Branch) -> None:
+    db.search(main, 7).run()  # E arg-type: a number for the start of a title
+    db.search(main, state="new").run()  # E arg-type: a list is no single text
+    db.search(main, state=[1]).run()  # E list-item: numbers for texts
+    db.search(None).run()  # E arg-type: the partition key cannot be left out
+    db.search(main, languages=None).run()  # E arg-type: left out, or a text
+    db.search(main, page=3).run()  # E call-arg: misspelt filter
+    db.sent("reader", ["fax"]).run()  # E list-item: no such channel
+    db.sent("reader", "mail").run()  # E arg-type: one channel is no list
+    db.sent("reader").run()  # E call-arg: the list is required
+
+
+def filters(db: Library, main: Branch) -> None:
+    db.search(main).filter(db.in_channel(["mail"])).run()  # E arg-type: a filter of reminders
+    db.reminders("reader").filter(db.by_post("post")).run()  # E arg-type: a filter of letters only
+    db.search(main).filter("pages > 3").run()  # E arg-type: text is no filter
+    db.search(main).filter(db.search(main)).run()  # E arg-type: a query is no filter
+    db.longer(3).run()  # E attr-defined: a filter is not run
+    db.longer("3")  # E arg-type: text for a number
+    db.longer()  # E call-arg: longer than what?
+    print(db.longer(3) + db.longer(4))  # E operator: filters are combined with & and |
+    db.search(main).filter(db.longer(3) & db.by_post("post")).run()  # E operator: nothing is both
+
+
+def explorations(db: Library) -> None:
+    db.explore("Book").query().run()  # E arg-type: a name is no class
+    db.explore(str).query().run()  # E type-var: text is no item
+    db.explore(OnShelf).where(3).query().run()  # E arg-type: a condition is text
+    db.explore(OnShelf).where("isbn = {isbn}", "3").query().run()  # E call-arg: values are given by name
+    db.explore(OnShelf).run()  # E attr-defined: by a query, or by a scan?
+    print(db.explore(OnShelf).query().run()[0].title)  # E attr-defined: a state has no title
+    print(db.explore(OnShelf).cost().read_units)  # E attr-defined: forgot run()
+
+
+def counts(db: Library, main: Branch, isbn: Isbn, t: datetime) -> None:
+    found: list[int] = db.search(main).count().run()  # E assignment: a count is a number
+    print(found, db.book(main, isbn).count())  # E attr-defined: one item is not counted
+    db.search(main).parallel(4).run()  # E attr-defined: a query has no segments
+    db.tagged("de", "lost").parallel("4").run()  # E arg-type: text for a number of segments
+    db.tagged("de", "lost").parallel(4, 2).run()  # E call-arg: workers are given by name
+    db.tagged("de", "lost").parallel(4).page(3).run()  # E attr-defined: segments have no order to page through
+    db.snapshot(db.search(main)).run()  # E call-overload: a query is no Get
+    db.snapshot().run()  # E call-overload: nothing to read
+    book, reminder = db.snapshot(db.book(main, isbn), db.reminder("reader", t)).run()
+    print(book.title)  # E union-attr: it may not be there
+    print(reminder and reminder.title)  # E attr-defined: the second is the Reminder
+    print(db.snapshot_all([db.book(main, isbn)]).run()[0].title)  # E union-attr: may be None
+
+
 def distinct(db: Library, main: Branch, isbn: Isbn, loan: OnShelf) -> None:
     db.book(isbn, main).run()  # E arg-type: swapped, and both are text: NewType tells them apart
     db.book("main", isbn).run()  # E arg-type: text is not yet a branch
@@ -221,3 +269,78 @@ def distinct(db: Library, main: Branch, isbn: Isbn, loan: OnShelf) -> None:
     db.forget(main, isbn, ["la"]).run()  # E arg-type: a list for a set
     db.give_back(loan).run()  # E arg-type: on the shelf already
     print(db.sell(main, isbn).run().title)  # E union-attr: it may not have been there
+
+
+def later_writes(
+    db: Library, requests: Requests, main: Branch, isbn: Isbn, book: Book, asked: Asked, lent: Lent
+) -> None:
+    db.rate(main, isbn, 7, 5).run()  # E arg-type: the name of a member is text
+    db.rate(main, isbn, "reader", "5").run()  # E arg-type: text for a number inside a field
+    db.rate(main, isbn, stars=5).run()  # E call-arg: whose stars?
+    db.correct(main, isbn, "0", "clean").run()  # E arg-type: a position is a number
+    db.unrate(main, isbn, "reader", 0).run()  # E arg-type: None removes
+    was: OnShelf = db.give_back(lent).returning_old().run()  # E assignment: it was lent
+    now: Bought = requests.buy(asked).returning_old().run()  # E assignment: it was asked for
+    print(was, now, db.remind("r", lent.due, "post").returning_old().run().sent)  # E union-attr: it may be new
+    print(db.put(book).returning_old().run().title)  # E union-attr: there may have been none
+    db.transact(db.give_back(lent).returning_old()).run()  # E call-overload: a transaction returns no old items
+    db.put(book).when(db.book(main, isbn)).run()  # E arg-type: a read is no condition
+    db.put(book).when(db.check_state(main, isbn, "new"), or_absent="yes").run()  # E arg-type: text for a truth value
+    db.create(book).if_absent().run()  # E attr-defined: create always is
+    db.transact(db.put(book)).with_token(17).run()  # E arg-type: a token is text
+    db.transact(db.put(book)).with_token().run()  # E call-arg: without a token
+    db.put(book).with_token("t").run()  # E attr-defined: only transactions have tokens
+    print(hashrange.Conflict("x").failures[0].member)  # E attr-defined: it is called write
+    print(hashrange.Conflict("x").failures[0].write.run())  # E attr-defined: any object that was passed
+    db.book(main, isbn).with_expired(True).run()  # E call-arg: takes nothing
+    db.move(branch=main, isbn=isbn, shelf="A").with_expired().run()  # E attr-defined: a write hides nothing
+
+
+def derived(db: Visits, main: Branch, t: datetime) -> None:
+    db.in_month(main, "2027-01").run()  # E arg-type: a time of the month, not its text
+    db.in_month(main).run()  # E call-arg: without a month
+    db.visits(main, t, ["an"]).run()  # E arg-type: a list for the start of a name
+    print(db.in_month(main, at=t).run().visitor)  # E attr-defined: a query finds many
+
+
+def indexes() -> None:
+    print(Gsi("ByTitle", {"title"}))  # E arg-type: a set has no order
+    print(Gsi("ByTitle", ["title", 3]))  # E list-item: a number is no name
+    print(Gsi("ByTitle", "title", ("year", None)))  # E arg-type: nothing is no name
+
+
+def consumers(db: Library, shelves: Table, queue: Consumer) -> None:
+    def on_book(change: ItemChange[Book]) -> None:
+        print(change.after.title)  # E union-attr: it may have been removed
+        print(change.before.title if change.before else change.old)  # E attr-defined: it is called before
+
+    def on_loan(change: ItemChange[OnShelf]) -> None:
+        print(change.after.due if change.after else None)  # E attr-defined: a book on the shelf is not due
+
+    def on_text(text: str) -> None:
+        print(text)
+
+    def count(change: ItemChange[Book]) -> int:
+        return 1 if change.after else 0
+
+    queue.on(Book)(on_loan)  # E arg-type: handles another class
+    queue.on(Book)(on_text)  # E arg-type: a handler gets a change
+    queue.on(Book)(count)  # E type-var: what a handler returns would be lost
+    queue.on(OnShelf)(on_book)  # E arg-type: a view is not its item
+    queue.on("Book")(on_book)  # E arg-type: a class, not its name
+    print(queue.on(str))  # E type-var: text is no item
+    db.consumer("queue").run()  # E call-arg: where are the checkpoints?
+    db.consumer("queue", "checkpoints").run()  # E arg-type: a name is no table
+    db.consumer("queue", shelves, after_attempts="retry").run()  # E arg-type: set aside, or stop
+    queue.follow(every="1s").run()  # E arg-type: text for seconds
+    queue.run(5)  # E call-arg: everything that is there
+    database: hashrange.Database = hashrange.connect("http://localhost")  # E assignment: that is a Remote
+    print(database)
+
+
+def unreadable_items(db: Library, branch: Branch, names: list[str]) -> None:
+    db.books(branch).skip_unreadable(names.append).run()  # E arg-type: an error is no text
+    db.books(branch).skip_unreadable("skip").run()  # E arg-type: a function is called for each
+    print(db.books(branch).skip_unreadable().run().skipped)  # E attr-defined: a list has no count
+    Library.open(hashrange.open(), on_unreadable=names)  # E arg-type: a list is not called
+    print(Chair(name="a", use="lobby"))  # E arg-type: not in the list

@@ -28,8 +28,8 @@ def test_correct_declarations_and_uses_are_accepted(refusals, file):
 @pytest.mark.parametrize("file", MISTAKEN, ids=name)
 def test_each_planted_mistake_is_refused(refusals, file):
     found = refusals[file]
-    told = {at for at in found if any(not any(echo in text for echo in ECHOES) for text in found[at])}
-    assert [code for at, (code, _) in find_marked(file).items() if at not in told] == []
+    reported = {at for at in found if any(not any(echo in text for echo in ECHOES) for text in found[at])}
+    assert [code for at, (code, _) in find_marked(file).items() if at not in reported] == []
 
 
 @pytest.mark.parametrize("file", MISTAKEN, ids=name)

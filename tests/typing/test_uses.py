@@ -8,11 +8,10 @@ import pytest
 import hashrange
 from hashrange import LocalKeys, ManualClock
 from hashrange_systems.aura import first
-from hashrange_systems.aura import schema as aura
 from hashrange_systems.checks import schema as checks
-from hashrange_systems.kelifax import schema as kelifax
 from hashrange_systems.shuttle import schema as shuttle
-from tests.typing import declarations, uses
+from tests.typing import annotations, declarations, uses
+from tests.typing.designs import aura, kelifax
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 JOB = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -62,7 +61,7 @@ def test_a_stuck_crawl_is_taken_back(db):
 
 
 def test_a_price_and_its_history_are_one_transaction(db):
-    url = db.saw("antik.de", "https://antik.de/clock", "product", NOW, NOW).run()
+    url = db.mark_seen("antik.de", "https://antik.de/clock", "product", NOW, NOW).run()
     kept = asyncio.run(uses.record_price(db, url, 12_000, NOW))
     assert db.prices("antik.de", url.url).run() == [kept]
     assert [product.price_minor for product in uses.everything(db, "antik.de")] == [12_000]
@@ -159,3 +158,12 @@ def test_a_check_is_added_run_paused_and_scheduled(database):
     assert sum(asyncio.run(uses.run_due(db, str(shard), NOW)) for shard in range(8)) == 1
     assert [uses.toggle(db, "c1", NOW) for _ in range(2)] == ["PAUSED", "ACTIVE"]
     assert uses.toggle(db, "none", NOW) == "gone"
+
+
+def test_what_is_annotated_works(database):
+    checkpoints = hashrange.Table("checkpoints", "consumer", "shard")
+    hashrange.create_tables(database, declarations.Library, checkpoints)
+    db = annotations.open_library(database, keys=LocalKeys(None))
+    assert annotations.session_of(db).transport is database
+    assert annotations.costs(declarations.Library)["book"].verb == "Get"
+    assert annotations.codes(declarations.Library.lint())

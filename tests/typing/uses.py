@@ -13,12 +13,12 @@ from typing import Literal, assert_never, assert_type
 import hashrange
 from hashrange import Conflict, CursorInvalid, Get, Latest, ManualClock, NotFound, Page, Query, Scan, Taken
 from hashrange_systems.aura import first
-from hashrange_systems.aura import schema as aura
-from hashrange_systems.aura.schema import Aura, Crawled, Crawling, LeasedCrawl, NeverCrawled
 from hashrange_systems.checks import schema as checks
-from hashrange_systems.kelifax import schema as kelifax
+from hashrange_systems.checks.field_types import Result
 from hashrange_systems.shuttle import schema as shuttle
 from hashrange_systems.shuttle.schema import Cancelled, Completed, Failed, Operator, Processing, Queued, Shuttle
+from tests.typing.designs import aura, kelifax
+from tests.typing.designs.aura import Aura, Crawled, Crawling, LeasedCrawl, NeverCrawled
 
 
 # ── opening: embedded, over the wire, on AWS ─────────────────────────────────────────────────────────────────────────
@@ -47,7 +47,7 @@ def crawl_country(db: Aura, country: str, worker: str, now: datetime) -> int:
             continue  # another worker was faster
         assert_type(crawl, LeasedCrawl)
         for page in ("/", "/shop"):
-            seen = db.saw(crawl.domain, crawl.domain + page, "other", last_seen=now, first_seen=now).run()
+            seen = db.mark_seen(crawl.domain, crawl.domain + page, "other", last_seen=now, first_seen=now).run()
             assert_type(seen, aura.Url)
             crawl = db.extend_crawl(crawl, crawl_lease_until=now + timedelta(minutes=5)).run()
         finished = db.finish_crawl(crawl, last_crawled_end=now).run()
@@ -346,7 +346,7 @@ async def run_due(db: checks.Checks, shard: str, now: datetime) -> int:
         except NotFound:
             continue  # deleted meanwhile
         assert_type(check, checks.Scheduled)  # the update answers with the whole item
-        seen: checks.Result = {"status": "UP", "responseTime": 250}
+        seen: Result = {"status": "UP", "responseTime": 250}
         assert_type(await db.record(check, last_executed_at=now, last_result=seen), checks.Active)
         await db.create(checks.Run(checkid=check.checkid, at=now, result=seen))
         runs += 1

@@ -8,13 +8,13 @@ from typing import Any
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.field_check import check_view
-from hashrange.schema.declare.introspection import Kind
-from hashrange.schema.declare.shape import COMPILED
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.model import COMPILED
 from hashrange.schema.declare.table import Table
 from hashrange.schema.declare.table_check import check_table
 from hashrange.schema.pattern.parameter_types import check_parameters
 from hashrange.schema.pattern.signature import READS, read_signature
-from hashrange.schema.read.read_compiler import plan_read
+from hashrange.schema.read.optional_parameters import plan_pattern
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.schema.write.write_compiler import plan_write
 from hashrange.schema.write.write_plan import WritePlan
@@ -33,21 +33,25 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
                 "HR200", f"{cls.__name__}.{name}", "is a name that every Patterns class has", "rename it"
             )
         signature = read_signature(cls.__name__, function, tenant, scope)
-        for kind in signature.kinds:
-            check_table(introspection.table_of(kind))
-        for kind in (*signature.kinds, *(kind for found in signature.parameters.values() for kind in found.shapes)):
-            check_view(kind)
+        for model in signature.models:
+            check_table(introspection.table_of(model))
+        for model in (*signature.models, *(model for found in signature.parameters.values() for model in found.models)):
+            check_view(model)
+            introspection.pin_item(model)
         check_parameters(signature)
-        plans[name] = plan_read(signature) if signature.verb in READS else plan_write(signature)
+        plans[name] = plan_pattern(signature) if signature.verb in READS else plan_write(signature)
     for plan in plans.values():
-        plan.table.plans.append(plan)
+        plan.table.plans.extend((plan, *plan.alternatives) if isinstance(plan, ReadPlan) else (plan,))
     for table in dict.fromkeys(plan.table for plan in plans.values()):
-        COMPILED.update({table, *_roots(table)})
+        roots = _roots(table)
+        for model in roots:
+            introspection.pin_item(model)
+        COMPILED.update({table, *roots})
     return plans
 
 
-def _roots(table: Table) -> list[Kind]:
+def _roots(table: Table) -> list[ModelClass]:
     """Return the base classes of the items of a table and of their states."""
-    kinds = [kind for item in introspection.items_of(table) for kind in introspection.with_variants(item)]
-    states = [state for kind in kinds for states in introspection.lifecycles(kind).values() for state in states]
-    return [introspection.root(kind) for kind in (*kinds, *states)]
+    models = [model for item in introspection.items_of(table) for model in introspection.with_variants(item)]
+    states = [state for model in models for states in introspection.lifecycles(model).values() for state in states]
+    return [introspection.root(model) for model in (*models, *states)]

@@ -14,8 +14,9 @@ from typing_extensions import is_typeddict
 from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, paths_of, walk
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute, Kind
-from hashrange.schema.declare.shape import Initial, Item, View
+from hashrange.schema.declare.introspection import ModelClass, ModelField
+from hashrange.schema.declare.key_template import TemplatePart
+from hashrange.schema.declare.model import Initial, Item, View
 from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.read.read_plan import ReadPlan
@@ -39,6 +40,7 @@ def lint_patterns(plans: Plans) -> list[Lint]:
             found += _lint_index(index, table, [plan for plan in reads if plan.path.name == index.name])
         found += _unreachable_states(table, writes)
         found += _unbounded_fields(table, writes)
+        found += _pointless_shards(table)
     return found
 
 
@@ -57,8 +59,8 @@ def _comparisons_with_absent(plan: ReadPlan | WritePlan) -> Iterator[Lint]:
     """Find comparisons with attributes that may be absent, which are then false."""
     compared = dict.fromkeys(stored for tree in _conditions(plan) for stored in _compared_attributes(tree))
     for stored in compared:
-        if all(_may_be_absent(kind, stored) for kind in _starting_shapes(plan)):
-            fields = introspection.all_attributes(plan.kinds[0]).values()
+        if all(_may_be_absent(model, stored) for model in _starting_models(plan)):
+            fields = introspection.all_fields(plan.models[0]).values()
             name = next((found.name for found in fields if found.stored == stored), stored)
             yield Lint(
                 "HR408",
@@ -86,19 +88,19 @@ def _compared_attributes(tree: Condition) -> Iterator[str]:
             yield from (str(path.elements[0]) for path in paths_of(node) if path.elements[0] not in tested)
 
 
-def _starting_shapes(plan: ReadPlan | WritePlan) -> list[Kind]:
-    given = [kind for parameter in plan.signature.parameters.values() for kind in parameter.shapes]
-    return given or list(plan.kinds)
+def _starting_models(plan: ReadPlan | WritePlan) -> list[ModelClass]:
+    given = [model for parameter in plan.signature.parameters.values() for model in parameter.models]
+    return given or list(plan.models)
 
 
-def _may_be_absent(kind: Kind, stored: str) -> bool:
-    if stored in introspection.table_of(kind).key_names:
+def _may_be_absent(model: ModelClass, stored: str) -> bool:
+    if stored in introspection.table_of(model).key_names:
         return False
     found = [
-        attribute
-        for shape in (kind, introspection.item_of(kind))
-        for attribute in introspection.attributes(shape).values()
-        if attribute.stored == stored
+        field
+        for candidate in (model, introspection.item_of(model))
+        for field in introspection.stored_fields(candidate).values()
+        if field.stored == stored
     ]
     return not found or found[0].optional
 
@@ -108,13 +110,17 @@ def _hot_partitions(plan: WritePlan) -> Iterator[Lint]:
     moved = {change.stored for change in plan.changes}
     item, fixed = introspection.item_of(plan.target), introspection.fixed_values(plan.target)
     for index in plan.table.indexes:
-        template = {**introspection.keys(item), **introspection.keys(plan.target)}.get(index.pk)
-        if template is None or not moved & set(index.keys) or not set(template.fields) <= set(fixed):
+        templates = {**introspection.keys(item), **introspection.keys(plan.target)}
+        if not moved & set(index.keys) or not templates.keys() >= set(index.partition):
             continue
+        parts = {attr: templates[attr] for attr in index.partition}
+        if not {name for template in parts.values() for name in template.fields} <= set(fixed):
+            continue
+        shown = ", ".join(f"{attr} = {template.text!r}" for attr, template in parts.items())
         yield Lint(
             "HR406",
             plan.label,
-            f"puts every {plan.target.__name__} into one partition of {index.name}, {index.pk} = {template.text!r}: "
+            f"puts every {plan.target.__name__} into one partition of {index.name}, {shown}: "
             "1,000 writes a second at most; add a shard such as {id:shard8}",
         )
 
@@ -124,7 +130,7 @@ def _shows_expired(plan: ReadPlan) -> Iterator[Lint]:
     ttl, path = plan.table.ttl, plan.path
     if ttl is None or not path.name or path.projects_all or ttl in {*path.attributes, *path.keys, *plan.table.keys}:
         return
-    if any(found.stored == ttl for kind in plan.kinds for found in introspection.all_attributes(kind).values()):
+    if any(found.stored == ttl for model in plan.models for found in introspection.all_fields(model).values()):
         yield Lint(
             "HR410",
             plan.label,
@@ -134,15 +140,15 @@ def _shows_expired(plan: ReadPlan) -> Iterator[Lint]:
 
 # ── indexes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _lint_index(index: Gsi, table: Table, reads: list[ReadPlan]) -> Iterator[Lint]:
-    place = f"index {index.name}"
+    location = f"index {index.name}"
     if not reads:
         yield Lint(
-            "HR404", place, "is paid for with every write, and no pattern reads it; drop it, or declare a pattern"
+            "HR404", location, "is paid for with every write, and no pattern reads it; drop it, or declare a pattern"
         )
         return
     excess = _unread_projection(index, table, reads)
     if excess:
-        yield Lint("HR405", place, excess)
+        yield Lint("HR405", location, excess)
 
 
 def _unread_projection(index: Gsi, table: Table, reads: list[ReadPlan]) -> str:
@@ -152,32 +158,59 @@ def _unread_projection(index: Gsi, table: Table, reads: list[ReadPlan]) -> str:
     idle = [name for name in index.attributes if name not in {*needed, *keys, table.ttl}]
     if idle:
         return f"projects what no pattern reads: {', '.join(idle)}; leave it out"
-    if not index.projects_all or not all(issubclass(kind, View) for plan in reads for kind in plan.kinds):
+    if not index.projects_all or not all(issubclass(model, View) for plan in reads for model in plan.models):
         return ""
     enough = f"[{', '.join(map(repr, dict.fromkeys(needed)))}]" if needed else "KEYS_ONLY"
     return f"projects ALL, and its patterns read views only; project {enough}"
+
+
+def _pointless_shards(table: Table) -> Iterator[Lint]:
+    """Find shards that distribute nothing."""
+    templates = {
+        (attr, template): model
+        for item in introspection.items_of(table)
+        for model in reversed(introspection.item_and_states(item))
+        for attr, template in introspection.keys(model).items()
+    }
+    for (attr, template), model in sorted(templates.items(), key=lambda found: (found[1].__name__, found[0][0])):
+        for part in template.parts:
+            if part.format.shards and (why := _why_pointless(table, model, attr, part)):
+                yield Lint("HR411", f"{model.__name__}.{attr}", f"{{{part.field}:{part.format.name}}} {why}")
+
+
+def _why_pointless(table: Table, model: ModelClass, attr: str, part: TemplatePart) -> str:
+    paths = [path for path in table.paths if attr in path.partition]
+    if not paths:
+        return "is in a sort key, which distributes nothing; put it into the partition key"
+    field = introspection.all_fields(model)[part.field]
+    values = 2 if field.hint is bool else len(hints.literals(field.hint))
+    if part.format.shards == 1 or values:
+        return f"has few values: {values or 1}; take a field with many, such as an id"
+    keys = introspection.keys(model)
+    beside = {name for path in paths for other in path.partition if other in keys for name in keys[other].recoverable}
+    return f"stands beside {part.field}, which distributes more; drop it" if part.field in beside else ""
 
 
 # ── states ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _unreachable_states(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
     """Find states that no pattern enters, in lifecycles that patterns write."""
     entered = [plan.target for plan in writes if plan.verb in {"Update", "Upsert"}]
-    left = [kind for plan in writes for found in plan.signature.parameters.values() for kind in found.shapes]
+    left = [model for plan in writes for found in plan.signature.parameters.values() for model in found.models]
     for item in introspection.items_of(table):
         for name, states in introspection.lifecycles(item).items():
             first = item.__special__.get(name)
-            start = [first.kind] if isinstance(first, Initial) else states  # any of them may be the initial state
-            if any(introspection.root(kind) is introspection.root(states[0]) for kind in entered):
+            start = [first.state] if isinstance(first, Initial) else states  # any of them may be the initial state
+            if any(introspection.root(model) is introspection.root(states[0]) for model in entered):
                 yield from _never_entered(states, [*entered, *start])
-        variants = [kind for kind in item.__subclasses__() if introspection.fixed_values(kind, own=True)]
-        if any(issubclass(kind, variant) for kind in entered for variant in variants):
-            created = left  # a state that is left and never entered is one in which items are created
+        variants = [model for model in item.__subclasses__() if introspection.fixed_values(model, own=True)]
+        if any(issubclass(model, variant) for model in entered for variant in variants):
+            created = list(introspection.initial_variants(item)) or left  # else one that is left and never entered
             yield from _never_entered(variants, [*entered, *created])
 
 
-def _never_entered(states: Sequence[Kind], reached: list[Kind]) -> Iterator[Lint]:
+def _never_entered(states: Sequence[ModelClass], reached: list[ModelClass]) -> Iterator[Lint]:
     for state in states:
-        if not any(issubclass(kind, state) for kind in reached):
+        if not any(issubclass(model, state) for model in reached):
             yield Lint(
                 "HR407", state.__name__, "is a state that no pattern enters; declare the write, or drop the state"
             )
@@ -193,9 +226,9 @@ def _unbounded_fields(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
         if change.action == "APPEND"
     }
     for item in introspection.items_of(table):
-        for name, attribute in introspection.all_attributes(item).items():
-            appended = (introspection.root(item), attribute.stored) in grown
-            if (appended or _is_bulky(attribute)) and not _is_bounded(item, name):
+        for name, field in introspection.all_fields(item).items():
+            appended = (introspection.root(item), field.stored) in grown
+            if (appended or _is_bulky(field)) and not _is_bounded(item, name):
                 yield Lint(
                     "HR409",
                     f"{item.__name__}.{name}",
@@ -203,15 +236,15 @@ def _unbounded_fields(table: Table, writes: list[WritePlan]) -> Iterator[Lint]:
                 )
 
 
-def _is_bulky(attribute: Attribute) -> bool:
-    kind = hints.without_none(attribute.hint)
-    if kind is bytes:
+def _is_bulky(field: ModelField) -> bool:
+    hint = hints.without_none(field.hint)
+    if hint is bytes:
         return True
-    return get_origin(kind) in {list, tuple, dict} and _is_record(hints.without_none(get_args(kind)[-1]))
+    return get_origin(hint) in {list, tuple, dict} and _is_record(hints.without_none(get_args(hint)[-1]))
 
 
-def _is_record(kind: Any) -> bool:
-    origin = get_origin(kind) or kind
+def _is_record(hint: Any) -> bool:
+    origin = get_origin(hint) or hint
     if is_typeddict(origin) or origin in {list, dict, bytes}:
         return True
     return isinstance(origin, type) and issubclass(origin, BaseModel) and not issubclass(origin, Item)
@@ -220,8 +253,8 @@ def _is_record(kind: Any) -> bool:
 def _is_bounded(item: type[Item], name: str) -> bool:
     facts = [
         fact
-        for kind in introspection.item_and_states(item)
-        if name in kind.model_fields
-        for fact in kind.model_fields[name].metadata
+        for model in introspection.item_and_states(item)
+        if name in model.model_fields
+        for fact in model.model_fields[name].metadata
     ]
     return any(getattr(fact, "max_length", None) is not None for fact in facts)

@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Generic, Literal
+
+from typing_extensions import TypeVar
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 from hashrange.schema.declare.field_kind import EPOCH
-from hashrange.schema.declare.shape import Item
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.declare.table import Table
 from hashrange.session.session import Session
 
 TTL_PRINCIPAL = "dynamodb.amazonaws.com"  # the userIdentity of a deletion by time to live
 
 
+M_co = TypeVar("M_co", bound=Model, covariant=True, default=Item)
+
+
 @dataclass(frozen=True, slots=True)
-class ItemChange:
+class ItemChange(Generic[M_co]):
     """One change of one item: before and after, where the stream view contains them and a class fits."""
 
-    kind: Literal["INSERT", "MODIFY", "REMOVE"]
+    event_name: Literal["INSERT", "MODIFY", "REMOVE"]
     table: Table
     keys: Raw
-    before: Item | None
-    after: Item | None
+    before: M_co | None
+    after: M_co | None
     at: datetime
     sequence: str
     expired: bool  # deleted because its time to live had passed
@@ -37,20 +43,22 @@ def read_changes(
 ) -> Iterator[ItemChange]:
     """Yield the changes in a Lambda event or a response of GetRecords; records of other tables are skipped."""
     by_name = {session.name_of(known): known for known in tables}
-    for record in _records(event):
-        found = table or _table_of(record, by_name)
+    for record in records_of(event):
+        found = table or table_of_record(record, by_name)
         if found is not None:
-            yield _read_record(session, found, record)
+            yield read_change(session, found, record)
 
 
-def _records(event: Mapping[str, Any]) -> Iterable[Wire]:
+def records_of(event: Mapping[str, Any]) -> Iterable[Wire]:
+    """Return the stream records of an event or a response."""
     records = event.get("Records")
     if not isinstance(records, list):
         raise ValueInvalid("this is neither a Lambda event nor a response of GetRecords: it has no list of Records")
     return records
 
 
-def _table_of(record: Wire, by_name: Mapping[str, Table]) -> Table | None:
+def table_of_record(record: Wire, by_name: Mapping[str, Table]) -> Table | None:
+    """Return the table that a record is from; None if it is none of these."""
     arn = record.get("eventSourceARN")
     if arn is not None:
         return by_name.get(str(arn).partition(":table/")[2].partition("/")[0])
@@ -59,15 +67,25 @@ def _table_of(record: Wire, by_name: Mapping[str, Table]) -> Table | None:
     raise ValueInvalid(f"a record does not name its table: pass table=, one of {', '.join(by_name)}")
 
 
-def _read_record(session: Session, table: Table, record: Wire) -> ItemChange:
+def read_change(session: Session, table: Table, record: Wire, model: ModelClass | None = None) -> ItemChange[Any]:
+    """Return a stream record with its items: as one class, None where they are of another, or as any of the table.
+
+    An item that has the key of that one class and does not fit it raises Unreadable.
+    """
     data = record["dynamodb"]
     identity = record.get("userIdentity") or {}
+
+    def load(image: Raw | None) -> Any:
+        if image is None or model is None:
+            return session.load_any(table, image)
+        return session.load(table, (model,), image)
+
     return ItemChange(
-        kind=record["eventName"],
+        event_name=record["eventName"],
         table=table,
         keys=data["Keys"],
-        before=session.load_any(table, data.get("OldImage")),
-        after=session.load_any(table, data.get("NewImage")),
+        before=load(data.get("OldImage")),
+        after=load(data.get("NewImage")),
         at=_time_of(data.get("ApproximateCreationDateTime", 0)),
         sequence=data.get("SequenceNumber", ""),
         expired=TTL_PRINCIPAL in {identity.get("principalId"), identity.get("PrincipalId")},

@@ -15,30 +15,37 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import DeclarationError, ValueInvalid
+from hashrange.core.errors import DeclarationError, Unreadable, ValueInvalid
 from hashrange.schema.compiler import Plan, compile_patterns
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import key_of
-from hashrange.schema.declare.shape import Item, Shape
+from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.pattern.lint import Lint
+from hashrange.schema.read.optional_parameters import plan_call
+from hashrange.schema.read.read_plan import ReadPlan
+from hashrange.session.filters import Filter
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.runnable import Runnable, Task
-from hashrange.session.writes import Delete, Ensure, Put, Transaction, Update, Upsert, Write, find_tenant_attribute
+from hashrange.session.transact import Transaction, describe_member
+from hashrange.session.writes import Delete, Ensure, PendingTask, Put, Update, Upsert, Write, find_tenant_field
 
 if TYPE_CHECKING:
     from hashrange.client.keyring import Keyring
     from hashrange.client.transport import Transport
     from hashrange.core.clock import Clock
+    from hashrange.session.exploration import Exploration
     from hashrange.session.item_change import ItemChange
     from hashrange.session.session import Hook, Session
     from hashrange.session.steps import Steps
+    from hashrange.session.stream_consumer import Consumer
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -46,10 +53,14 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=Model)
+SA = TypeVar("SA", bound=Model)
+SB = TypeVar("SB", bound=Model)
+SC = TypeVar("SC", bound=Model)
+SD = TypeVar("SD", bound=Model)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
-VERBS: dict[str, Any] = {verb.verb: verb for verb in (Get, Query, Latest, Scan, Update, Upsert, Delete, Ensure)}
+VERBS: dict[str, Any] = {verb.verb: verb for verb in (Get, Query, Latest, Scan, Filter, Update, Upsert, Delete, Ensure)}
 
 
 class Patterns(Protocol):
@@ -69,7 +80,7 @@ class Patterns(Protocol):
             )
         inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
         cls.tenant = tenant
-        cls.plans = {**inherited, **compile_patterns(cls, tenant, _reserved_names(), sys._getframe(1).f_locals)}  # noqa: SLF001
+        cls.plans = {**inherited, **compile_patterns(cls, tenant, _reserved_names(), _enclosing_names(cls))}
 
     @classmethod
     def open(
@@ -80,17 +91,18 @@ class Patterns(Protocol):
         keys: Keyring | None = None,
         secret: bytes | str | None = None,
         hooks: Sequence[Hook] = (),
+        on_unreadable: Callable[[Unreadable], object] | None = None,
     ) -> Self:
         """Bind the patterns to a database: `hashrange.open(...)`, or `hashrange.connect(...)` for an endpoint or AWS.
 
         `keys` encrypt secret fields; `secret` signs cursors (default: HASHRANGE_SECRET, else random for this process);
-        `hooks` are called after every operation.
+        `hooks` are called after every operation. `on_unreadable` is called for each item that does not match its
+        declaration, and queries skip it; without it they raise Unreadable.
         """
-        from hashrange.core.clock import SystemClock
-        from hashrange.session.session import Session, choose_cursor_secret
+        from hashrange.session.session import Session, choose_cursor_secret, clock_of
 
-        at = clock or getattr(database, "clock", None) or SystemClock()
-        session = Session(database, at, keys, choose_cursor_secret(secret), hooks)
+        signed = choose_cursor_secret(secret)
+        session = Session(database, clock or clock_of(database), keys, signed, hooks, on_unreadable=on_unreadable)
         return cast("Self", _bind(cls, session))
 
     @classmethod
@@ -112,25 +124,76 @@ class Patterns(Protocol):
 
     def create(self, item: I) -> Put[I]:
         """Put a new item; raises Taken when its key exists already."""
-        return Put(self.session, _check_tenant(self, item), create=True, tenant=self.tenant)
+        return Put(self.session, _check_item(self, item), create=True, tenant=self.tenant)
 
     def put(self, item: I) -> Put[I]:
         """Put an item, replacing any with its key; with a version, only if it has not changed since it was read."""
-        return Put(self.session, _check_tenant(self, item), create=False, tenant=self.tenant)
+        return Put(self.session, _check_item(self, item), create=False, tenant=self.tenant)
 
     def batch(self, items: Iterable[Item] = (), *, delete: Iterable[Item] = ()) -> Runnable[int]:
         """Put and delete many items without conditions, with BatchWriteItem; unprocessed ones are sent again."""
-        return Task(self.session, _batch_steps(self, list(items), list(delete)))
+        puts, deletes = list(items), list(delete)
+        return PendingTask(self.session, partial(_batch_steps, self, puts, deletes), "batch")
 
     def fetch(self, gets: Iterable[Get[S]]) -> Runnable[list[S | None]]:
         """Run many Gets as BatchGetItem; returns the items in the same order."""
-        return Task(self.session, _fetch_steps(self.session, list(gets)))
+        wanted = [_check_get(self.session, get) for get in gets]
+        return Task(self.session, partial(_fetch_steps, self.session, wanted))
+
+    @overload
+    def snapshot(self, a: Get[SA], /) -> Runnable[tuple[SA | None]]: ...
+    @overload
+    def snapshot(self, a: Get[SA], b: Get[SB], /) -> Runnable[tuple[SA | None, SB | None]]: ...
+    @overload
+    def snapshot(self, a: Get[SA], b: Get[SB], c: Get[SC], /) -> Runnable[tuple[SA | None, SB | None, SC | None]]: ...
+    @overload
+    def snapshot(
+        self, a: Get[SA], b: Get[SB], c: Get[SC], d: Get[SD], /
+    ) -> Runnable[tuple[SA | None, SB | None, SC | None, SD | None]]: ...
+    def snapshot(self, *gets: Get[Any]) -> Runnable[Any]:
+        """Read up to four items at one moment, with TransactGetItems; `snapshot_all` takes a hundred."""
+        reading = self.snapshot_all(gets)
+        return Task(self.session, lambda: _as_tuple(reading.steps()))
+
+    def snapshot_all(self, gets: Iterable[Get[S]]) -> Runnable[list[S | None]]:
+        """Read up to a hundred items at one moment, with TransactGetItems; returns them in the same order."""
+        from hashrange.session.snapshot import check_snapshot, read_snapshot
+
+        wanted = [_check_get(self.session, get) for get in gets]
+        check_snapshot(wanted)
+        return Task(self.session, partial(read_snapshot, wanted))
+
+    def explore(self, model: type[S]) -> Exploration[S]:
+        """Read the items of a class by conditions that are written at run time: for consoles and notebooks."""
+        from hashrange.session.exploration import Exploration
+
+        if self.tenant is not None:
+            raise ValueInvalid(f"explore reads the items of every {self.tenant}: open patterns without a tenant")
+        return Exploration(self.session, model, (), {})
 
     def changes(self, event: Mapping[str, Any], table: Table | None = None) -> Iterator[ItemChange]:
         """Read the stream records of a Lambda event, or of a response of GetRecords, as typed items."""
         from hashrange.session.item_change import read_changes
 
         return read_changes(self.session, self.tables(), event, table)
+
+    def consumer(
+        self,
+        name: str,
+        checkpoints: Table,
+        *,
+        attempts: int = 5,
+        after_attempts: Literal["set aside", "stop"] = "set aside",
+    ) -> Consumer:
+        """Return a consumer of the streams of these tables, whose checkpoints are stored in the given table.
+
+        A change that a handler fails to handle in so many attempts is set aside as a dead letter, or stops the run.
+        """
+        from hashrange.session.stream_consumer import Consumer
+
+        return Consumer(
+            self.session, self.tables(), name, checkpoints, attempts=attempts, after_attempts=after_attempts
+        )
 
     @overload
     def transact(self, a: Write[A], /) -> Transaction[tuple[A]]: ...
@@ -153,13 +216,28 @@ class Patterns(Protocol):
         return Transaction(self.session, list(writes))
 
 
+def _enclosing_names(cls: type) -> dict[str, Any]:
+    """Return the local names of the functions and classes that a class is declared inside, innermost first."""
+    found: dict[str, Any] = {}
+    scope, frame = cls.__qualname__.rpartition(".")[0], sys._getframe(1)  # noqa: SLF001 - annotations do not capture names
+    while scope and frame.f_back is not None:
+        frame = frame.f_back
+        function = scope.removesuffix(".<locals>")
+        if frame.f_code.co_qualname == function and frame.f_globals.get("__name__") == cls.__module__:
+            found = {**frame.f_locals, **found}
+            scope = function.rpartition(".")[0]
+    return found
+
+
 def _reserved_names() -> frozenset[str]:
     """Return the attribute names of every Patterns class."""
     return frozenset(name for name in (*vars(Patterns), *Patterns.__annotations__) if not name.startswith("_"))
 
 
-def _check_tenant(patterns: Patterns, item: I) -> I:
-    """Raise for an item without the tenant attribute, when the patterns have a tenant."""
+def _check_item(patterns: Patterns, item: I) -> I:
+    """Raise for what is no item, and for an item without the tenant attribute, when the patterns have a tenant."""
+    if not isinstance(item, Item):
+        raise ValueInvalid(f"{describe_member(item)} is no item: create, put and batch take objects of an Item class")
     tenant = patterns.tenant
     if tenant is not None and tenant not in type(item).model_fields:
         raise ValueInvalid(f"{type(item).__name__} has no {tenant}: these patterns are for items of one tenant")
@@ -169,7 +247,7 @@ def _check_tenant(patterns: Patterns, item: I) -> I:
 def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
     """Raise for items whose key does not contain the tenant: a batch could overwrite another's."""
     for item in items:
-        if find_tenant_attribute(type(_check_tenant(patterns, item)), patterns.tenant) is not None:
+        if find_tenant_field(type(_check_item(patterns, item)), patterns.tenant) is not None:
             raise ValueInvalid(
                 f"{type(item).__name__} has no {patterns.tenant} in its key: use put or delete, not a batch"
             )
@@ -189,17 +267,36 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
     return count
 
 
+def _as_tuple(steps: Steps[list[Any]]) -> Steps[tuple[Any, ...]]:
+    found = yield from steps
+    return tuple(found)
+
+
+def _check_get(session: Session, get: Get[S]) -> Get[S]:
+    """Raise for what is no Get, or reads another database."""
+    if not isinstance(get, Get):
+        raise ValueInvalid(f"{describe_member(get)} is no Get: it takes what patterns that return Get make")
+    if get.session.transport is not session.transport:
+        raise ValueInvalid(f"{get.plan.label} reads another database: read it with the patterns opened on that one")
+    return get
+
+
 def _fetch_steps(session: Session, gets: list[Get[S]]) -> Steps[list[S | None]]:
     from hashrange.session.batch import batch_get
 
-    wanted = [(get.plan.table, get.plan.key_of(get.arguments)) for get in gets]
-    found = yield from batch_get(session, wanted, "fetch")
-    return [get.load(raw) for get, raw in zip(gets, found, strict=True)]
+    found: dict[int, S | None] = {}
+    for consistent in (True, False):
+        some = {at: get for at, get in enumerate(gets) if get.is_consistent is consistent}
+        wanted = [(get.plan.table, get.plan.key_of(get.arguments)) for get in some.values()]
+        raws = yield from batch_get(session, wanted, "fetch", consistent=consistent)
+        found |= {at: get.load(raw) for (at, get), raw in zip(some.items(), raws, strict=True)}
+    return [found[at] for at in range(len(gets))]
 
 
 def _bind(patterns: Any, session: Session) -> Any:
     """Return an object whose methods build the operation of each plan."""
     methods = {name: _method(plan) for name, plan in patterns.plans.items()}
+    methods["__repr__"] = lambda self: f"<{patterns.__name__} on {self.session.transport!r}>"
     bound: Any = types.new_class(
         patterns.__name__, (patterns,), {"bound": True}, lambda namespace: namespace.update(methods)
     )
@@ -211,6 +308,8 @@ def _bind(patterns: Any, session: Session) -> Any:
 def _method(plan: Plan) -> Callable[..., Any]:
     verb, validate = VERBS[plan.verb], _ArgumentValidator(plan) if plan.has_checks else None
     names, required = plan.parameters, plan.required
+    reads = isinstance(plan, ReadPlan)
+    depends = isinstance(plan, ReadPlan) and plan.depends_on_call
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
         arguments = dict(zip(names, args, strict=False))
@@ -218,12 +317,20 @@ def _method(plan: Plan) -> Callable[..., Any]:
             arguments.update(kwargs)
         if len(arguments) != len(args) + len(kwargs) or not required <= arguments.keys() <= set(names):
             raise TypeError(_describe_wrong_call(plan, len(args), kwargs))
+        used: Any = plan_call(cast("ReadPlan", plan), arguments) if depends else plan
+        if reads and None in arguments.values():
+            raise ValueInvalid(_describe_none(plan, arguments))
         if validate is not None:
             validate(arguments)
-        return verb(self.session, plan, arguments)
+        return verb(self.session, used, arguments)
 
     build.__name__ = plan.name
     return build
+
+
+def _describe_none(plan: Plan, arguments: Mapping[str, Any]) -> str:
+    name = next(name for name, value in arguments.items() if value is None)
+    return f"{plan.label}: {name} is None, which no stored value equals; {name}: ... | None = None may be left out"
 
 
 def _describe_wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> str:
@@ -261,5 +368,5 @@ class _ArgumentValidator:
                     raise ValueInvalid(f"{self.plan.label}: {name} is {shown}: {first['msg']}") from error
 
     def _is_secret(self, name: str) -> bool:
-        fields = introspection.all_attributes(self.plan.kinds[0])
+        fields = introspection.all_fields(self.plan.models[0])
         return name in fields and fields[name].sealed

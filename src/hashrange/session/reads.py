@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound
+from hashrange.core.errors import CursorInvalid, DeclarationError, NotFound, Unreadable, ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Kind
-from hashrange.schema.declare.shape import Item, Shape, View
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.model import Item, Model, View
 from hashrange.schema.pattern.expression_text import values_of
 from hashrange.schema.pattern.value_source import Arguments
 from hashrange.schema.read.read_compiler import plan_read
-from hashrange.schema.read.read_plan import Branch, ReadPlan
-from hashrange.session.page_decoder import ItemJson, decode_item, decode_items, decode_page
+from hashrange.schema.read.read_plan import ReadPlan
+from hashrange.session.filters import Filter
+from hashrange.session.query_reader import MAX_PAGE_SIZE, QueryCall, QueryReader
 from hashrange.session.runnable import Runnable, Task
 from hashrange.session.steps import Call, Steps
 
 if TYPE_CHECKING:
-    from hashrange.session.session import DeployedIndex, Session
+    from hashrange.session.parallel_scan import ParallelScan
+    from hashrange.session.session import Session
 
-T_co = TypeVar("T_co", bound=Shape, covariant=True)
-S = TypeVar("S", bound=Shape)
+T_co = TypeVar("T_co", bound=Model, covariant=True)
+S = TypeVar("S", bound=Model)
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
-
-FoundItems: TypeAlias = list[tuple[ItemJson, Any]]
-MAX_PAGE_SIZE = 1000
 
 
 class Get(Runnable[T_co | None]):
@@ -42,15 +41,20 @@ class Get(Runnable[T_co | None]):
 
     def __init__(self, session: Session, plan: ReadPlan, arguments: Arguments, *, consistent: bool = False) -> None:
         self.session, self.plan, self.arguments = session, plan, arguments
-        self._consistent = consistent
+        self.is_consistent = consistent
 
     def consistent(self) -> Self:
         """Read with strong consistency, at twice the cost."""
         return type(self)(self.session, self.plan, self.arguments, consistent=True)
 
+    def with_expired(self) -> Self:
+        """Return the item also when its time to live has passed and DynamoDB has not deleted it yet."""
+        session = replace(self.session, shows_expired=True)
+        return type(self)(session, self.plan, self.arguments, consistent=self.is_consistent)
+
     def required(self) -> Runnable[T_co]:
         """Read it; raise NotFound when there is none."""
-        return Task(self.session, self._required())
+        return Task(self.session, self._required)
 
     def explain(self) -> str:
         """Return a description of the plan."""
@@ -59,7 +63,7 @@ class Get(Runnable[T_co | None]):
     def request(self) -> Wire:
         """Return the GetItem request."""
         request: Wire = {"TableName": self.session.name_of(self.plan.table), "Key": self.plan.key_of(self.arguments)}
-        if self._consistent:
+        if self.is_consistent:
             request["ConsistentRead"] = True
         return request
 
@@ -72,7 +76,7 @@ class Get(Runnable[T_co | None]):
         """Return the item as its class, if it is the item that was asked for."""
         if raw is None or not self.plan.accepts(raw, self.arguments):
             return None
-        found: T_co | None = self.session.load_unexpired(self.plan.table, self.plan.kinds, raw)
+        found: T_co | None = self.session.load_unexpired(self.plan.table, self.plan.models, raw)
         return found
 
     def _required(self) -> Steps[T_co]:
@@ -87,20 +91,13 @@ class Page(Struct, Generic[T_co], frozen=True):
 
     items: Sequence[T_co]
     cursor: str | None
+    skipped: int = 0  # the items that could not be read, with `skip_unreadable()`
 
     def __iter__(self) -> Iterator[T_co]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
-
-
-class QueryPosition(Struct, frozen=True):
-    """How far a query was read: which of its requests, and the key to continue after."""
-
-    branch: int = 0
-    start: Raw | None = None
-    read: int = 0  # the items read so far; when few of them match, the next request reads as many again
 
 
 class Query(Generic[T_co]):
@@ -111,65 +108,86 @@ class Query(Generic[T_co]):
     def __init__(self, session: Session, plan: ReadPlan, arguments: Arguments) -> None:
         self.session, self.plan, self.arguments = session, plan, arguments
         self._limit: int | None = None
-        self._only: tuple[Kind, ...] = ()
+        self._only: tuple[ModelClass, ...] = ()
         self._whole = False
         self._consistent = False
+        self._filters: tuple[Filter[Any], ...] = ()
 
     # ── running ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def run(self) -> list[T_co]:
         """Read everything, or up to the limit."""
-        return Task(self.session, self._all(self._limit)).run()
+        return Task(self.session, partial(self._all, self._limit)).run()
 
     def __await__(self) -> Generator[Any, None, list[T_co]]:
-        return Task(self.session, self._all(self._limit)).__await__()
+        return Task(self.session, partial(self._all, self._limit)).__await__()
 
     def __iter__(self) -> Iterator[T_co]:
-        position: QueryPosition | None = QueryPosition()
-        left = self._limit
-        while position is not None and left != 0:
-            items, position = Task(self.session, self._fetch(position, left)).run()
+        reader, left = self._reader(), self._limit
+        while not reader.is_done and left != 0:
+            items = Task(self.session, partial(reader.read, left)).run()
             yield from (found for _, found in items)
             left = None if left is None else left - len(items)
 
     async def __aiter__(self) -> AsyncIterator[T_co]:
-        position: QueryPosition | None = QueryPosition()
-        left = self._limit
-        while position is not None and left != 0:
-            items, position = await Task(self.session, self._fetch(position, left))
+        reader, left = self._reader(), self._limit
+        while not reader.is_done and left != 0:
+            items = await Task(self.session, partial(reader.read, left))
             for _, found in items:
                 yield found
             left = None if left is None else left - len(items)
 
     def first(self) -> Runnable[T_co | None]:
         """Read the first item, or None."""
-        return Task(self.session, self._first())
+        return Task(self.session, self._first)
 
     def page(self, size: int, after: str | None = None) -> Runnable[Page[T_co]]:
         """Read a page of exactly this size, unless it is the last; `after` is the cursor of the page before it."""
         if not 1 <= size <= MAX_PAGE_SIZE:
             raise ValueError(f"a page has 1 to {MAX_PAGE_SIZE} items, not {size}")
-        return Task(self.session, self._page(size, after))
+        return Task(self.session, partial(self._page, size, after))
+
+    def count(self) -> Runnable[int]:
+        """Count the items, up to the limit; it costs as much as reading them, but DynamoDB sends none if it can."""
+        return Task(self.session, self._count)
 
     def explain(self) -> str:
         """Return a description of the plan."""
-        return self.plan.explain()
+        return self._call().plan.explain()
 
     # ── refining ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def limit(self, count: int) -> Self:
-        """Read at most this many items."""
+        """Read at most this many items, on all pages together."""
+        if count < 0:
+            raise ValueError(f"a query cannot read at most {count} items")
         return self._copy_with(_limit=count)
 
     def consistent(self) -> Self:
         """Read with strong consistency, at twice the cost; not possible on a global index."""
         return self._copy_with(_consistent=True)
 
-    def only(self, kind: type[S]) -> Query[S]:
+    def with_expired(self) -> Self:
+        """Read also the items whose time to live has passed and that DynamoDB has not deleted yet."""
+        return self._copy_with(session=replace(self.session, shows_expired=True))
+
+    def skip_unreadable(self, on_unreadable: Callable[[Unreadable], object] = lambda _error: None) -> Self:
+        """Skip the items that do not match their declaration, and call a function for each; else a query stops."""
+        return self._copy_with(session=replace(self.session, on_unreadable=on_unreadable))
+
+    def filter(self, *filters: Filter[T_co]) -> Self:
+        """Read only the items that these filters accept, which patterns of the same class declare."""
+        for found in filters:
+            if not isinstance(found, Filter):
+                raise ValueInvalid(f"{found!r} is no filter: it takes what patterns that return Filter make")
+            found.check(self.plan)
+        return self._copy_with(_filters=(*self._filters, *filters))
+
+    def only(self, model: type[S]) -> Query[S]:
         """Read only the items of one class of a union, with its own key condition where it has one."""
-        shape: Any = kind
-        narrowed: Any = self._copy_with(_only=(shape,))
-        if len(self.plan.kinds) > 1:
+        chosen: Any = model
+        narrowed: Any = self._copy_with(_only=(chosen,))
+        if len(self.plan.models) > 1 and self.plan.branches:
             with suppress(DeclarationError):  # it has none: items of other classes are dropped after reading
-                narrowed.plan = plan_read(replace(self.plan.signature, kinds=(shape,)))
+                narrowed.plan = plan_read(replace(self.plan.signature, models=(chosen,)))
         found: Query[S] = narrowed
         return found
 
@@ -188,139 +206,70 @@ class Query(Generic[T_co]):
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _all(self, limit: int | None) -> Steps[list[T_co]]:
         found: list[T_co] = []
-        position: QueryPosition | None = QueryPosition()
-        while position is not None and (limit is None or len(found) < limit):
-            items, position = yield from self._fetch(position, None if limit is None else limit - len(found))
+        reader = self._reader()
+        while not reader.is_done and (limit is None or len(found) < limit):
+            items = yield from reader.read(None if limit is None else limit - len(found))
             found.extend(item for _, item in items)
         return found
 
+    def _count(self) -> Steps[int]:
+        total, limit = 0, self._limit
+        for reader in QueryReader(replace(self._call(), whole=False)).all:
+            while not reader.is_read and (limit is None or total < limit):
+                total += yield from reader.count_page()
+        return total if limit is None else min(total, limit)
+
     def _first(self) -> Steps[T_co | None]:
-        found = yield from self._all(1)
+        found = yield from self._all(1 if self._limit is None else min(1, self._limit))
         return found[0] if found else None
 
     def _page(self, size: int, after: str | None) -> Steps[Page[T_co]]:
         """Fill a page, and read one more item to know whether another page follows."""
-        from hashrange.client.cursor import seal_cursor
+        from hashrange.session.cursor import seal_cursor
 
         scope = self._scope()
-        position: QueryPosition | None = self._read_cursor(after, scope) if after is not None else QueryPosition()
-        kept: list[tuple[int, ItemJson, T_co]] = []
-        while position is not None and len(kept) <= size:
-            branch = position.branch
-            items, position = yield from self._fetch(position, size + 1 - len(kept))
-            kept += [(branch, encoded, found) for encoded, found in items]
-        cursor = None
-        if len(kept) > size:
-            branch, last, _ = kept[size - 1]
-            cursor = seal_cursor(self.session.secret, scope, {"branch": branch, "start": self._start_key(last)})
-        return Page([found for _, _, found in kept[:size]], cursor)
+        starts, returned = self._read_cursor(after, scope) if after is not None else ((), 0)
+        left = size + 1 if self._limit is None else self._limit - returned
+        size, reader, found = min(size, left), self._reader(starts), list[T_co]()
+        while not reader.is_done and len(found) < size:
+            items = yield from reader.read(size - len(found), ahead=int(size < left))
+            found.extend(item for _, item in items)
+        if size >= left or not (yield from reader.has_more()):
+            return Page(found, None, reader.skipped)
+        following = {"starts": reader.starts, "returned": returned + size}
+        return Page(found, seal_cursor(self.session.secret, scope, following), reader.skipped)
 
-    def _fetch(self, position: QueryPosition, limit: int | None) -> Steps[tuple[FoundItems, QueryPosition | None]]:
-        """Send one request; return at most `limit` items, and the position to continue from."""
-        branch = self.plan.branches[position.branch]
-        matches = None
-        deployed = yield from self._find_index(branch)
-        if deployed is not None and deployed.lacks(branch.filter_attributes):  # DynamoDB would refuse the filter
-            branch, matches = branch.without_filter, branch.filter_by(self.arguments)
-        request = self._request(branch, position, limit, deployed)
-        response = yield Call("Scan" if self.verb == "Scan" else "Query", request, self.plan.label, decode_page)
-        encoded: list[ItemJson] = response["Items"]
-        excluded = self._excluded_value(branch)
-        if excluded is not None:
-            encoded = [one for one in encoded if decode_item(one).get(excluded[0]) != excluded[1]]
-        if matches is not None:
-            encoded = [one for one in encoded if matches(decode_item(one))]
-        found = yield from self._load_items(encoded)
-        if limit is not None and len(found) > limit:
-            found = found[:limit]
-            return found, QueryPosition(position.branch, self._start_key(found[-1][0]))
-        return found, self._next_position(position, response.get("LastEvaluatedKey"), len(response["Items"]))
+    def _reader(self, starts: Sequence[Raw | None] = ()) -> QueryReader:
+        return QueryReader(self._call(), starts)
 
-    def _find_index(self, branch: Branch) -> Steps[DeployedIndex | None]:
-        """Return the deployed index that a branch reads; None for the table itself."""
-        declared = branch.request.get("IndexName")
-        if declared is None:
-            return None
-        indexes = yield from self.session.find_indexes(self.plan.table)
-        return indexes[declared]
-
-    def _request(self, branch: Branch, position: QueryPosition, limit: int | None, index: DeployedIndex | None) -> Wire:
-        table = self.plan.table
-        request = {"TableName": self.session.name_of(table), **branch.build(self.arguments)}
-        if index is not None:
-            request["IndexName"] = index.name
-        if position.start is not None:
-            request["ExclusiveStartKey"] = position.start
-        if self._consistent:
-            request["ConsistentRead"] = True
-        if limit is not None:
-            filtered = self.plan.branches[position.branch].filter is not None
-            selects = filtered or branch.excluded is not None or bool(self._only)
-            wanted = max(limit * 4, 50) if selects else limit
-            request["Limit"] = min(max(wanted, position.read), MAX_PAGE_SIZE)
-        return request
-
-    def _load_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
-        """Return the items that are of the wanted classes; for `whole()`, the items that the views are of."""
-        table, kinds = self.plan.table, self.plan.kinds
-        if self._whole:
-            whole = yield from self._load_whole_items(encoded)
-            return whole
-        found = zip(encoded, self.session.load_page(table, kinds, decode_items(encoded)), strict=True)
-        if self._only:
-            return [pair for pair in found if isinstance(pair[1], self._only)]
-        return [pair for pair in found if pair[1] is not None]
-
-    def _load_whole_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
-        from hashrange.session.batch import MAX_BATCH_KEYS, batch_get
-
-        table = self.plan.table
-        items = list(dict.fromkeys(introspection.item_of(kind) for kind in self.plan.kinds))
-        loaded: FoundItems = []
-        for at in range(0, len(encoded), MAX_BATCH_KEYS):
-            some = encoded[at : at + MAX_BATCH_KEYS]
-            keys = [{attr: raw[attr] for attr in table.keys} for raw in decode_items(some)]
-            found = yield from batch_get(self.session, [(table, key) for key in keys], self.plan.label)
-            for view, whole in zip(some, found, strict=True):
-                item = self.session.load_unexpired(table, items, whole)
-                if item is not None:
-                    loaded.append((view, item))
-        return loaded
-
-    def _excluded_value(self, branch: Branch) -> tuple[str, Any] | None:
-        if branch.excluded is None:
-            return None
-        attr, source = branch.excluded
-        return attr, source.value(self.arguments)
-
-    def _next_position(self, position: QueryPosition, start: Raw | None, count: int) -> QueryPosition | None:
-        read = position.read + count
-        if start is not None:
-            return QueryPosition(position.branch, start, read)
-        following = position.branch + 1
-        return QueryPosition(following, read=read) if following < len(self.plan.branches) else None
-
-    def _start_key(self, encoded: ItemJson) -> Raw:
-        """Return the ExclusiveStartKey after an item: its key in the table and in the index."""
-        raw = decode_item(encoded)
-        names = dict.fromkeys((*self.plan.table.keys, *self.plan.path.keys))
-        return {attr: raw[attr] for attr in names}
+    def _call(self) -> QueryCall:
+        plan = self.plan
+        for found in self._filters:
+            plan = plan.with_filter(found.condition)
+        return QueryCall(self.session, plan, self.arguments, self._only, self._whole, self._consistent)
 
     # ── cursors ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _scope(self) -> bytes:
-        from hashrange.client.cursor import scope_of
+        from hashrange.session.cursor import scope_of
 
-        parameters = {str(at): values_of(branch.values, self.arguments) for at, branch in enumerate(self.plan.branches)}
+        parameters: Wire = {
+            str(at): values_of(branch.values, self.arguments) for at, branch in enumerate(self.plan.branches)
+        }
+        if self.plan.given:
+            parameters["given"] = {"names": self.plan.given}
+        if self._filters:
+            parameters["filters"] = {str(at): str(found) for at, found in enumerate(self._filters)}
         return scope_of(self.plan.label, parameters)
 
-    def _read_cursor(self, cursor: str, scope: bytes) -> QueryPosition:
-        from hashrange.client.cursor import open_cursor
+    def _read_cursor(self, cursor: str, scope: bytes) -> tuple[list[Raw | None], int]:
+        """Return the start keys in a cursor, and how many items were on the pages before."""
+        from hashrange.session.cursor import open_cursor
 
-        found = open_cursor(self.session.secret, scope, cursor)
-        branch, start = found.get("branch"), found.get("start")
-        if not isinstance(branch, int) or not 0 <= branch < len(self.plan.branches) or not isinstance(start, dict):
+        position = open_cursor(self.session.secret, scope, cursor)
+        starts: list[Raw | None] | None = position.get("starts")
+        if starts is None or len(starts) != len(self.plan.branches):
             raise CursorInvalid("the cursor was made by an older version of this pattern: start from the first page")
-        return QueryPosition(branch, start)
+        return starts, position.get("returned", 0)
 
 
 class Latest(Query[T_co]):
@@ -333,3 +282,12 @@ class Scan(Query[T_co]):
     """Reads the whole table."""
 
     verb: ClassVar[str] = "Scan"
+
+    def parallel(self, segments: int, *, workers: int | None = None) -> ParallelScan[T_co]:
+        """Read the table in so many segments at the same time, in no order; at most `workers` requests are in flight.
+
+        By default there is a worker for each segment, at most eight.
+        """
+        from hashrange.session.parallel_scan import ParallelScan
+
+        return ParallelScan(self._call(), segments, workers, self._limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
@@ -62,11 +62,11 @@ class Runnable(ABC, Generic[T_co]):
 
 
 class Task(Runnable[T_co]):
-    """Steps that can be run once."""
+    """A function that returns steps; each run calls it again."""
 
-    def __init__(self, session: Session, steps: Steps[T_co]) -> None:
-        self.session, self._steps = session, steps
+    def __init__(self, session: Session, start: Callable[[], Steps[T_co]]) -> None:
+        self.session, self._start = session, start
 
     def steps(self) -> Steps[T_co]:
         """Return the steps."""
-        return self._steps
+        return self._start()

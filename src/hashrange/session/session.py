@@ -10,26 +10,26 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from inspect import isawaitable, iscoroutine
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from hashrange.client.cursor import SHORTEST_SECRET
 from hashrange.client.keyring import Keyring, context_of, is_sealed
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
-from hashrange.core.errors import HashrangeError, ResourceNotFoundException, ServiceError, ValueInvalid
+from hashrange.core.errors import HashrangeError, ResourceNotFoundException, ServiceError, Unreadable, ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.engine.service_model import find_service_operation
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.codec import MILLIS_FROM
 from hashrange.schema.declare.field_kind import EPOCH
-from hashrange.schema.declare.introspection import Kind
-from hashrange.schema.declare.table import Table
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.items.loader import load, load_all
-from hashrange.session.steps import Call, Pause, Step, Steps
+from hashrange.session.cursor import MIN_SECRET_LENGTH
+from hashrange.session.steps import Call, Handle, Pause, Step, Steps
 
 T = TypeVar("T")
 
@@ -48,6 +48,7 @@ class Event(Struct, frozen=True):
 
 
 Hook = Callable[[Event], None]
+OnUnreadable = Callable[[Unreadable], object]
 
 
 class DeployedIndex(Struct, frozen=True):
@@ -56,9 +57,10 @@ class DeployedIndex(Struct, frozen=True):
     name: str
     keys: tuple[str, ...] = ()
     projected: frozenset[str] | None = None  # of a global index that does not project all
+    is_active: bool = True
 
     def lacks(self, attributes: Iterable[str]) -> bool:
-        """Whether one of these attributes is not projected."""
+        """Return whether one of these attributes is not projected."""
         return self.projected is not None and not self.projected.issuperset(attributes)
 
 
@@ -70,6 +72,8 @@ class Session(Struct):
     keys: Keyring | None = None
     secret: bytes = b""
     hooks: Sequence[Hook] = ()
+    shows_expired: bool = False  # reads return items whose time to live has passed
+    on_unreadable: OnUnreadable | None = None  # called for each item that queries skip; without it they stop
     names: dict[int, str] = field(default_factory=dict)
     indexes: dict[int, Mapping[str, DeployedIndex]] = field(default_factory=dict)
     encrypted: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -77,9 +81,8 @@ class Session(Struct):
     # ── executing ────────────────────────────────────────────────────────────────────────────────────────────────────
     def execute(self, step: Step) -> Wire:
         """Make a call or a pause; return the response."""
-        if isinstance(step, Pause):
-            time.sleep(step.seconds)
-            return {}
+        if not isinstance(step, Call):
+            return _perform(step)
         if not self.hooks:
             return self.transport.call(step.operation, step.request, step.read)
         timed = _TimedCall(self.hooks, step)
@@ -89,11 +92,8 @@ class Session(Struct):
 
     async def execute_async(self, step: Step) -> Wire:
         """Do the same without blocking the event loop."""
-        if isinstance(step, Pause):
-            from asyncio import sleep
-
-            await sleep(step.seconds)
-            return {}
+        if not isinstance(step, Call):
+            return await _perform_async(step)
         if not self.hooks:
             return await self.transport.call_async(step.operation, step.request, step.read)
         timed = _TimedCall(self.hooks, step)
@@ -117,6 +117,10 @@ class Session(Struct):
             self.indexes[id(table)] = known
         return known
 
+    def forget_indexes(self, table: Table) -> None:
+        """Let the next read describe a table again."""
+        self.indexes.pop(id(table), None)
+
     def _describe_indexes(self, table: Table) -> Steps[Mapping[str, DeployedIndex]]:
         try:
             response = yield Call("DescribeTable", {"TableName": self.name_of(table)})
@@ -124,12 +128,8 @@ class Session(Struct):
             raise
         except ServiceError:  # the credentials may allow Query and not DescribeTable
             return {index.name: DeployedIndex(index.name) for index in table.indexes}
-        live = {index.name: index for index in _deployed_indexes(table, response["Table"])}
-        by_keys = {index.keys: index for index in live.values()}
-        return {
-            index.name: live.get(index.name) or by_keys.get(index.keys) or DeployedIndex(index.name)
-            for index in table.indexes
-        }
+        live = list(_deployed_indexes(table, response["Table"]))
+        return {index.name: _choose_index(index, live) for index in table.indexes}
 
     # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def now(self) -> datetime:
@@ -137,32 +137,29 @@ class Session(Struct):
         return EPOCH + timedelta(milliseconds=self.clock.millis())
 
     def is_expired(self, table: Table, raw: Raw) -> bool:
-        """Whether the time to live of an item has passed: DynamoDB deletes it only later."""
-        if table.ttl is None:
+        """Return whether an item is hidden because its time to live has passed: DynamoDB deletes it only later."""
+        if table.ttl is None or self.shows_expired:
             return False
         value = raw.get(table.ttl, {}).get("N")
         if value is None:
             return False
-        seconds = float(value)
-        if seconds > MILLIS_FROM:  # written in milliseconds by another system
-            seconds /= 1000
-        return seconds * 1000 <= self.clock.millis()
+        return table.read_ttl(float(value)) * 1000 <= self.clock.millis()
 
-    def load_unexpired(self, table: Table, kinds: Sequence[Kind], raw: Raw | None) -> Any:
+    def load_unexpired(self, table: Table, models: Sequence[ModelClass], raw: Raw | None) -> Any:
         """Return a stored item as one of these classes; None when it is absent, expired or of another class."""
         if raw is None or (table.ttl is not None and self.is_expired(table, raw)):
             return None
-        return self.load(table, kinds, raw)
+        return self.load(table, models, raw)
 
-    def load_page(self, table: Table, kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
+    def load_page(self, table: Table, models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
         """Return stored items as these classes, each as `load_unexpired` does."""
         if table.ttl is None and not self._encrypted_names(table):
-            return load_all(kinds, raws)
-        return [self.load_unexpired(table, kinds, raw) for raw in raws]
+            return load_all(models, raws)
+        return [self.load_unexpired(table, models, raw) for raw in raws]
 
-    def load(self, table: Table, kinds: Sequence[Kind], raw: Raw) -> Any:
+    def load(self, table: Table, models: Sequence[ModelClass], raw: Raw) -> Any:
         """Return a stored item as one of these classes, expired or not; None when it is of another class."""
-        return load(kinds, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw)
+        return load(models, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw)
 
     def load_any(self, table: Table, raw: Raw | None) -> Any:
         """Return a stored item as any class of its table; None if none fits."""
@@ -210,12 +207,44 @@ class Session(Struct):
         found = self.encrypted.get(id(table))
         if found is None:
             fields = (
-                attribute
+                declared
                 for item in introspection.items_of(table)
-                for attribute in introspection.all_attributes(item).values()
+                for declared in introspection.all_fields(item).values()
             )
-            found = self.encrypted[id(table)] = frozenset(attribute.stored for attribute in fields if attribute.sealed)
+            found = self.encrypted[id(table)] = frozenset(declared.stored for declared in fields if declared.sealed)
         return found
+
+
+def _perform(step: Pause | Handle) -> Wire:
+    """Wait, or call a user's function."""
+    if isinstance(step, Pause):
+        time.sleep(step.seconds)
+        return {}
+    try:
+        result = step.function(step.argument)
+    except Exception as error:  # noqa: BLE001 - the error of a user's function, which the caller decides about
+        return {"error": error}
+    if iscoroutine(result):
+        result.close()
+        name = getattr(step.function, "__qualname__", step.function)
+        raise ValueInvalid(f"{name} is a coroutine function: await the consumer instead of running it")
+    return {}
+
+
+async def _perform_async(step: Pause | Handle) -> Wire:
+    """Do the same without blocking the event loop; a coroutine function is awaited."""
+    if isinstance(step, Pause):
+        from asyncio import sleep
+
+        await sleep(step.seconds)
+        return {}
+    try:
+        result = step.function(step.argument)
+        if isawaitable(result):
+            await result
+    except Exception as error:  # noqa: BLE001 - the error of a user's function, which the caller decides about
+        return {"error": error}
+    return {}
 
 
 def _deployed_indexes(table: Table, description: Wire) -> Iterator[DeployedIndex]:
@@ -224,19 +253,40 @@ def _deployed_indexes(table: Table, description: Wire) -> Iterator[DeployedIndex
     for index in description.get("GlobalSecondaryIndexes", ()):
         keys, projection = _key_names(index), index.get("Projection", {})
         given = frozenset({*keys, *table.keys, *projection.get("NonKeyAttributes", ())})
-        yield DeployedIndex(index["IndexName"], keys, None if projection.get("ProjectionType") == "ALL" else given)
+        projected = None if projection.get("ProjectionType") == "ALL" else given
+        yield DeployedIndex(index["IndexName"], keys, projected, index.get("IndexStatus", "ACTIVE") == "ACTIVE")
+
+
+def _choose_index(index: Gsi, live: Sequence[DeployedIndex]) -> DeployedIndex:
+    """Return the index that serves a declared one: its keys, or its name; active and with its attributes if possible.
+
+    There are two with the same keys while an index is replaced by one with another projection.
+    """
+
+    def rank(one: DeployedIndex) -> tuple[bool, ...]:
+        covers = one.projected is None or (not index.projects_all and one.projected.issuperset(index.attributes))
+        return one.is_active, covers, one.name == index.name
+
+    candidates = [one for one in live if one.keys == index.keys]
+    candidates = candidates or [one for one in live if one.name == index.name]
+    return max(candidates, key=rank, default=DeployedIndex(index.name))
 
 
 def _key_names(index: Wire) -> tuple[str, ...]:
     return tuple(part["AttributeName"] for part in index["KeySchema"])
 
 
+def clock_of(database: Transport) -> Clock:
+    """Return the clock of a database in this process, else the system's."""
+    return getattr(database, "clock", None) or SystemClock()
+
+
 def choose_cursor_secret(given: bytes | str | None) -> bytes:
     """Return the secret that signs cursors: the one given, the environment's, or a random one for this process."""
     found = given or os.environ.get(SECRET_VARIABLE) or ""
     raw = found.encode() if isinstance(found, str) else found
-    if raw and len(raw) < SHORTEST_SECRET:
-        raise ValueInvalid(f"the secret that signs cursors has {len(raw)} bytes: give at least {SHORTEST_SECRET}")
+    if raw and len(raw) < MIN_SECRET_LENGTH:
+        raise ValueInvalid(f"the secret that signs cursors has {len(raw)} bytes: give at least {MIN_SECRET_LENGTH}")
     return raw or secrets.token_bytes(32)
 
 
@@ -254,7 +304,7 @@ class _TimedCall:
     def __enter__(self) -> None:
         self.started = time.perf_counter()
 
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+    def __exit__(self, _error_type: object, error: BaseException | None, _traceback: object) -> None:
         seconds = time.perf_counter() - self.started
         caught = error if isinstance(error, HashrangeError) else None
         event = Event(

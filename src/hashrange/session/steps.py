@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -35,7 +35,14 @@ class Pause(Struct, frozen=True):
     seconds: float
 
 
-Step: TypeAlias = Call | Pause
+class Handle(Struct, frozen=True):
+    """A user's function to call; its error, if any, is sent back as `error`."""
+
+    function: Callable[[Any], Any]
+    argument: Any
+
+
+Step: TypeAlias = Call | Pause | Handle
 Steps: TypeAlias = Generator[Step, Wire, T]
 
 

@@ -1,6 +1,6 @@
-"""Writes: Update, Upsert, Delete and Ensure of patterns, Put of whole items, and transactions of several.
+"""Writes: Update, Upsert, Delete and Ensure of patterns, Put of whole items.
 
-Each write can be run alone or inside `transact()`. A failed condition raises Conflict with the current item.
+Each write can be run alone, or inside a transaction. A failed condition raises Conflict with the current item.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from typing_extensions import TypeVar
 
 from hashrange.core.errors import (
     ConditionalCheckFailedException,
     Conflict,
-    NotFound,
+    Missing,
     SealError,
     Taken,
-    TransactionCanceledException,
     Unreadable,
     ValueInvalid,
     WrittenUnreadable,
@@ -27,26 +26,24 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.marker import Counted
-from hashrange.schema.declare.shape import Initial, Item, Shape, is_stored, mark_stored
+from hashrange.schema.declare.model import Initial, Item, Model, is_stored, mark_stored
 from hashrange.schema.items.dumper import dump
-from hashrange.schema.pattern.value_source import NOW, Arguments
+from hashrange.schema.pattern.value_source import NOW, Arguments, default_in
 from hashrange.schema.write.write_plan import WritePlan
 from hashrange.session.runnable import Runnable, Task
-from hashrange.session.steps import Call, Steps, backoff
+from hashrange.session.steps import Call, Steps
 
 if TYPE_CHECKING:
     from hashrange.schema.declare.table import Table
     from hashrange.session.session import Session
 
 T_co = TypeVar("T_co", covariant=True)
-S_co = TypeVar("S_co", bound=Shape, covariant=True)
+S_co = TypeVar("S_co", bound=Model, covariant=True)
+O_co = TypeVar("O_co", bound=Model, covariant=True, default=S_co)  # what the item was before
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
-
-MAX_TRANSACTION_WRITES = 100
-RETRYABLE_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
 class NeverRun(UserWarning):
@@ -62,6 +59,18 @@ class PendingWrite(Runnable[T_co]):
     def __del__(self) -> None:
         if not self.used and hasattr(self, "label"):
             warnings.warn(f"{self.label} was built and never run: nothing was written", NeverRun, stacklevel=2)
+
+
+class PendingTask(PendingWrite[T_co]):
+    """A function that returns the steps of a write."""
+
+    def __init__(self, session: Session, start: Callable[[], Steps[T_co]], label: str) -> None:
+        self.session, self._start, self.label = session, start, label
+
+    def steps(self) -> Steps[T_co]:
+        """Return the steps."""
+        self.used = True
+        return self._start()
 
 
 class Write(PendingWrite[T_co]):
@@ -85,7 +94,7 @@ class Write(PendingWrite[T_co]):
         """Return the error for a failed condition, given the current item."""
         current = self.session.load_any(self.table, raw)
         if raw is None:
-            return NotFound(f"{self.label}: the item does not exist")
+            return Missing(f"{self.label}: the item does not exist")
         return Conflict(
             f"{self.label}: the current item does not meet the condition: {_describe(current, raw)}", current
         )
@@ -93,6 +102,14 @@ class Write(PendingWrite[T_co]):
 
 def _describe(current: Any, raw: Raw) -> str:
     return repr(current) if current is not None else repr(raw)
+
+
+def read_written(label: str, load: Callable[[], Any], raw: Raw | None) -> Any:
+    """Load what a response has; raise WrittenUnreadable if that fails, because the write has happened."""
+    try:
+        return load()
+    except (Unreadable, SealError) as error:
+        raise WrittenUnreadable(f"{label}: written, but the item cannot be read: {error}", raw) from error
 
 
 class PatternWrite(Write[T_co]):
@@ -131,19 +148,14 @@ class PatternWrite(Write[T_co]):
     def _load(self, raw: Raw | None) -> Any:
         if raw is None:
             return None
-        found = self._read_written(lambda: self.session.load(self.table, self.plan.kinds, raw), raw)
-        if found is None:
-            raise WrittenUnreadable(
-                f"{self.label}: written, but the item is not a {self.plan.target.__name__}: {raw}", raw
-            )
-        return found
+        return self._load_as(self.plan.models, raw)
 
-    def _read_written(self, load: Callable[[], Any], raw: Raw | None) -> Any:
-        """Load what the response has; raise WrittenUnreadable if that fails, because the write has happened."""
-        try:
-            return load()
-        except (Unreadable, SealError) as error:
-            raise WrittenUnreadable(f"{self.label}: written, but the item cannot be read: {error}", raw) from error
+    def _load_as(self, models: Sequence[ModelClass], raw: Raw) -> Any:
+        found = read_written(self.label, lambda: self.session.load(self.table, models, raw), raw)
+        if found is None:
+            wanted = " or ".join(model.__name__ for model in models)
+            raise WrittenUnreadable(f"{self.label}: written, but the item is not a {wanted}: {raw}", raw)
+        return found
 
     def conflict_with(self, raw: Raw | None) -> Conflict:
         """Return the error; an item of another tenant counts as absent."""
@@ -151,7 +163,7 @@ class PatternWrite(Write[T_co]):
 
     def _is_same_tenant(self, raw: Raw | None) -> bool:
         tenant = self.plan.signature.tenant
-        field = introspection.all_attributes(self.plan.target).get(tenant or "")
+        field = introspection.all_fields(self.plan.target).get(tenant or "")
         if raw is None or field is None or field.stored not in raw:
             return True
         return raw[field.stored] == field.codec.encode(self.arguments[field.name])
@@ -176,17 +188,31 @@ class PatternWrite(Write[T_co]):
 
 def _check_states(plan: WritePlan, arguments: Arguments) -> None:
     """Raise for an item in a state that the pattern does not declare, before anything is sent."""
-    for name, kinds in plan.states:
+    for name, models in plan.states:
         given = arguments[name]
-        if not isinstance(given, kinds):
-            declared = " or ".join(kind.__name__ for kind in kinds)
+        if not isinstance(given, models):
+            declared = " or ".join(model.__name__ for model in models)
             raise ValueInvalid(f"{plan.label}: {name} is a {type(given).__name__}, not a {declared}")
+    if plan.states:
+        _check_same_key(plan, arguments)
 
 
-class Update(PatternWrite[S_co]):
-    """UpdateItem of an item that must exist, in the state that the parameters name."""
+def _check_same_key(plan: WritePlan, arguments: Arguments) -> None:
+    """Raise when the parameters and the items that are passed belong to different items: a tenant beside a state."""
+    for field in introspection.identifying_fields(plan.target):
+        values = {name: getattr(arguments[name], field) for name, _ in plan.states if hasattr(arguments[name], field)}
+        if field in plan.signature.parameters and field in arguments:
+            values[field] = arguments[field]
+        (first, value), *others = values.items() if values else [("", None)]
+        for other, found in others:
+            if found != value:
+                raise ValueInvalid(
+                    f"{plan.label}: {first} and {other} are of different items: {field} {value!r}, {found!r}"
+                )
 
-    verb: ClassVar[str] = "Update"
+
+class _ItemUpdate(PatternWrite[S_co]):
+    """One UpdateItem, which returns the item as it is afterwards, or as it was before."""
 
     def steps(self) -> Steps[S_co]:
         """Return the steps: one conditional UpdateItem that returns the whole item."""
@@ -198,11 +224,40 @@ class Update(PatternWrite[S_co]):
         """Return it as an Update."""
         return "Update", self.request()
 
+    def _send_for_old(self) -> Steps[Any]:
+        """Write, and return the item as it was before; None if it did not exist."""
+        if self.plan.old_models is None:
+            starts = " | ".join(model.__name__ for model in self.plan.start_models)
+            raise ValueInvalid(
+                f"{self.label}: declare what it was before: {self.verb}[{self.plan.target.__name__}, {starts}]"
+            )
+        raw = yield from self.send("UpdateItem", "ALL_OLD")
+        return self._load_as(self.plan.old_models, raw) if raw else None
 
-class Upsert(Update[S_co]):
+
+class Update(_ItemUpdate[S_co], Generic[S_co, O_co]):
+    """UpdateItem of an item that must exist, in the state that the parameters name.
+
+    `Update[Paid, Held]` says that the item was Held before, which `returning_old()` returns.
+    """
+
+    verb: ClassVar[str] = "Update"
+
+    def returning_old(self) -> Runnable[O_co]:
+        """Write, and return the item as it was before."""
+        self.used = True
+        return Task(self.session, self._send_for_old)
+
+
+class Upsert(_ItemUpdate[S_co]):
     """UpdateItem that also creates."""
 
     verb: ClassVar[str] = "Upsert"
+
+    def returning_old(self) -> Runnable[S_co | None]:
+        """Write, and return the item as it was before; None if it did not exist."""
+        self.used = True
+        return Task(self.session, self._send_for_old)
 
 
 class Delete(PatternWrite[S_co | None]):
@@ -213,8 +268,8 @@ class Delete(PatternWrite[S_co | None]):
     def steps(self) -> Steps[S_co | None]:
         """Return the steps: one DeleteItem."""
         raw = yield from self.send("DeleteItem", "ALL_OLD")
-        found: S_co | None = self._read_written(
-            lambda: self.session.load_unexpired(self.table, self.plan.kinds, raw), raw
+        found: S_co | None = read_written(
+            self.label, lambda: self.session.load_unexpired(self.table, self.plan.models, raw), raw
         )
         return found
 
@@ -253,6 +308,8 @@ class Put(Write[I]):
         self, session: Session, item: I, *, create: bool, tenant: str | None = None, any_state: bool = False
     ) -> None:
         self.session, self.item, self.create, self.tenant, self.any_state = session, item, create, tenant, any_state
+        self.check: Ensure[Any] | None = None  # what must hold for the item that is replaced
+        self.may_be_new = True
         self.table = introspection.table_of(type(item))
         self.label = f"{'create' if create else 'put'} {type(item).__name__}"
         self.stored = self._next_version() if not create else item
@@ -261,6 +318,23 @@ class Put(Write[I]):
         """Allow any lifecycle state: for an item that was created in another system."""
         self.used = True
         return type(self)(self.session, self.item, create=self.create, tenant=self.tenant, any_state=True)
+
+    def when(self, check: Ensure[Any], *, or_absent: bool = False) -> Self:
+        """Replace the stored item only if a condition holds for it; with `or_absent`, also put a new item."""
+        self.used = check.used = True
+        if self.create:
+            raise ValueInvalid(f"{self.label}: there is no item yet to which {check.label} could apply; use put")
+        key = key_of(type(self.item), dict(self.item.__dict__))
+        if check.table is not self.table or check.plan.key_of(check.arguments) != key:
+            raise ValueInvalid(f"{self.label}: {check.label} is a condition on another item")
+        found = type(self)(self.session, self.item, create=False, tenant=self.tenant, any_state=self.any_state)
+        found.check, found.may_be_new = check, or_absent
+        return found
+
+    def returning_old(self) -> Runnable[I | None]:
+        """Put it, and return the item that it replaced; None if there was none."""
+        self.used = True
+        return Task(self.session, self._replace)
 
     def _next_version(self) -> I:
         version = introspection.version_of(type(self.item))
@@ -274,7 +348,7 @@ class Put(Write[I]):
             _check_initial_states(self.item)
         raw = self.session.encrypt_item(self.table, dump(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
-        checked = [] if self.create else self._checked_attributes()
+        checked = [] if self.create else self._checked_fields()
         tests = " AND ".join(self._test(at, field) for at, field in enumerate(checked))
         names = {f"#f{at}": field.stored for at, field in enumerate(checked)}
         if self.create or (checked and not self._was_stored()):
@@ -285,41 +359,70 @@ class Put(Write[I]):
             request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
         if checked:
             request["ExpressionAttributeValues"] = {f":f{at}": self._encode(field) for at, field in enumerate(checked)}
+        if self.check is not None:
+            self._add_check(request, self.check.request())
         return request
 
-    def _checked_attributes(self) -> list[Attribute]:
+    def _add_check(self, request: Wire, check: Wire) -> None:
+        """Add the condition of an Ensure, under names of its own."""
+        own, test = request.get("ConditionExpression"), check["ConditionExpression"].replace("#", "#w_")
+        names = {name.replace("#", "#w_"): stored for name, stored in check.get("ExpressionAttributeNames", {}).items()}
+        if self.may_be_new:
+            names["#pk"], test = self.table.pk, f"attribute_not_exists(#pk) OR ({test})"
+        request["ConditionExpression"] = test if own is None else f"({own}) AND ({test})"
+        request["ExpressionAttributeNames"] = {**request.get("ExpressionAttributeNames", {}), **names}
+        values = {**request.get("ExpressionAttributeValues", {}), **check.get("ExpressionAttributeValues", {})}
+        if values:
+            request["ExpressionAttributeValues"] = values
+
+    def _checked_fields(self) -> list[ModelField]:
         """Return what must equal the replaced item: the version, and the tenant when no key contains it."""
         version = introspection.version_of(type(self.item))
-        owner = find_tenant_attribute(type(self.item), self.tenant)
+        owner = find_tenant_field(type(self.item), self.tenant)
         return [field for field in (version, owner) if field is not None]
 
-    def _test(self, at: int, field: Attribute) -> str:
+    def _test(self, at: int, field: ModelField) -> str:
         """Return the test of an attribute; an item that is older than its version field has none."""
         test = f"#f{at} = :f{at}"
-        is_first = field.marker(Counted) is not None and not getattr(self.item, field.name)
+        is_first = field.marker(Counted) is not None and default_in(self.item, field.name) == getattr(
+            self.item, field.name
+        )
         return f"({test} OR attribute_not_exists(#f{at}))" if is_first else test
 
     def _was_stored(self) -> bool:
-        """Whether the item has a version that only a stored item has: then there must be something to replace."""
+        """Return whether the version is one that only a stored item has: then there must be something to replace."""
         version = introspection.version_of(type(self.item))
         if version is None or self.any_state:
             return False
-        return is_stored(self.item) or bool(getattr(self.item, version.name))
+        is_first = default_in(self.item, version.name) == getattr(self.item, version.name)
+        return is_stored(self.item) or not is_first
 
-    def _encode(self, field: Attribute) -> Value:
+    def _encode(self, field: ModelField) -> Value:
         return field.codec.encode(getattr(self.item, field.name))
 
     def steps(self) -> Steps[I]:
         """Return the steps: one PutItem."""
+        yield from self._put({})
+        return self.result(None)
+
+    def _replace(self) -> Steps[I | None]:
+        response = yield from self._put({"ReturnValues": "ALL_OLD"})
+        mark_stored(self.stored)
+        raw: Raw | None = response.get("Attributes")
+        models = (introspection.root(type(self.item)),)
+        found: I | None = read_written(self.label, lambda: self.session.load_unexpired(self.table, models, raw), raw)
+        return found
+
+    def _put(self, members: Wire) -> Steps[Wire]:
         self.used = True
-        request = self.request()
+        request = {**self.request(), **members}
         if "ConditionExpression" in request:
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
-            yield Call("PutItem", request, self.label)
+            response = yield Call("PutItem", request, self.label)
         except ConditionalCheckFailedException as error:
             raise self.conflict_with(error.members.get("Item")) from error
-        return self.result(None)
+        return response
 
     def transact_item(self) -> tuple[str, Wire]:
         """Return it as a Put."""
@@ -332,7 +435,7 @@ class Put(Write[I]):
 
     def conflict_with(self, raw: Raw | None) -> Conflict:
         """Return the error: the key exists already, or the item changed since it was read."""
-        owner = find_tenant_attribute(type(self.item), self.tenant)
+        owner = find_tenant_field(type(self.item), self.tenant)
         if raw is not None and owner is not None and raw.get(owner.stored) != self._encode(owner):
             raw = None  # an item of another tenant is not disclosed
         if not self.create:
@@ -341,113 +444,26 @@ class Put(Write[I]):
         return Taken(f"{self.label}: {key} exists already", self.session.load_any(self.table, raw))
 
 
-def find_tenant_attribute(kind: type[Item], tenant: str | None) -> Attribute | None:
+def find_tenant_field(model: type[Item], tenant: str | None) -> ModelField | None:
     """Return the tenant attribute of an item class, when its primary key does not contain the tenant."""
-    keys, table = introspection.keys(kind), introspection.table_of(kind)
+    keys, table = introspection.keys(model), introspection.table_of(model)
     in_key = {name for attr in table.keys for name in keys[attr].fields}
-    return None if tenant in in_key else introspection.all_attributes(kind).get(tenant or "")
+    return None if tenant in in_key else introspection.all_fields(model).get(tenant or "")
 
 
 def _check_initial_states(item: Item) -> None:
-    """Raise for a new item whose lifecycle is not in its initial state."""
+    """Raise for a new item that is not in the initial state of each of its lifecycles."""
+    starts = introspection.initial_variants(type(item))
+    if starts and not isinstance(item, starts):
+        names = " or ".join(start.__name__ for start in starts)
+        raise ValueInvalid(
+            f"an item starts as {names}, not {type(item).__name__}: "
+            "to create an item in another state, use db.create(item).imported()"
+        )
     for name, default in type(item).__special__.items():
-        state: Shape = getattr(item, name)
-        if isinstance(default, Initial) and not isinstance(state, default.kind):
+        state: Model = getattr(item, name)
+        if isinstance(default, Initial) and not isinstance(state, default.state):
             raise ValueInvalid(
-                f"{type(item).__name__}.{name} starts as {default.kind.__name__}, not {type(state).__name__}: "
+                f"{type(item).__name__}.{name} starts as {default.state.__name__}, not {type(state).__name__}: "
                 "to create an item in another state, use db.create(item).imported()"
             )
-
-
-class Transaction(PendingWrite[T_co]):
-    """Several writes, all or none: what `db.transact(...)` returns."""
-
-    def __init__(self, session: Session, writes: Sequence[Write[Any]]) -> None:
-        self.session, self.writes = session, writes
-        if not 0 < len(writes) <= MAX_TRANSACTION_WRITES:
-            raise ValueInvalid(f"a transaction has 1 to {MAX_TRANSACTION_WRITES} writes, not {len(writes)}")
-        for write in writes:
-            write.used = True
-        for write in writes:
-            _check_member(session, write)
-        self.label = " + ".join(write.label for write in writes)
-
-    def unread(self) -> Runnable[None]:
-        """Write without reading the results, which costs reads and may return a later change."""
-        self.used = True
-        return Task(self.session, self._write())
-
-    def steps(self) -> Steps[T_co]:
-        """Return the steps: the writes, and a read of the results that do not follow from them."""
-        yield from self._write()
-        outcomes: Any = yield from self._read_results()
-        found: T_co = outcomes
-        return found
-
-    def _write(self) -> Steps[None]:
-        """Send one TransactWriteItems; retry while other transactions use the same items."""
-        import secrets
-
-        self.used = True
-        request = {
-            "TransactItems": [self._transact_item(write) for write in self.writes],
-            "ClientRequestToken": secrets.token_hex(16),
-        }
-        delays = backoff()
-        while True:
-            try:
-                yield Call("TransactWriteItems", request, self.label)
-            except TransactionCanceledException as error:
-                conflict = self._find_conflict(error)
-                pause = next(delays, None)
-                if conflict is not None or pause is None or not _is_retryable(error):
-                    raise (conflict or error) from error
-                yield pause
-                request["ClientRequestToken"] = secrets.token_hex(16)
-            else:
-                return
-
-    @staticmethod
-    def _transact_item(write: Write[Any]) -> Wire:
-        kind, members = write.transact_item()
-        if "ConditionExpression" in members:
-            members["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return {kind: members}
-
-    def _find_conflict(self, error: TransactionCanceledException) -> Conflict | None:
-        for write, reason in zip(self.writes, error.members.get("CancellationReasons", ()), strict=False):
-            if reason.get("Code") == "ConditionalCheckFailed":
-                return write.conflict_with(reason.get("Item"))
-        return None
-
-    def _read_results(self) -> Steps[tuple[Any, ...]]:
-        """Return the results; read the items whose result does not follow from the write."""
-        keys = [write.key_to_read() for write in self.writes]
-        wanted = [
-            {"Get": {"TableName": self.session.name_of(write.table), "Key": key}}
-            for write, key in zip(self.writes, keys, strict=True)
-            if key is not None
-        ]
-        found: list[Raw | None] = []
-        if wanted:
-            response = yield Call("TransactGetItems", {"TransactItems": wanted}, self.label)
-            found = [each.get("Item") for each in response["Responses"]]
-        raws = iter(found)
-        return tuple(
-            write.result(None if key is None else next(raws)) for write, key in zip(self.writes, keys, strict=True)
-        )
-
-
-def _check_member(session: Session, write: object) -> None:
-    """Raise for what cannot be a member of a transaction: a read, or a write to another database."""
-    if not isinstance(write, Write):
-        plan = getattr(write, "plan", None)
-        what = plan.label if plan is not None else repr(write)
-        raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")
-    if write.session.transport is not session.transport:
-        raise ValueInvalid(f"{write.label} writes to another database: a transaction has writes to one database")
-
-
-def _is_retryable(error: TransactionCanceledException) -> bool:
-    codes = {reason.get("Code") for reason in error.members.get("CancellationReasons", ())}
-    return bool(codes & RETRYABLE_REASONS)

@@ -20,11 +20,11 @@ RUNS_ONLY = (
 
 def test_an_answer_is_worked_out_once_and_again_after_it_was_forgotten():
     asked = []
-    answer = cached_by_class(lambda cls: asked.append(cls) or cls.__name__)
-    assert [answer(int), answer(int), answer(str)] == ["int", "int", "str"]
+    response = cached_by_class(lambda cls: asked.append(cls) or cls.__name__)
+    assert [response(int), response(int), response(str)] == ["int", "int", "str"]
     assert asked == [int, str]
     clear_class_cache()
-    assert answer(int) == "int"
+    assert response(int) == "int"
     assert asked == [int, str, int]
 
 
@@ -38,7 +38,7 @@ def test_a_variant_declared_later_is_seen():
         text: str
 
     assert introspection.with_variants(Note) == [Note, Draft]
-    assert set(introspection.all_attributes(Note)) == {"name", "text"}
+    assert set(introspection.all_fields(Note)) == {"name", "text"}
 
 
 def test_a_table_that_was_refused_is_refused_again():

@@ -28,7 +28,8 @@ from hashrange.core.values import check_item
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.codec import make_codec
-from hashrange.schema.declare.field_kind import EPOCH, encode
+from hashrange.schema.declare.field_kind import EPOCH, KINDS, encode
+from hashrange.schema.declare.marker import Epoch
 
 
 class Colour(Enum):
@@ -128,7 +129,7 @@ def test_numbers_since_the_epoch_are_times():
         codec = make_codec(kind, hints.markers_of(kind))
         assert codec.encode(moment) == {"N": number}
         assert codec.decode({"N": number}) == moment
-    assert make_codec(Ttl, hints.markers_of(Ttl)).decode({"N": "1699564800000"}) == moment
+    assert make_codec(datetime, (Epoch(1, ttl=True, was_millis=True),)).decode({"N": "1699564800000"}) == moment
 
 
 def test_what_stood_before_a_value_is_taken_off():
@@ -158,3 +159,17 @@ def test_floats_come_back_as_they_were(value):
     assume(value == 0 or 1e-100 < abs(value) < 1e100)
     codec = make_codec(float, ())
     assert float(codec.decode(codec.encode(value))) == value
+
+
+@pytest.mark.parametrize("text", ["nonsense", '{"a": 1', '{"a":"b|c"}'])
+def test_joined_json_that_cannot_be_parsed_is_not_a_list_and_so_unreadable(text):
+    codec = make_codec(JsonPipes[dict[str, str]], hints.markers_of(JsonPipes[dict[str, str]]))
+    assert codec.decode({"S": text}) == text
+
+
+def test_a_datetime_is_no_date_and_a_bool_is_no_number():
+    with pytest.raises(ValueInvalid, match=r"a datetime, where a date is declared: give its date\(\)"):
+        KINDS[date].codec.encode(datetime(2027, 1, 1, tzinfo=UTC))
+    with pytest.raises(ValueInvalid, match="a bool, where an int is declared"):
+        KINDS[int].codec.encode(True)
+    assert KINDS[date].codec.encode(date(2027, 1, 1)) == {"S": "2027-01-01"}

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, field_validator
 from hashrange import Commas, Gsi, Item, Key, Millis, Prefixed, Seconds, Table, Ttl, View, after, initially
 from hashrange.core.errors import HashrangeError, ValueInvalid
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.shape import LOADED_KEYS, Shape
+from hashrange.schema.declare.model import LOADED_KEYS, Model
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import _readers, load
 from hashrange.schema.items.reader import STATE, UNUSUAL, WHOLE
@@ -25,7 +25,7 @@ from hashrange_systems.aura import schema as aura
 from hashrange_systems.checks import schema as checks
 from hashrange_systems.kelifax import schema as kelifax
 from hashrange_systems.shuttle import schema as shuttle
-from tests.unit.schema.chance import Chance
+from tests.unit.schema.random_items import RandomItems
 
 table = Table("things", "pk", "sk", indexes=[Gsi("Other", "other_pk", "other_sk")], ttl="gone_at", unset="-")
 AT = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -115,7 +115,7 @@ BENT += [
 
 def state_of(found):
     """Everything about what was read that can be told."""
-    if not isinstance(found, Shape):
+    if not isinstance(found, Model):
         return found
     parts = {name: state_of(value) for name, value in found.__dict__.items()}
     return type(found), list(found.__dict__), parts, found.model_fields_set, type(found.model_fields_set)
@@ -133,9 +133,9 @@ def check(raw, kinds):
         assert state_of(found) == state_of(reader.read_carefully(dict(raw), way))
 
 
-def make(chance, kind):
+def make(random_items, kind):
     try:
-        return dump(chance.item(kind))
+        return dump(random_items.item(kind))
     except (ValueInvalid, ValidationError):
         return None
 
@@ -143,9 +143,9 @@ def make(chance, kind):
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10**9))
 def test_items_are_read_as_carefully_as_step_by_step(seed):
-    chance = Chance(seed)
-    kind = chance.random.choice(ITEMS)
-    raw = make(chance, kind)
+    random_items = RandomItems(seed)
+    kind = random_items.random.choice(ITEMS)
+    raw = make(random_items, kind)
     if raw is None:
         return
     states = [state for kinds in introspection.lifecycles(kind).values() for state in kinds]
@@ -155,18 +155,18 @@ def test_items_are_read_as_carefully_as_step_by_step(seed):
 @settings(max_examples=600, deadline=None)
 @given(st.integers(0, 10**9))
 def test_items_that_others_wrote_are_read_as_carefully(seed):
-    chance = Chance(seed)
-    kind = chance.random.choice([Thing, Odd, Count] if seed % 2 else ITEMS)
-    raw = make(chance, kind)
+    random_items = RandomItems(seed)
+    kind = random_items.random.choice([Thing, Odd, Count] if seed % 2 else ITEMS)
+    raw = make(random_items, kind)
     if raw is None:
         return
-    for _ in range(1 + chance.random.randrange(2)):
-        bend(chance.random, raw)
+    for _ in range(1 + random_items.random.randrange(2)):
+        damage(random_items.random, raw)
     states = [state for kinds in introspection.lifecycles(kind).values() for state in kinds]
-    check(raw, [kind, *states, chance.random.choice(ITEMS)])
+    check(raw, [kind, *states, random_items.random.choice(ITEMS)])
 
 
-def bend(rng: random.Random, raw):
+def damage(rng: random.Random, raw):
     name = rng.choice([*raw, "another"])
     if rng.random() < 0.3:
         raw.pop(name, None)
@@ -188,11 +188,11 @@ def thing(**more):
 
 @pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}")
 def test_the_items_of_every_system_are_usual(kind):
-    found = [make(Chance(seed), kind) for seed in range(40)]
+    found = [make(RandomItems(seed), kind) for seed in range(40)]
     usual = 0
     for raw in filter(None, found):
         try:
-            usual += isinstance(_readers(kind)[-1].whole(raw), Shape)  # type: ignore[misc]
+            usual += isinstance(_readers(kind)[-1].whole(raw), Model)  # type: ignore[misc]
         except UNUSUAL:
             continue
     assert usual or not any(found)
@@ -253,3 +253,11 @@ def test_what_is_read_has_the_state_that_pydantic_gives_its_objects(made):
     read, validated = reader.whole(raw), reader.read_carefully(raw, WHOLE)  # type: ignore[misc]
     assert read.__getstate__() == validated.__getstate__()
     assert pickle.loads(pickle.dumps(read)) == read.model_copy() == copy.deepcopy(read) == validated
+
+
+def test_a_class_with_nothing_but_optional_fields_is_read():
+    class Note(Item, table=Table("notes", "pk"), pk="NOTE"):
+        content: Any | None = None
+
+    assert load([Note], {"pk": {"S": "NOTE"}}) == Note()
+    assert load([Note], {"pk": {"S": "NOTE"}, "content": {"N": "1"}}) == Note(content=1)

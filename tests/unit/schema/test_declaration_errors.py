@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hashrange import DeclarationError, Patterns
+from hashrange.expr.functions import condition_functions
 from scripts import declaration_errors
 from scripts.declaration_errors import IMPORTS, PAGE, read_entries, render
 
@@ -73,11 +74,11 @@ def test_the_message_says_where_what_and_how_to_mend_it(code, execute):
     with pytest.raises(DeclarationError) as caught:
         execute(ENTRIES[code].wrong, f"{code}_message")
     error = caught.value
-    assert str(error) == f"{code} {error.place}: {error.fault}; {error.remedy}"
-    named = set(re.findall(r"[\w.${}:-]+", error.place)) | set(re.findall(r"\w+", error.place)) | {error.place}
-    quoted = set(re.findall(r"'([^']*)'", error.place))
-    assert (named | quoted) & names_in(ENTRIES[code].wrong), f"{error.place!r} is nothing that the program declares"
-    assert len(error.fault) > 5
+    assert str(error) == f"{code} {error.location}: {error.problem}; {error.remedy}"
+    named = set(re.findall(r"[\w.${}:-]+", error.location)) | set(re.findall(r"\w+", error.location)) | {error.location}
+    quoted = set(re.findall(r"'([^']*)'", error.location))
+    assert (named | quoted) & names_in(ENTRIES[code].wrong), f"{error.location!r} is nothing that the program declares"
+    assert len(error.problem) > 5
     assert len(error.remedy) > 5
     assert not error.remedy.endswith((" ", ".", ":"))
     assert "declared_" not in str(error), "the message shows where a type comes from, not what it is"
@@ -135,3 +136,8 @@ def test_a_page_that_is_out_of_date_is_reported(monkeypatch, tmp_path):
     declaration_errors.main()
     monkeypatch.setattr(sys, "argv", ["declaration_errors.py", "--check"])
     declaration_errors.main()
+
+
+def test_the_functions_of_conditions_that_the_reference_lists_are_those_that_there_are():
+    listed = re.findall(r"`(\w+)`", ENTRIES["HR221"].text.partition(". ")[0])
+    assert sorted(listed) == sorted(condition_functions())

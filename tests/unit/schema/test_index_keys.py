@@ -101,8 +101,8 @@ def db(database, clock):
 
 
 def stored(database, declared, key):
-    answer = database.call("GetItem", {"TableName": declared.physical_name, "Key": {"pk": {"S": key}}})
-    return {name: next(iter(value.values())) for name, value in answer["Item"].items()}
+    response = database.call("GetItem", {"TableName": declared.physical_name, "Key": {"pk": {"S": key}}})
+    return {name: next(iter(value.values())) for name, value in response["Item"].items()}
 
 
 def test_a_touched_time_and_a_version_inside_a_key_move_with_every_write(db, database, clock):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange import Item, Key, Table, ValueInvalid
+from hashrange import Item, Key, Table, Unreadable, ValueInvalid
 from hashrange.schema.declare.key_codec import key_codecs
+from hashrange.schema.items.loader import load
 
 table = Table("things", "pk", "sk")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -92,6 +93,21 @@ def test_a_fitted_key_is_never_too_long_and_always_the_same(url):
 @given(st.text("xy", min_size=1100, max_size=1103), st.text("xy", min_size=1100, max_size=1103))
 def test_two_long_texts_do_not_share_a_fitted_key(one, other):
     assert (make(Long, {"url": one}) == make(Long, {"url": other})) == (one == other)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1400))
+def test_a_fitted_field_that_is_not_stored_is_read_from_its_key_unless_it_was_shortened(url):
+    raw = {"pk": {"S": "LONG"}, "sk": {"S": make(Long, {"url": url})["sk"]}}
+    if len(url.encode()) <= 1020:
+        assert load((Long,), raw) == Long(url=url)
+    else:
+        with pytest.raises(Unreadable, match="needs url"):
+            load((Long,), raw)
+
+
+def test_a_short_value_that_looks_shortened_is_whole():
+    url = f"https://a.de/x~{'0' * 64}"
+    assert load((Long,), {"pk": {"S": "LONG"}, "sk": {"S": f"URL#{url}"}}) == Long(url=url)
 
 
 @given(TEXT)

@@ -35,7 +35,7 @@ from hashrange_systems.aura.schema import Aura
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.shuttle.schema import Operator, Shuttle
-from tests.unit.schema.chance import Chance
+from tests.unit.schema.random_items import RandomItems
 
 table = Table(
     "orders",
@@ -193,7 +193,7 @@ SETS = [Orders, Tallies, MixedPatterns, Aura, Checks, Kelifax, Shuttle, Operator
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_no_write_leaves_a_stale_index_key(patterns, seed):
-    chance, clock = Chance(seed), ManualClock(1_768_478_400)
+    random_items, clock = RandomItems(seed), ManualClock(1_768_478_400)
     with hashrange.open(clock=clock) as database:
         hashrange.create_tables(database, patterns)
         db = patterns.open(database, keys=LocalKeys.generate())
@@ -201,24 +201,24 @@ def test_no_write_leaves_a_stale_index_key(patterns, seed):
         writes = [plan for plan in patterns.plans.values() if isinstance(plan, WritePlan)]
         done, copies = 0, {}
         for at in range(30):
-            clock.advance(chance.random.randrange(100))
-            plan = None if at < 6 else chance.random.choice([None, *writes])
-            done += run_one(db, chance, plan, tables, database, copies)
+            clock.advance(random_items.random.randrange(100))
+            plan = None if at < 6 else random_items.random.choice([None, *writes])
+            done += run_one(db, random_items, plan, tables, database, copies)
             for each in tables:
                 check_indexes(db, database, each)
         assert done
 
 
-def run_one(db, chance, plan, tables, database, copies):
+def run_one(db, random_items, plan, tables, database, copies):
     """Create an item, or run a pattern on an item as it is or was a few writes ago; say whether it wrote."""
     try:
         if plan is None:
             items = [kind for each in tables for item in each.items for kind in introspection.with_variants(item)]
-            db.put(chance.item(chance.random.choice(items))).run()
+            db.put(random_items.item(random_items.random.choice(items))).run()
             return 1
         read = copies.setdefault(plan.table.name, [])
         read.append([db.session.decrypt_item(plan.table, raw) for raw in scan(database, plan.table)])
-        arguments = chance.arguments(plan, chance.random.choice(read[-4:]))
+        arguments = random_items.arguments(plan, random_items.random.choice(read[-4:]))
         if arguments is not None:
             getattr(db, plan.name)(**arguments).run()
             return 1

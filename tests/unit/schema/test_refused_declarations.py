@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from hashrange import (
     Add,
+    Commas,
     Contains,
     DeclarationError,
     Delete,
@@ -17,8 +18,10 @@ from hashrange import (
     Get,
     Gsi,
     Item,
+    JsonPipes,
     Key,
     Patterns,
+    Pipes,
     Query,
     Scan,
     Table,
@@ -144,6 +147,9 @@ class Parcel(Item, table=Table("parcels", "pk", "sk"), pk="PARCEL#{code}", sk="L
     size: Size
     sizes: list[Size]
     marks: dict[str, int]
+    tags: Commas[str]
+    steps: Pipes[str]
+    events: JsonPipes[dict[str, str]]
     extra: Any = None
 
 
@@ -211,6 +217,26 @@ def test_a_path_into_a_field_is_accepted(expression):
     declare_where(expression)
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["tags[0] = 'x'", "steps[1] = 'x'", "events[0].name = 'x'", "contains(tags, 'x')", "NOT size(steps) > 3"],
+)
+def test_where_into_a_list_that_is_stored_as_one_string_is_refused(expression):
+    error = error_of(declare_where, expression)
+    assert error.code == "HR228"
+    assert "is stored as one string" in error.problem
+
+
+def test_where_over_the_whole_of_a_joined_list_is_accepted():
+    declare_where("attribute_exists(tags) AND begins_with(steps, 'cut')")
+    declare_pattern(code=str, tags=Eq[list[str]], returns=Query[Parcel])
+
+
+@pytest.mark.parametrize("returns", [Query[Parcel], Update[Parcel]], ids=str)
+def test_contains_of_a_list_that_is_stored_as_one_string_is_refused(returns):
+    assert error_of(lambda: declare_pattern(code=str, leg=str, tags=Contains[str], returns=returns)).code == "HR228"
+
+
 def test_where_over_a_field_that_is_only_inside_a_key_is_refused():
     error = error_of(declare_where, "leg = 'x'")
     assert error.code == "HR227"
@@ -244,12 +270,12 @@ def test_a_float_in_a_key_is_not_told_to_take_a_width_as_it_is():
         class Offers(Patterns, Protocol):
             def offer(self, price: hint) -> Get[Offer]: ...
 
-    assert error_of(declare, int).remedy == "give it a width: {price:012d}"
+    assert error_of(declare, int).remedy == "give it a format: {price:012d} or {price:+012d}"
     for hint in (float, Decimal):
-        assert error_of(declare, hint).remedy.startswith("store it as an int, counted in its smallest unit")
+        assert error_of(declare, hint).remedy == "give it a format: {price:012.2f} or {price:+012.2f}"
 
 
 def test_a_query_without_parameters_is_told_what_it_lacks():
-    assert error_of(lambda: declare_pattern(returns=Query[Parcel])).fault == (
+    assert error_of(lambda: declare_pattern(returns=Query[Parcel])).problem == (
         "no index of parcels finds Parcel without parameters"
     )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hashrange
-from hashrange import CursorInvalid, NotFound, Unreadable
+from hashrange import Conflict, CursorInvalid, Missing, NeverRun, NotFound, Page, Unreadable, ValueInvalid
 from tests.unit.session.library import Book, Copy, Library, Loan, Novel, Reader, Shelved
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -212,3 +212,76 @@ def test_items_of_another_class_are_not_returned(db):
     db.create(Reader(name="1", email="a@b.c")).run()
     assert db.all_books().run() == []
     assert db.titled("Lem", "Sol").run() == []
+
+
+def test_a_batch_of_gets_reads_consistently_what_was_asked_so(db, intercept):
+    db.batch([Book(isbn=f"{n}", author="a", title="t") for n in range(4)]).run()
+    bound, transport = intercept(lambda operation, request, go: go(operation, request))
+    found = bound.fetch([bound.book("0").consistent(), bound.book("1"), bound.book("1").consistent()]).run()
+    assert [book.isbn for book in found] == ["0", "1", "1"]
+    requests = [request["RequestItems"]["library"] for _, request in transport.calls]
+    read = {bool(part.get("ConsistentRead")): [key["pk"]["S"] for key in part["Keys"]] for part in requests}
+    assert read == {True: ["BOOK#0", "BOOK#1"], False: ["BOOK#1"]}
+
+
+def test_every_runnable_can_be_run_again(db):
+    writing = db.batch([Book(isbn="1", author="a", title="t")])
+    assert [writing.run(), writing.run()] == [1, 1]
+    book = db.book("1").run()
+    for runnable, result in [
+        (db.book("1").required(), book),
+        (db.fetch([db.book("1")]), [book]),
+        (db.by_author("a").first(), book),
+        (db.by_author("a").page(2), Page([book], None)),
+    ]:
+        assert [runnable.run(), runnable.run()] == [result, result]
+    writing = db.transact(db.put(book)).unread()
+    assert [writing.run(), writing.run()] == [None, None]
+
+
+def test_a_batch_that_is_never_run_warns(db):
+    with pytest.warns(NeverRun, match="batch was built and never run"):
+        db.batch([Book(isbn="1", author="a", title="t")])
+    with pytest.warns(NeverRun, match="batch was built and never run"):
+        db.batch(delete=[Book(isbn="1", author="a", title="t")])
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_limit_holds_for_the_pages_together(db):
+    limited = db.copies("1").limit(3).page(7).run()
+    assert (numbers(limited), limited.cursor) == ([1, 2, 3], None)
+    query = db.copies("1").limit(10)
+    first = query.page(7).run()
+    assert numbers(first) == [1, 2, 3, 4, 5, 6, 7]
+    last = query.page(7, after=first.cursor).run()
+    assert (numbers(last), last.cursor) == ([8, 9, 10], None)
+    exact = query.page(10).run()
+    assert (len(exact), exact.cursor) == (10, None)
+    assert query.limit(7).page(7, after=first.cursor).run() == Page([], None)
+    assert query.limit(0).page(7).run() == Page([], None)
+
+
+def test_a_limit_is_not_negative(db):
+    with pytest.raises(ValueError, match="at most -1 items"):
+        db.copies("1").limit(-1)
+
+
+def test_a_read_that_finds_nothing_is_no_conflict(db):
+    with pytest.raises(NotFound) as read:
+        db.book("1").required().run()
+    assert not isinstance(read.value, Conflict)
+    with pytest.raises(Missing) as written:
+        db.retitle("1", "t").run()
+    assert isinstance(written.value, Conflict)
+    assert isinstance(written.value, NotFound)
+    assert written.value.current is None
+
+
+def test_gets_of_another_database_are_refused(db):
+    with hashrange.open() as elsewhere:
+        hashrange.create_tables(elsewhere, Library)
+        other = Library.open(elsewhere)
+        with pytest.raises(ValueInvalid, match=r"Library\.book reads another database"):
+            db.fetch([db.book("1"), other.book("1")])
+    with pytest.raises(ValueInvalid, match=r"Library\.copies is no Get"):
+        db.fetch([db.copies("1")])

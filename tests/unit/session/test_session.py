@@ -49,9 +49,9 @@ def test_stream_records_are_typed_items(db, database):
     changed = db.retitle("1", "Fiasko").run()
     db.forget("1").run()
     database.call("PutItem", {"TableName": "library", "Item": {"pk": {"S": "x"}, "sk": {"S": "y"}}})
-    _, answer = read_stream(database)
-    changes = list(db.changes(answer))
-    assert [(change.kind, change.before, change.after) for change in changes] == [
+    _, response = read_stream(database)
+    changes = list(db.changes(response))
+    assert [(change.event_name, change.before, change.after) for change in changes] == [
         ("INSERT", None, SOLARIS),
         ("MODIFY", SOLARIS, changed),
         ("REMOVE", changed, None),
@@ -64,8 +64,8 @@ def test_stream_records_are_typed_items(db, database):
 
 def test_a_lambda_event_is_read_the_same_way_and_other_tables_are_skipped(db, database):
     db.create(SOLARIS).run()
-    arn, answer = read_stream(database)
-    records = [{**record, "eventSourceARN": arn} for record in answer["Records"]]
+    arn, response = read_stream(database)
+    records = [{**record, "eventSourceARN": arn} for record in response["Records"]]
     other = [{**records[0], "eventSourceARN": arn.replace("library", "elsewhere")}]
     expired = {
         **records[0],
@@ -125,3 +125,12 @@ def test_items_of_several_kinds_go_in_one_batch(db):
     assert db.batch(delete=items[:2]).run() == 2
     assert db.everything("1").run() == []
     assert db.reader("ann").run() == items[2]
+
+
+# -- what is shown of a session -------------------------------------------------------------------------------------
+def test_a_session_and_its_database_say_what_they_are(tmp_path):
+    with hashrange.open() as database, hashrange.open(tmp_path) as stored:
+        assert repr(database) == "<Database in memory>"
+        assert repr(Library.open(stored)) == f"<Library on <Database {tmp_path}>>"
+    with hashrange.connect("http://127.0.0.1:1") as remote:
+        assert repr(Library.open(remote)) == "<Library on <Remote http://127.0.0.1:1>>"

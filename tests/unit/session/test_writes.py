@@ -195,10 +195,10 @@ def test_unprocessed_writes_and_keys_are_sent_again(db, intercept, monkeypatch):
         items = request["RequestItems"]["library"]
         rows = items if isinstance(items, list) else items["Keys"]
         kept, left = rows[: (len(rows) + 1) // 2], rows[(len(rows) + 1) // 2 :]
-        answer = go(operation, {"RequestItems": {"library": kept if isinstance(items, list) else {"Keys": kept}}})
+        response = go(operation, {"RequestItems": {"library": kept if isinstance(items, list) else {"Keys": kept}}})
         member = "UnprocessedItems" if operation == "BatchWriteItem" else "UnprocessedKeys"
-        answer[member] = {"library": left if isinstance(items, list) else {"Keys": left}} if left else {}
-        return answer
+        response[member] = {"library": left if isinstance(items, list) else {"Keys": left}} if left else {}
+        return response
 
     bound, transport = intercept(half)
     bound.batch([Book(isbn=f"{n}", author="a", title="t") for n in range(60)]).run()

@@ -1,7 +1,7 @@
 """The codec of a field: that of its kind, or the one that a marker beside its type chooses.
 
-Encoding is exact. Decoding is lenient where older systems wrote otherwise: a TTL in milliseconds, a time with a prefix,
-a number of another form. pydantic validates what comes out.
+Encoding is exact. Decoding is lenient where older systems wrote otherwise: a time with a prefix, a number of another
+form, a TTL in milliseconds if its table says so. pydantic validates what comes out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, get_args, get_origin
 
@@ -22,10 +22,22 @@ from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.attribute_value import plain
-from hashrange.schema.declare.field_kind import EPOCH, KINDS, Codec, as_is, encode, kind_of, make_iso_codec, utc
+from hashrange.schema.declare.field_kind import (
+    EPOCH,
+    KINDS,
+    Codec,
+    as_is,
+    encode,
+    keep_original,
+    kind_of,
+    make_iso_codec,
+    original_of,
+    utc,
+)
 from hashrange.schema.declare.marker import Epoch, Formerly, Iso, Joined, Marker, Prefixed
+from hashrange.schema.declare.table import MILLIS_FROM
 
-MILLIS_FROM = 100_000_000_000  # seconds until the year 5138: a larger TTL was written in milliseconds
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC, microsecond=0)
 DIGITS = re.compile(r"-?\d+")
 
 
@@ -39,10 +51,10 @@ def precision_of(hint: Any, metadata: Iterable[Any]) -> timedelta | None:
 
 def make_codec(hint: Any, markers: tuple[Marker, ...]) -> Codec:
     """Return the codec of a type with its markers; a type of no fixed kind is encoded by each value."""
-    kind = hints.without_none(hint)
+    bare = hints.without_none(hint)
     if not markers:
-        return _by_type(kind)
-    codec = _by_marker(kind, markers) or _by_type(kind)
+        return _by_type(bare)
+    codec = _by_marker(bare, markers) or _by_type(bare)
     if formerly := hints.find(markers, Formerly):
         codec = _accept_former(codec, formerly)
     if prefixed := hints.find(markers, Prefixed):
@@ -50,12 +62,12 @@ def make_codec(hint: Any, markers: tuple[Marker, ...]) -> Codec:
     return codec
 
 
-def _by_marker(kind: Any, markers: tuple[Marker, ...]) -> Codec | None:
+def _by_marker(hint: Any, markers: tuple[Marker, ...]) -> Codec | None:
     if epoch := hints.find(markers, Epoch):
         return _epoch(epoch)
     if joined := hints.find(markers, Joined):
         return _joined(joined)
-    if (iso := hints.find(markers, Iso)) and kind is datetime:
+    if (iso := hints.find(markers, Iso)) and hint is datetime:
         return make_iso_codec(iso.digits)
     return None
 
@@ -91,22 +103,32 @@ def _epoch(epoch: Epoch) -> Codec:
     unit = timedelta(seconds=1) / epoch.per_second
 
     def write(value: Any) -> Value:
-        return {"N": str((utc(value) - EPOCH) // unit)}
+        number = (utc(value) - EPOCH) // unit
+        if epoch.was_millis and number >= MILLIS_FROM:
+            raise ValueInvalid(
+                f"a TTL in the year {value.year} would be read as milliseconds: its table has former_ttl"
+            )
+        return original_of(value, unit) or {"N": str(number)}
 
     def read(value: Value) -> Any:
         text = value.get("N") or value.get("S", "")
         if not DIGITS.fullmatch(text):
             return plain(value)
         number = int(text)
-        return EPOCH + number * (timedelta(milliseconds=1) if epoch.ttl and number > MILLIS_FROM else unit)
+        if epoch.was_millis and number >= MILLIS_FROM:
+            number //= 1000
+        try:
+            return EPOCH + number * unit
+        except OverflowError:  # later than any datetime: still a time, so that the item can be read
+            return keep_original(LAST if number > 0 else FIRST, value, unit)
 
     return Codec("N", write, read, unit)
 
 
 def counts_millis(value: Value | None) -> bool:
-    """Whether a stored TTL is in milliseconds, as other systems wrote it by mistake."""
+    """Return whether a TTL is in milliseconds, in a table where another program wrote those."""
     text = (value or {}).get("N", "")
-    return DIGITS.fullmatch(text) is not None and int(text) > MILLIS_FROM
+    return DIGITS.fullmatch(text) is not None and int(text) >= MILLIS_FROM
 
 
 def _joined(joined: Joined) -> Codec:
@@ -118,7 +140,12 @@ def _joined(joined: Joined) -> Codec:
         if text is None:
             return plain(value)
         parts = text.split(joined.by) if text else []
-        return [orjson.loads(part) for part in parts if part] if joined.json else parts
+        if not joined.json:
+            return parts
+        try:
+            return [orjson.loads(part) for part in parts if part]
+        except orjson.JSONDecodeError:
+            return text  # which is no list: the item is Unreadable, and says so
 
     return Codec("S", write, read)
 

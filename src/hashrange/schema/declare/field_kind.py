@@ -1,8 +1,8 @@
 """The Python types that fields may have. Everything the package knows about one is its entry in KINDS.
 
-An entry says how a value is stored and read back, what it may be compared with and changed by, and whether it may be
-padded in a key. A new kind is one entry more. Markers such as `Millis` choose another codec: that is in `codec`.
-Inside lists and maps, pydantic reads what `encode` wrote.
+An entry says how a value is stored and read back, and what it may be compared with and changed by. A new kind is one
+entry more. `key_format` says how its values may stand in keys. Markers such as `Millis` choose another codec: that is
+in `codec`. Inside lists and maps, pydantic reads what `encode` wrote.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Codec(Struct, frozen=True):
     decode: Callable[[Value], Any]
     step: timedelta | None = None  # the smallest difference between two times
     parse: Callable[[Any], Any] | None = None
+    width: int | None = None  # the number of characters of every value inside a key; None if it varies
 
     def text(self, value: Any) -> str:
         """Return a value as it stands inside a key."""
@@ -65,10 +66,10 @@ class Category(Struct, frozen=True):
     changes: frozenset[str] = frozenset()
 
 
-ORDER = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
+ORDER = frozenset({"<", "<=", ">", ">=", "BETWEEN", "IN"})
 TEXT = Category("text", ORDER | {"begins_with", "contains"})
 NUMBER = Category("a number", ORDER, frozenset({"ADD"}))
-TRUTH_VALUE = Category("a truth value")
+TRUTH_VALUE = Category("a truth value", frozenset({"IN"}))
 BYTES = Category("bytes", ORDER | {"begins_with", "contains"})
 TIME = Category("a time", ORDER | {"begins_with"})
 DATE = Category("a date", ORDER | {"begins_with"})
@@ -84,7 +85,6 @@ class FieldKind(Struct, frozen=True):
     category: Category
     codec: Codec
     is_exact: bool = False  # `decode` returns exactly this type, which pydantic accepts unchanged
-    can_be_padded: bool = False  # it may have a width in a key: {number:012d}
 
 
 # ── text and numbers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -99,6 +99,18 @@ def _read_number(value: Value) -> Any:
     return plain(value) if text is None else number_of(text)
 
 
+def _encode_int(value: Any) -> Value:
+    if value is True or value is False:
+        raise ValueInvalid(f"{value!r} is a bool, where an int is declared")
+    return {"N": str(value)}
+
+
+def _encode_date(value: Any) -> Value:
+    if isinstance(value, datetime):  # a subclass of date, so that type checkers accept it
+        raise ValueInvalid(f"{value!r} is a datetime, where a date is declared: give its date()")
+    return {"S": value.isoformat()}
+
+
 def _encode_number(value: Any) -> Value:
     number = Decimal(str(value))
     if not number.is_finite():
@@ -111,20 +123,83 @@ def _parse_decimal(text: str) -> Decimal:
 
 
 # ── times ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+CANONICAL = (("--T::Z", ""), ("--T::.", "Z"))  # without and with digits after the second
+MICROSECOND = timedelta(microseconds=1)
+
+
+class OriginalTime(datetime):
+    """A time that was stored in another form than its field writes; unchanged, it is written as it was read.
+
+    Rewriting it would change the item and move the index keys that contain it. What is computed from it is a new time.
+    """
+
+    original: Value | None = None  # the attribute value
+    step: timedelta | None = None  # the precision of the field that it was read from
+
+    def __repr__(self) -> str:
+        return repr(as_datetime(self))
+
+    def __reduce_ex__(self, _protocol: object) -> tuple[Any, ...]:
+        return keep_original, (as_datetime(self), self.original, self.step)
+
+
+def as_datetime(moment: datetime) -> datetime:
+    """Return a time as a plain datetime."""
+    return datetime.combine(moment.date(), moment.timetz())
+
+
+def keep_original(moment: datetime, original: Value | None, step: timedelta | None) -> OriginalTime:
+    """Return a time, truncated to the precision of its field, that remembers how it was stored."""
+    kept = OriginalTime.combine(moment.date(), moment.timetz())
+    if step is not None:
+        kept = kept.replace(microsecond=kept.microsecond - kept.microsecond % max(1, step // MICROSECOND))
+    kept.original, kept.step = original, step
+    return kept
+
+
+def original_of(value: Any, step: timedelta) -> Value | None:
+    """Return the attribute value that a time of a field with this precision was read from, if it differs."""
+    return value.original if type(value) is OriginalTime and value.step == step else None
+
+
 def make_iso_codec(digits: int) -> Codec:
     """Return the codec of times as text, with so many digits after the second."""
+    step = timedelta(microseconds=10 ** (6 - digits))
 
     def write(value: Any) -> Value:
-        return {"S": format_time(utc(value), digits)}
+        return original_of(value, step) or {"S": format_time(utc(value), digits)}
 
-    step = timedelta(microseconds=10 ** (6 - digits))
-    return Codec("S", write, read_time, step, parse=datetime.fromisoformat)
+    def read(value: Value) -> Any:
+        moment = read_time(value)
+        if not isinstance(moment, datetime):
+            return moment
+        text = value["S"]
+        if is_canonical_time(text, digits):
+            return moment
+        try:
+            return keep_original(moment.astimezone(UTC), {"S": text}, step)
+        except OverflowError:  # the first or last hours of the calendar, with an offset
+            raise ValueInvalid(f"{text} is outside the years 1 to 9999 in UTC") from None
+
+    width = len(format_time(EPOCH, digits))
+    return Codec("S", write, read, step, parse=datetime.fromisoformat, width=width)
 
 
 def format_time(moment: datetime, digits: int = 0) -> str:
     """Return a UTC time as text of fixed width, which sorts in the order of time."""
     fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
     return f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def digits_of(codec: Codec) -> int:
+    """Return the digits after the second that a codec of times writes."""
+    return 7 - len(str((codec.step or MICROSECOND) // MICROSECOND))
+
+
+def is_canonical_time(text: str, digits: int) -> bool:
+    """Return whether the text of a time is what `format_time` writes: judged by the characters between the digits."""
+    between, end = CANONICAL[bool(digits)]
+    return text[4:20:3] == between and text[20 + digits :] == end
 
 
 def utc(value: Any) -> datetime:
@@ -205,16 +280,15 @@ KINDS: dict[Any, FieldKind] = {
         FieldKind(
             int,
             NUMBER,
-            Codec("N", lambda value: {"N": str(value)}, _read_number, parse=int),
+            Codec("N", _encode_int, _read_number, parse=int),
             is_exact=True,
-            can_be_padded=True,
         ),
         FieldKind(Decimal, NUMBER, Codec("N", _encode_number, _read_number, parse=_parse_decimal)),
         FieldKind(float, NUMBER, Codec("N", _encode_number, _read_number, parse=float)),
         FieldKind(bytes, BYTES, Codec("B", lambda value: {"B": encode_binary(value)}, plain), is_exact=True),
         FieldKind(datetime, TIME, make_iso_codec(0), is_exact=True),
-        FieldKind(date, DATE, Codec("S", lambda value: {"S": value.isoformat()}, read_text)),
-        FieldKind(UUID, TEXT, Codec("S", lambda value: {"S": str(value)}, read_text)),
+        FieldKind(date, DATE, Codec("S", _encode_date, read_text, width=10)),
+        FieldKind(UUID, TEXT, Codec("S", lambda value: {"S": str(value)}, read_text, width=36)),
         FieldKind(dict, MAP, Codec("M", _encode_map, plain)),
         FieldKind(dict[str, str], MAP, Codec("M", _encode_map, plain, parse=_parse_text_map)),
         FieldKind(list, LIST, Codec("L", _encode_list, plain)),

@@ -61,7 +61,7 @@ def members(hint: Any) -> list[Any]:
 
 
 def is_union(hint: Any) -> bool:
-    """Whether a hint is a union, however it is written."""
+    """Return whether a hint is a union, however it is written."""
     return type(hint) in UNIONS
 
 
@@ -73,10 +73,10 @@ def markers_of(hint: Any) -> tuple[Marker, ...]:
     return outer
 
 
-def find(markers: tuple[Marker, ...], kind: type[M]) -> M | None:
-    """Return the first marker of a kind."""
+def find(markers: tuple[Marker, ...], marker_type: type[M]) -> M | None:
+    """Return the first marker of a type."""
     for marker in markers:
-        if isinstance(marker, kind):
+        if isinstance(marker, marker_type):
             return marker
     return None
 
@@ -88,7 +88,7 @@ def literals(hint: Any) -> tuple[Any, ...]:
 
 
 def is_optional(hint: Any) -> bool:
-    """Whether None is among the members."""
+    """Return whether None is among the members."""
     return type(None) in members(hint)
 
 
@@ -101,8 +101,19 @@ def drop_none(hint: Any) -> Any:
 
 
 def without_none(hint: Any) -> Any:
-    """Return the bare type of a hint: without markers, and without its None."""
-    return unwrap(drop_none(unwrap(hint)[0]))[0]
+    """Return the bare type of a hint: without markers, and without its None; `str` for an open list of texts."""
+    bare = unwrap(drop_none(unwrap(hint)[0]))[0]
+    return str if _is_open_list(bare) else bare
+
+
+def _is_open_list(hint: Any) -> bool:
+    """Return whether a hint is `Literal["a", "b"] | str`: known texts, and any other."""
+    if not is_union(hint):
+        return False
+    rest = [member for member in members(hint) if member is not type(None)]
+    return str in rest and all(
+        member is str or all(type(value) is str for value in literals(member) or (None,)) for member in rest
+    )
 
 
 def members_of(hint: Any) -> dict[Any, Any] | None:

@@ -17,18 +17,19 @@ from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.codec import make_codec
 from hashrange.schema.declare.field_kind import Codec
-from hashrange.schema.declare.key_template import FORMAT, Template, read_template
-from hashrange.schema.declare.marker import Counted, Encrypted, KeyOnly, Marker, Stored, Touch
-from hashrange.schema.declare.shape import Item, Shape, View
+from hashrange.schema.declare.key_format import find_format, list_formats
+from hashrange.schema.declare.key_template import Template, read_template
+from hashrange.schema.declare.marker import Counted, Encrypted, Epoch, KeyOnly, Marker, Stored, Touch
+from hashrange.schema.declare.model import Item, Model, View
 from hashrange.schema.declare.table import Table
 
 M = TypeVar("M", bound=Marker)
-Kind = type[Shape]
+ModelClass = type[Model]
 
 NOTHING: Any = object()
 
 
-class Attribute(Struct, frozen=True):
+class ModelField(Struct, frozen=True):
     """One field of a class, as it is stored."""
 
     name: str
@@ -42,9 +43,9 @@ class Attribute(Struct, frozen=True):
     key_only: bool = False  # it is stored inside keys only
     sealed: bool = False  # it is stored encrypted
 
-    def marker(self, kind: type[M]) -> M | None:
+    def marker(self, model: type[M]) -> M | None:
         """Return its marker of a kind."""
-        return hints.find(self.markers, kind) if self.markers else None
+        return hints.find(self.markers, model) if self.markers else None
 
     @property
     def is_fixed(self) -> bool:
@@ -52,16 +53,18 @@ class Attribute(Struct, frozen=True):
         return self.fixed is not NOTHING and self.fixed is not None
 
 
-def is_shape(kind: Any) -> bool:
-    """Whether something is an item class or a view class."""
-    return isinstance(kind, type) and issubclass(kind, Shape)
+def is_model(model: Any) -> bool:
+    """Return whether something is an item class or a view class."""
+    return isinstance(model, type) and issubclass(model, Model)
 
 
 @cached_by_class
-def item_of(cls: Kind) -> type[Item]:
-    """Return the item that a shape belongs to: itself, or the one that its View names."""
+def item_of(cls: ModelClass) -> type[Item]:
+    """Return the item that a model belongs to: itself, or the one that its View names."""
     if issubclass(cls, Item):
         return cls
+    if cls.__viewed_item__ is not None:
+        return cls.__viewed_item__
     for base in cls.__mro__:
         generic = getattr(base, "__pydantic_generic_metadata__", {})
         if generic.get("origin") is View:
@@ -77,13 +80,18 @@ def item_of(cls: Kind) -> type[Item]:
     )
 
 
-def _find_item(argument: Any, cls: Kind) -> type[Item] | None:
+def _find_item(argument: Any, cls: ModelClass) -> type[Item] | None:
     """Find the item that a view names in quotes: in the same module and scope, the last one of that name."""
     name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
-    place = cls.__qualname__.rpartition(".")[0]
-    wanted = f"{place}.{name}" if place else name
+    scope = cls.__qualname__.rpartition(".")[0]
+    wanted = f"{scope}.{name}" if scope else name
     found = [item for item in subclasses_of(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
     return cast("type[Item]", found[-1]) if found else None
+
+
+def pin_item(cls: ModelClass) -> None:
+    """Keep the item that a view names, also when another item of that name is declared later."""
+    root(cls).__viewed_item__ = item_of(cls)
 
 
 def items_of(table: Table) -> list[type[Item]]:
@@ -91,7 +99,7 @@ def items_of(table: Table) -> list[type[Item]]:
     return table.items
 
 
-def subclasses_of(cls: Kind) -> Iterator[Kind]:
+def subclasses_of(cls: ModelClass) -> Iterator[ModelClass]:
     """Yield the subclasses of a class, recursively, in the order of declaration."""
     for child in cls.__subclasses__():
         yield child
@@ -99,21 +107,21 @@ def subclasses_of(cls: Kind) -> Iterator[Kind]:
 
 
 @cached_by_class
-def with_variants(cls: Kind) -> list[Kind]:
+def with_variants(cls: ModelClass) -> list[ModelClass]:
     """Return a class and its variants, most specific last."""
     return [cls, *subclasses_of(cls)]
 
 
 @cached_by_class
-def root(cls: Kind) -> Kind:
+def root(cls: ModelClass) -> ModelClass:
     """Return the base of a class and its variants: the class directly below Item or View[...]."""
-    line = [base for base in cls.__mro__ if is_shape(base) and base not in {Item, View, Shape}]
+    line = [base for base in cls.__mro__ if is_model(base) and base not in {Item, View, Model}]
     return [base for base in line if not getattr(base, "__pydantic_generic_metadata__", {}).get("origin")][-1]
 
 
 @cached_by_class
-def table_of(cls: Kind) -> Table:
-    """Return the table that a shape is stored in."""
+def table_of(cls: ModelClass) -> Table:
+    """Return the table that a model is stored in."""
     table = item_of(cls).__own_table__
     if table is None:
         name = item_of(cls).__name__
@@ -122,7 +130,7 @@ def table_of(cls: Kind) -> Table:
 
 
 @cached_by_class
-def fields_of(cls: Kind) -> dict[str, FieldInfo]:
+def pydantic_fields(cls: ModelClass) -> dict[str, FieldInfo]:
     """Return pydantic's fields of a class, with forward references resolved."""
     if not cls.__pydantic_fields_complete__:
         cls.model_rebuild(raise_errors=False)
@@ -130,67 +138,76 @@ def fields_of(cls: Kind) -> dict[str, FieldInfo]:
 
 
 @cached_by_class
-def lifecycles(cls: Kind) -> dict[str, list[Kind]]:
+def lifecycles(cls: ModelClass) -> dict[str, list[ModelClass]]:
     """Return the states of each lifecycle by field: a field whose type is a union of views of this item."""
-    found = {name: _states_in(info.annotation) for name, info in fields_of(cls).items()}
-    states = {name: kinds for name, kinds in found.items() if kinds}
-    for name, kinds in states.items():
-        for kind in kinds:
-            if root(item_of(kind)) is not root(item_of(cls)):
+    found = {name: _states_in(info.annotation) for name, info in pydantic_fields(cls).items()}
+    states = {name: models for name, models in found.items() if models}
+    for name, models in states.items():
+        for model in models:
+            if root(item_of(model)) is not root(item_of(cls)):
                 raise DeclarationError(
                     "HR114",
                     f"{cls.__name__}.{name}",
-                    f"holds {kind.__name__}, a view of {item_of(kind).__name__}",
+                    f"holds {model.__name__}, a view of {item_of(model).__name__}",
                     f"a lifecycle is made of views of its own item: View[{cls.__name__}]",
                 )
     return states
 
 
-def _states_in(hint: Any) -> list[Kind]:
+def _states_in(hint: Any) -> list[ModelClass]:
     """Return the members of a union of views; none for any other type."""
     if isinstance(hint, type) and not issubclass(hint, View):
         return []
-    kinds = hints.members(hint)
-    return kinds if all(isinstance(kind, type) and issubclass(kind, View) for kind in kinds) else []
+    models = hints.members(hint)
+    return models if all(isinstance(model, type) and issubclass(model, View) for model in models) else []
 
 
 @cached_by_class
-def attributes(cls: Kind) -> dict[str, Attribute]:
+def stored_fields(cls: ModelClass) -> dict[str, ModelField]:
     """Return the stored fields of one class by name, without those of its lifecycles."""
-    states, line = lifecycles(cls), [cast("Kind", base) for base in cls.__mro__[1:] if is_shape(base)]
+    states, line = lifecycles(cls), [cast("ModelClass", base) for base in cls.__mro__[1:] if is_model(base)]
     return {
-        name: _inherited(cls, name, info, line) or _attribute(cls, name, info)
-        for name, info in fields_of(cls).items()
+        name: _inherited(cls, name, info, line) or _make_field(cls, name, info)
+        for name, info in pydantic_fields(cls).items()
         if name not in states
     }
 
 
-def _inherited(cls: Kind, name: str, info: FieldInfo, line: list[Kind]) -> Attribute | None:
+def _inherited(cls: ModelClass, name: str, info: FieldInfo, line: list[ModelClass]) -> ModelField | None:
     """Return the attribute of the base class, if this class does not change it."""
     for above in line:
         held = above.__pydantic_fields__.get(name)
         if held is not None:
             same = held.annotation is info.annotation and table_of(above) is table_of(cls)
             same = same and held.is_required() == info.is_required() and held.metadata == info.metadata
-            return attributes(above).get(name) if same else None
+            return stored_fields(above).get(name) if same else None
     return None
 
 
-def _attribute(cls: Kind, name: str, info: FieldInfo) -> Attribute:
+def _apply_table_rules(table: Table, markers: tuple[Marker, ...]) -> tuple[Marker, ...]:
+    """Return the markers of a field, the TTL with the rule of its table."""
+    if table.former_ttl is None:
+        return markers
+    return tuple(
+        replace(marker, was_millis=True) if isinstance(marker, Epoch) and marker.ttl else marker for marker in markers
+    )
+
+
+def _make_field(cls: ModelClass, name: str, info: FieldInfo) -> ModelField:
     hint = info.annotation
     markers = (*(marker for marker in info.metadata if isinstance(marker, Marker)), *hints.markers_of(hint))
     renamed = hints.find(markers, Stored)
     values = hints.literals(hint)
-    kinds, bare = hints.members(hint), hints.without_none(hint)
+    models, bare = hints.members(hint), hints.without_none(hint)
     only = values[0] if len(values) == 1 else NOTHING
-    return Attribute(
+    return ModelField(
         name=name,
         stored=renamed.name if renamed else table_of(cls).naming(name),
         hint=bare,
         markers=markers,
-        codec=make_codec(bare, markers),
-        fixed=None if kinds == [type(None)] else only,
-        optional=type(None) in kinds,
+        codec=make_codec(bare, _apply_table_rules(table_of(cls), markers)),
+        fixed=None if models == [type(None)] else only,
+        optional=type(None) in models,
         required=info.is_required(),
         key_only=hints.find(markers, KeyOnly) is not None,
         sealed=hints.find(markers, Encrypted) is not None,
@@ -198,7 +215,7 @@ def _attribute(cls: Kind, name: str, info: FieldInfo) -> Attribute:
 
 
 @cached_by_class
-def item_and_states(cls: Kind) -> list[Kind]:
+def item_and_states(cls: ModelClass) -> list[ModelClass]:
     """Return an item, its variants, and every state of their lifecycles."""
     top = root(item_of(cls))
     if cls is not top:
@@ -206,33 +223,30 @@ def item_and_states(cls: Kind) -> list[Kind]:
     states = [
         state
         for item in with_variants(top)
-        for kinds in lifecycles(item).values()
-        for kind in kinds
-        for state in with_variants(root(kind))
+        for models in lifecycles(item).values()
+        for model in models
+        for state in with_variants(root(model))
     ]
     return [*with_variants(top), *dict.fromkeys(states)]
 
 
 @cached_by_class
-def all_attributes(cls: Kind) -> dict[str, Attribute]:
+def all_fields(cls: ModelClass) -> dict[str, ModelField]:
     """Return every attribute that an item may have, in any variant and state, by field name."""
     top = root(item_of(cls))
     if cls is not top:
-        return all_attributes(top)
-    found: dict[str, Attribute] = {}
-    for shape in item_and_states(cls):
-        for name, attribute in attributes(shape).items():
+        return all_fields(top)
+    found: dict[str, ModelField] = {}
+    for model in item_and_states(cls):
+        for name, field in stored_fields(model).items():
             if name not in found or found[name].fixed is None:  # an absent attribute has no storage type
-                found[name] = attribute
-            elif found[name].stored != attribute.stored or found[name].codec.tag != attribute.codec.tag != "NULL":
-                check_same(shape, found[name], attribute)
-    return {
-        name: attribute if attribute.fixed is NOTHING else replace(attribute, fixed=NOTHING)
-        for name, attribute in found.items()
-    }
+                found[name] = field
+            elif found[name].stored != field.stored or found[name].codec.tag != field.codec.tag != "NULL":
+                check_same(model, found[name], field)
+    return {name: field if field.fixed is NOTHING else replace(field, fixed=NOTHING) for name, field in found.items()}
 
 
-def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
+def check_same(cls: ModelClass, first: ModelField, other: ModelField) -> None:
     """Refuse a field that classes of one item store in different ways."""
     if other.fixed is None:
         return
@@ -245,12 +259,12 @@ def check_same(cls: Kind, first: Attribute, other: Attribute) -> None:
 
 
 @cached_by_class
-def keys(cls: Kind) -> dict[str, Template]:
+def keys(cls: ModelClass) -> dict[str, Template]:
     """Return the key templates of a class by attribute: its own, its item's, and plain fields that are keys."""
     table, found = table_of(cls), dict[str, Template]()
     for base in (*reversed(item_of(cls).__mro__), *reversed(cls.__mro__)):
         for attr, text in base.__dict__.get("__own_keys__", {}).items():
-            _check_key(cast("Kind", base), table, attr, text)
+            _check_key(cast("ModelClass", base), table, attr, text)
             found[attr] = read_template(text)
     by_stored = names_by_attribute(cls)
     for attr in sorted(table.key_names - found.keys()):
@@ -262,15 +276,15 @@ def keys(cls: Kind) -> dict[str, Template]:
 
 
 @cached_by_class
-def names_by_attribute(cls: Kind) -> dict[str, str]:
+def names_by_attribute(cls: ModelClass) -> dict[str, str]:
     """Return the field of each attribute that an item may have, without those that live in keys only."""
     top = root(item_of(cls))
     if cls is not top:
         return names_by_attribute(top)
-    return {attribute.stored: name for name, attribute in all_attributes(cls).items() if not attribute.key_only}
+    return {field.stored: name for name, field in all_fields(cls).items() if not field.key_only}
 
 
-def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
+def _check_key(base: ModelClass, table: Table, attr: str, text: object) -> None:
     if attr not in table.key_names:
         options = ", ".join(sorted(table.key_names))
         raise DeclarationError(
@@ -285,35 +299,43 @@ def _check_key(base: Kind, table: Table, attr: str, text: object) -> None:
         )
 
 
-def _check_fields(cls: Kind, attr: str, template: Template) -> None:
-    fields = all_attributes(cls)
-    for piece in template.pieces:
-        if piece.field and piece.field not in fields:
+def _check_fields(cls: ModelClass, attr: str, template: Template) -> None:
+    fields = all_fields(cls)
+    for part in template.parts:
+        if part.field and part.field not in fields:
             near = ", ".join(sorted(fields))
             raise DeclarationError(
                 "HR122",
                 f"{cls.__name__}.{attr}",
-                f"{template.text!r} names no field {piece.field!r}",
+                f"{template.text!r} names no field {part.field!r}",
                 f"there are {near}",
             )
-        if piece.format and not FORMAT.fullmatch(piece.format):
+        if find_format(part.format_name) is None:
             raise DeclarationError(
                 "HR123",
                 f"{cls.__name__}.{attr}",
-                f"{template.text!r} has an unknown format {piece.format!r}",
-                "there are fit, sha, shard8 (any number), 012d (any width)",
+                f"{template.text!r} has an unknown format {part.format_name!r}",
+                f"there are {list_formats()}",
             )
 
 
 @cached_by_class
-def primary_key_fields(cls: Kind) -> frozenset[str]:
+def primary_key_fields(cls: ModelClass) -> frozenset[str]:
     """Return the fields that the primary key is made of."""
     ours = keys(cls)
     return frozenset(name for attr in table_of(cls).keys if attr in ours for name in ours[attr].fields)
 
 
 @cached_by_class
-def variant_keys(cls: Kind) -> dict[str, Template]:
+def identifying_fields(cls: ModelClass) -> frozenset[str]:
+    """Return the fields whose values follow from the primary key: it has no other form of them, such as a month."""
+    ours = keys(cls)
+    parts = [part for attr in table_of(cls).keys if attr in ours for part in ours[attr].parts]
+    return frozenset(part.field for part in parts if part.field and not part.format.is_derived)
+
+
+@cached_by_class
+def variant_keys(cls: ModelClass) -> dict[str, Template]:
     """Return the key templates that a variant or state declares itself."""
     top = root(cls)
     if cls is top:
@@ -321,7 +343,7 @@ def variant_keys(cls: Kind) -> dict[str, Template]:
     own = {
         attr
         for base in cls.__mro__
-        if is_shape(base) and base is not top
+        if is_model(base) and base is not top
         for attr in base.__dict__.get("__own_keys__", {})
     }
     shared = item_of(top).__dict__.get("__own_keys__", {})
@@ -329,50 +351,56 @@ def variant_keys(cls: Kind) -> dict[str, Template]:
 
 
 @cached_by_class
-def state_keys(cls: Kind) -> dict[str, Template]:
+def state_keys(cls: ModelClass) -> dict[str, Template]:
     """Return the key templates by which a state is recognised; none where fixed fields identify it."""
     return {} if fixed_values(cls, own=True) else variant_keys(cls)
 
 
-def allowed_values(cls: Kind, name: str) -> tuple[Any, ...]:
+def allowed_values(cls: ModelClass, name: str) -> tuple[Any, ...]:
     """Return the values that a field's Literals allow in any class of the item; none if any class allows all."""
     found: dict[Any, None] = {}
-    for shape in item_and_states(cls):
-        if name in shape.model_fields:
-            values = hints.literals(hints.without_none(shape.model_fields[name].annotation))
-            if not values and hints.members(shape.model_fields[name].annotation) != [type(None)]:
+    for model in item_and_states(cls):
+        if name in model.model_fields:
+            values = hints.literals(hints.without_none(model.model_fields[name].annotation))
+            if not values and hints.members(model.model_fields[name].annotation) != [type(None)]:
                 return ()
             found |= dict.fromkeys(values)
     return tuple(found)
 
 
-def fixed_values(cls: Kind, *, own: bool = False) -> dict[str, Any]:
+def fixed_values(cls: ModelClass, *, own: bool = False) -> dict[str, Any]:
     """Return the fields that have one value in this class; for a view without any, those of its item."""
     found = _fixed(cls)
     return found if found or own or issubclass(cls, Item) else _fixed(item_of(cls))
 
 
 @cached_by_class
-def _fixed(cls: Kind) -> dict[str, Any]:
-    return {name: attribute.fixed for name, attribute in attributes(cls).items() if attribute.is_fixed}
+def _fixed(cls: ModelClass) -> dict[str, Any]:
+    return {name: field.fixed for name, field in stored_fields(cls).items() if field.is_fixed}
 
 
 @cached_by_class
-def version_of(cls: Kind) -> Attribute | None:
+def version_of(cls: ModelClass) -> ModelField | None:
     """Return the attribute that counts an item's writes."""
-    return next((found for found in all_attributes(cls).values() if found.marker(Counted)), None)
+    return next((found for found in all_fields(cls).values() if found.marker(Counted)), None)
 
 
 @cached_by_class
-def touched_attributes(cls: Kind) -> list[Attribute]:
+def initial_variants(cls: ModelClass) -> tuple[ModelClass, ...]:
+    """Return the variants of an item in which it may be created; none if it may be created in any."""
+    return tuple(model for model in with_variants(root(cls)) if model.__dict__.get("__initial__"))
+
+
+@cached_by_class
+def touched_fields(cls: ModelClass) -> list[ModelField]:
     """Return the attributes that hold the time of the last write."""
-    return [found for found in all_attributes(cls).values() if found.marker(Touch)]
+    return [found for found in all_fields(cls).values() if found.marker(Touch)]
 
 
-def pattern_of(cls: Kind, name: str) -> str | None:
+def pattern_of(cls: ModelClass, name: str) -> str | None:
     """Return the regular expression that a field must match, as `Field(pattern=...)` declares it."""
-    for shape in (cls, *with_variants(root(item_of(cls)))):
-        for fact in shape.model_fields[name].metadata if name in shape.model_fields else ():
+    for model in (cls, *with_variants(root(item_of(cls)))):
+        for fact in model.model_fields[name].metadata if name in model.model_fields else ():
             pattern = getattr(fact, "pattern", None)
             if pattern is not None:
                 return str(pattern)
@@ -382,38 +410,42 @@ def pattern_of(cls: Kind, name: str) -> str | None:
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # the constraints of pydantic, as operators
 
 
-def bounds_of(cls: Kind, name: str) -> list[tuple[str, Any]]:
+def bounds_of(cls: ModelClass, name: str) -> list[tuple[str, Any]]:
     """Return the bounds of a number, as `Field(ge=...)` and the like declare them: pairs of operator and bound."""
-    shapes = (cls, *with_variants(root(item_of(cls))))
-    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
-    facts = [] if info is None else info.metadata
+    models = (cls, *with_variants(root(item_of(cls))))
+    info = next((model.model_fields[name] for model in models if name in model.model_fields), None)
+    return [] if info is None else bounds_in(info)
+
+
+def bounds_in(info: FieldInfo) -> list[tuple[str, Any]]:
+    """Return the bounds that a field declares."""
     return [
         (sign, bound)
-        for fact in facts
+        for fact in info.metadata
         for word, sign in BOUNDS.items()
         if (bound := getattr(fact, word, None)) is not None
     ]
 
 
-def carried_template(attr: str, kind: Kind) -> Template | None:
+def carried_template(attr: str, model: ModelClass) -> Template | None:
     """Return the template of a key attribute, if items of this class have all of its fields."""
-    return _carried_templates(kind).get(attr)
+    return _carried_templates(model).get(attr)
 
 
 @cached_by_class
-def _carried_templates(kind: Kind) -> dict[str, Template]:
-    if issubclass(kind, View):
-        return keys(kind)
-    states = [state for kinds in lifecycles(kind).values() for state in kinds]
-    mine = {*attributes(kind), *(name for state in states for name in attributes(state))}
-    return {attr: template for attr, template in keys(kind).items() if mine.issuperset(template.fields)}
+def _carried_templates(model: ModelClass) -> dict[str, Template]:
+    if issubclass(model, View):
+        return keys(model)
+    states = [state for models in lifecycles(model).values() for state in models]
+    mine = {*stored_fields(model), *(name for state in states for name in stored_fields(state))}
+    return {attr: template for attr, template in keys(model).items() if mine.issuperset(template.fields)}
 
 
-def whole_lifecycle(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+def whole_lifecycle(models: tuple[ModelClass, ...]) -> tuple[ModelClass, ...]:
     """Replace a union of all variants of a class by the class itself, which needs no filter."""
-    found: dict[Kind, None] = {}
-    for kind in kinds:
-        top = root(kind)
+    found: dict[ModelClass, None] = {}
+    for model in models:
+        top = root(model)
         every = set(top.__subclasses__())
-        found[top if len(kinds) > 1 and every and every <= set(kinds) else kind] = None
+        found[top if len(models) > 1 and every and every <= set(models) else model] = None
     return tuple(found)

@@ -19,8 +19,9 @@ from hashrange.core.values import Value, utf8_length
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_kind import KINDS, Codec
-from hashrange.schema.declare.introspection import Attribute, Kind
-from hashrange.schema.declare.key_template import Piece, Template, format_field, is_readable
+from hashrange.schema.declare.introspection import ModelClass, ModelField
+from hashrange.schema.declare.key_format import PLAIN, KeyFormat, is_shortened
+from hashrange.schema.declare.key_template import Template, TemplatePart
 from hashrange.schema.declare.table import Table
 
 Getter = Callable[[str], Any]
@@ -30,11 +31,25 @@ class Step(Struct, frozen=True):
     """One field of a template: the text before it, its codec and format, and the text that may not occur in it."""
 
     literal: str
-    field: str
-    attribute: Attribute
-    format: str
+    name: str
+    field: ModelField
+    format: KeyFormat
     delimiter: str
     take: Callable[[str], Any] | None
+
+    @property
+    def fixed_form(self) -> str | int | None:
+        """The form of its texts, a format or a width, if no text is the start of another one; else None."""
+        if self.format is PLAIN:
+            return self.field.codec.width
+        return self.format.name if self.format.ends_itself and not self.format.shards else None
+
+    def bound(self, value: Any, *, up: bool) -> str:
+        """Return the text of the nearest value that a key can have, as the bound of a range."""
+        codec = self.field.codec
+        if self.format.round is not None:
+            value = self.format.round(value, up)
+        return self.format.write(codec.round_up(value) if up else value, codec, RANGE_LIMIT)
 
 
 class KeyCodec(Struct, frozen=True):
@@ -42,7 +57,7 @@ class KeyCodec(Struct, frozen=True):
 
     attr: str
     template: Template
-    alone: Attribute | None
+    alone: ModelField | None
     steps: tuple[Step, ...]
     tail: str
     longest: int
@@ -59,7 +74,7 @@ class KeyCodec(Struct, frozen=True):
         """Return the text of the whole key, or None when one of its fields has no value."""
         text = ""
         for step in self.steps:
-            value = get(step.field)
+            value = get(step.name)
             if value is None:
                 return None
             text += step.literal
@@ -68,14 +83,14 @@ class KeyCodec(Struct, frozen=True):
 
     def put(self, step: Step, value: Any, taken: int) -> str:
         """Return the text of one field in the key; `taken` is the number of bytes before it."""
-        text = step.attribute.codec.text(value)
+        text = step.format.write(value, step.field.codec, self.longest - taken - len(self.tail))
         if not text:
-            raise ValueInvalid(f"{step.field} is empty, and part of the key {self.attr}")
-        if not step.format and step.delimiter and step.delimiter in text:
+            raise ValueInvalid(f"{step.name} is empty, and part of the key {self.attr}")
+        if step.delimiter and not step.format.ends_itself and step.delimiter in text:
             raise ValueInvalid(
-                f"{step.field} {text!r} contains {step.delimiter!r}, which ends it in {self.template.text!r}"
+                f"{step.name} {text!r} contains {step.delimiter!r}, which ends it in {self.template.text!r}"
             )
-        return format_field(text, step.format, self.longest - taken - len(self.tail))
+        return text
 
     def _check(self, value: Value) -> Value:
         text = value.get("S")
@@ -104,9 +119,21 @@ class KeyCodec(Struct, frozen=True):
         if found is None:
             return None
         try:
-            return {step.field: step.take(found[step.field]) for step in self.steps if step.take is not None}
+            return {step.name: step.take(found[step.name]) for step in self.steps if step.take is not None}
         except ValueError:
             return None
+
+    def parse_fitted(self, value: Value) -> dict[str, Any]:
+        """Return the field that fits into a key, if the key has the whole value; nothing if it is shortened."""
+        step = self.steps[-1] if self.steps else None
+        found = self.template.parse(value.get("S", "")) if step is not None and step.format.name == "fit" else None
+        if step is None or found is None or is_shortened(value["S"], self.longest):
+            return {}
+        take = _make_parser(step.field.codec, PLAIN)
+        try:
+            return {step.name: take(found[step.name])} if take is not None else {}
+        except ValueError:
+            return {}
 
     def _parse_simple(self, text: str) -> dict[str, Any] | None:
         """Parse a key with one field, which most have, without a regular expression."""
@@ -115,26 +142,16 @@ class KeyCodec(Struct, frozen=True):
         if end <= start or not text.startswith(step.literal) or not text.endswith(tail):
             return None
         try:
-            return {step.field: step.take(text[start:end])} if step.take is not None else {}
+            return {step.name: step.take(text[start:end])} if step.take is not None else {}
         except ValueError:
             return None
 
 
-def _make_parser(codec: Codec, form: str) -> Callable[[str], Any] | None:
+def _make_parser(codec: Codec, form: KeyFormat) -> Callable[[str], Any] | None:
     """Return the function that parses a field's text, or raises ValueError; None if the format cannot be parsed."""
-    if not is_readable(form):
-        return None
-    if codec is KINDS[str].codec:
-        return str
-    if codec is KINDS[int].codec and form:
-        return partial(_parse_digits, int(form[1:-1]))
-    return partial(_parse_value, codec)
-
-
-def _parse_digits(width: int, text: str) -> int:
-    if len(text) != width or not text.isdigit():
-        raise ValueError(text)
-    return int(text)
+    if form is not PLAIN:
+        return form.read
+    return str if codec is KINDS[str].codec else partial(_parse_value, codec)
 
 
 def _parse_value(codec: Codec, text: str) -> Any:
@@ -148,44 +165,46 @@ def _parse_value(codec: Codec, text: str) -> Any:
             raise ValueError(text) from None
     if codec.step is not None and not isinstance(value, datetime):
         raise ValueError(text)
+    if codec.step is None and codec.width not in {None, len(text)}:  # a date, a UUID: other texts are no such keys
+        raise ValueError(text)
     return value
 
 
-def make_key_codec(attr: str, template: Template, fields: Mapping[str, Attribute], table: Table) -> KeyCodec:
+def make_key_codec(attr: str, template: Template, fields: Mapping[str, ModelField], table: Table) -> KeyCodec:
     """Return the codec of a key attribute of a table."""
-    pieces = template.pieces
-    steps = tuple(_make_step(piece, pieces[at + 1], fields) for at, piece in enumerate(pieces) if piece.field)
-    sorts = {path.sk for path in table.paths}
+    parts = template.parts
+    steps = tuple(_make_step(part, parts[at + 1], fields) for at, part in enumerate(parts) if part.field)
+    sorts = {name for path in table.paths for name in path.sort}
     return KeyCodec(
         attr=attr,
         template=template,
         alone=fields[template.alone] if template.alone else None,
         steps=steps,
-        tail=pieces[-1].literal,
+        tail=parts[-1].literal,
         longest=RANGE_LIMIT if attr in sorts else HASH_LIMIT,
     )
 
 
-def _make_step(piece: Piece, following: Piece, fields: Mapping[str, Attribute]) -> Step:
-    attribute = fields[piece.field]
+def _make_step(part: TemplatePart, following: TemplatePart, fields: Mapping[str, ModelField]) -> Step:
+    field = fields[part.field]
     return Step(
-        literal=piece.literal,
-        field=piece.field,
-        attribute=attribute,
-        format=piece.format,
+        literal=part.literal,
+        name=part.field,
+        field=field,
+        format=part.format,
         delimiter=following.literal,
-        take=_make_parser(attribute.codec, piece.format),
+        take=_make_parser(field.codec, part.format),
     )
 
 
 @cached_by_class
-def key_codecs(cls: Kind) -> dict[str, KeyCodec]:
+def key_codecs(cls: ModelClass) -> dict[str, KeyCodec]:
     """Return the codec of each key attribute that items of a class may have."""
-    table, fields = introspection.table_of(cls), introspection.all_attributes(cls)
+    table, fields = introspection.table_of(cls), introspection.all_fields(cls)
     return {attr: make_key_codec(attr, template, fields, table) for attr, template in introspection.keys(cls).items()}
 
 
-def key_of(cls: Kind, values: dict[str, Any]) -> Raw:
+def key_of(cls: ModelClass, values: dict[str, Any]) -> Raw:
     """Return the primary key of an item of this class."""
     found: Raw = {}
     for attr in introspection.table_of(cls).keys:

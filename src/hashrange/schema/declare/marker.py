@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
+from pydantic import GetCoreSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
+from pydantic_core.core_schema import CoreSchema, with_info_wrap_validator_function
 
 T = TypeVar("T")
 
@@ -59,6 +61,7 @@ class Epoch(Marker, Struct, frozen=True):
 
     per_second: int
     ttl: bool = False
+    was_millis: bool = False  # of a table whose TTL another program wrote in milliseconds
 
 
 class Iso(Marker, Struct, frozen=True):
@@ -86,10 +89,29 @@ class Touch(Marker, Struct, frozen=True):
     """The time of the last write, set by every update from the session's clock."""
 
 
+LOADING = "loading"  # the context in which pydantic validates stored items
+
+
+class Extensible(Marker, Struct, frozen=True):
+    """A list of texts to which other programs may add: others are read, and not written."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Accept the texts of the list, and any other while an item is loaded."""
+
+        def check(value: Any, inner: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+            return value if info.context == LOADING and isinstance(value, str) else inner(value)
+
+        return with_info_wrap_validator_function(check, handler(source))
+
+
 class Compare(Marker, Struct, frozen=True):
     """A parameter that is compared with its field."""
 
     operator: str
+
+
+class KeyForm(Marker, Struct, frozen=True):
+    """A parameter that is compared in the form that a key has: the month of a time, a folded name."""
 
 
 class ChangeMarker(Marker, Struct, frozen=True):
@@ -98,6 +120,13 @@ class ChangeMarker(Marker, Struct, frozen=True):
     action: str
 
 
+class At(Marker, Struct, frozen=True):
+    """A parameter that changes what is inside a field: `Annotated[str, At("address.city")]`."""
+
+    path: str
+
+
+OpenList: TypeAlias = Annotated[T, Extensible()]
 Key: TypeAlias = Annotated[T, KeyOnly()]
 Secret: TypeAlias = Annotated[T, Encrypted()]
 Touched: TypeAlias = Annotated[T, Touch()]
@@ -118,8 +147,11 @@ Le: TypeAlias = Annotated[T, Compare("<=")]
 Gt: TypeAlias = Annotated[T, Compare(">")]
 Ge: TypeAlias = Annotated[T, Compare(">=")]
 Between: TypeAlias = Annotated[tuple[T, T], Compare("BETWEEN")]
+In: TypeAlias = Annotated[list[T] | tuple[T, ...] | AbstractSet[T], Compare("IN")]
 Contains: TypeAlias = Annotated[T, Compare("contains")]
 BeginsWith: TypeAlias = Annotated[T, Compare("begins_with")]
+
+ByKey: TypeAlias = Annotated[T, KeyForm()]
 
 Add: TypeAlias = Annotated[T, ChangeMarker("ADD")]
 Discard: TypeAlias = Annotated[AbstractSet[T], ChangeMarker("DELETE")]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
+from hashrange.core.limits import MAX_GLOBAL_INDEXES, MAX_KEY_ATTRIBUTES, MAX_LOCAL_INDEXES, MAX_PROJECTED
 
 ALL: Literal["ALL"] = "ALL"
 KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
@@ -23,9 +24,7 @@ StreamView: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_
 
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-MOST_INDEXES = 20
-MOST_LOCAL_INDEXES = 5
-MOST_PROJECTED = 100
+MILLIS_FROM = 100_000_000_000  # in a table with former_ttl, larger numbers are milliseconds: in seconds, the year 5138
 
 
 def camel(name: str) -> str:
@@ -41,19 +40,26 @@ class Provisioned(Struct, frozen=True):
     write: int
 
 
-def _check_keys(place: str, pk: str, sk: str | None) -> None:
-    if not pk or sk in {"", pk}:
+def _check_keys(location: str, path: Gsi) -> None:
+    names = path.keys
+    if not path.partition or not all(names) or len(set(names)) < len(names):
         raise DeclarationError(
-            "HR109", place, f"has the keys {pk!r} and {sk!r}", "name two attributes, or leave the sort key out"
+            "HR109",
+            location,
+            f"has the keys {path.pk!r} and {path.sk!r}",
+            "name different attributes, or leave the sort key out",
         )
 
 
+KeyAttributes: TypeAlias = str | list[str] | tuple[str, ...]
+
+
 class Gsi(Struct, frozen=True):
-    """A global secondary index: its name, key attributes and projection."""
+    """A global secondary index: its name, key attributes and projection; a key has one to four attributes."""
 
     name: str
-    pk: str
-    sk: str | None = None
+    pk: KeyAttributes
+    sk: KeyAttributes | None = None
     project: Projection = ALL
 
     def __post_init__(self) -> None:
@@ -66,7 +72,7 @@ class Gsi(Struct, frozen=True):
                 "is no legal name",
                 f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
             )
-        if not isinstance(self.project, str) and len(self.project) > MOST_PROJECTED:
+        if not isinstance(self.project, str) and len(self.project) > MAX_PROJECTED:
             raise DeclarationError(
                 "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
             )
@@ -77,12 +83,30 @@ class Gsi(Struct, frozen=True):
                 f"projects {self.project!r}",
                 f"give ALL, KEYS_ONLY or a list of attributes: [{self.project!r}]",
             )
-        _check_keys(f"index {self.name}", self.pk, self.sk)
+        if self.name:
+            _check_keys(f"index {self.name}", self)
+        if max(len(self.partition), len(self.sort)) > MAX_KEY_ATTRIBUTES:
+            raise DeclarationError(
+                "HR155",
+                f"index {self.name}",
+                f"has {len(self.partition)} and {len(self.sort)} key attributes",
+                f"DynamoDB takes up to {MAX_KEY_ATTRIBUTES} for each key: combine some in a template",
+            )
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """The attributes of the partition key."""
+        return (self.pk,) if isinstance(self.pk, str) else tuple(self.pk)
+
+    @property
+    def sort(self) -> tuple[str, ...]:
+        """The attributes of the sort key, in their order; none if there is no sort key."""
+        return () if self.sk is None else (self.sk,) if isinstance(self.sk, str) else tuple(self.sk)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key attributes, partition key first."""
-        return (self.pk,) if self.sk is None else (self.pk, self.sk)
+        """The key attributes, those of the partition key first."""
+        return self.partition + self.sort
 
     @property
     def projects_all(self) -> bool:
@@ -122,6 +146,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     indexes: Sequence[Gsi] = ()
     ttl: str | None = None
+    former_ttl: Literal["milliseconds"] | None = None  # another program wrote the TTL so: MILLIS_FROM
     naming: Callable[[str], str] = str
     unset: str | None = None
     billing: Literal["PAY_PER_REQUEST"] | Provisioned = "PAY_PER_REQUEST"
@@ -133,7 +158,8 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     def __post_init__(self) -> None:
         self._check_name()
-        _check_keys(f"table {self.name}", self.pk, self.sk)
+        self._check_former_ttl()
+        _check_keys(f"table {self.name}", self.primary)
         self._check_indexes()
 
     def _check_name(self) -> None:
@@ -146,12 +172,25 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
                 "use 3 to 255 of a-z A-Z 0-9 _ . - and ${VAR:-default}",
             )
 
+    def _check_former_ttl(self) -> None:
+        if self.former_ttl not in {None, "milliseconds"} or (self.former_ttl and self.ttl is None):
+            raise DeclarationError(
+                "HR160",
+                f"table {self.name}",
+                f"has former_ttl={self.former_ttl!r} and ttl={self.ttl!r}",
+                "name the attribute in ttl=, and give former_ttl='milliseconds' if another program wrote those",
+            )
+
+    def read_ttl(self, number: float) -> float:
+        """Return the seconds of a stored TTL: the number itself, except in a table whose TTL was in milliseconds."""
+        return number / 1000 if self.former_ttl is not None and number >= MILLIS_FROM else number
+
     def _check_indexes(self) -> None:
         names = [index.name for index in self.indexes]
         if twice := {name for name in names if names.count(name) > 1}:
             raise DeclarationError("HR104", f"table {self.name}", f"has two indexes named {min(twice)!r}", "rename one")
         local = [index for index in self.indexes if index.is_local]
-        if len(local) > MOST_LOCAL_INDEXES or len(self.indexes) - len(local) > MOST_INDEXES:
+        if len(local) > MAX_LOCAL_INDEXES or len(self.indexes) - len(local) > MAX_GLOBAL_INDEXES:
             raise DeclarationError(
                 "HR105",
                 f"table {self.name}",
@@ -159,7 +198,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
                 "drop what no pattern reads",
             )
         for index in local:
-            if index.pk != self.pk or index.sk is None or self.sk is None:
+            if index.pk != self.pk or len(index.sort) != 1 or self.sk is None:
                 raise DeclarationError(
                     "HR106",
                     f"local index {index.name}",
@@ -220,3 +259,17 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
     def find_index(self, name: str) -> Gsi | None:
         """Return the index of that name."""
         return next((index for index in self.indexes if index.name == name), None)
+
+
+class Declared(Protocol):
+    """A Patterns class; a structural type, because type checkers do not accept a Protocol class as `type[...]`."""
+
+    def tables(self) -> list[Table]:
+        """Return the tables that it uses."""
+        ...
+
+
+def find_tables(declared: Iterable[Declared | Table]) -> list[Table]:
+    """Return the tables of patterns, each once."""
+    tables = (table for one in declared for table in ([one] if isinstance(one, Table) else one.tables()))
+    return list(dict.fromkeys(tables))

@@ -1,4 +1,4 @@
-"""Checks a whole table when patterns are declared on it: keys, recognisable shapes, TTL, secrets."""
+"""Checks a whole table when patterns are declared on it: keys, recognisable models, TTL, secrets."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_check import check_fields
-from hashrange.schema.declare.field_kind import KINDS
-from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.field_kind import kind_of
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
+from hashrange.schema.declare.key_format import PLAIN, find_format
+from hashrange.schema.declare.key_overlap import are_apart, have_no_common_prefix
 from hashrange.schema.declare.key_template import Template
 from hashrange.schema.declare.marker import Epoch
-from hashrange.schema.declare.shape import Item
+from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Table
 
 SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", "x" * 40)
@@ -28,12 +30,12 @@ def check_table(table: Table) -> None:
         _check_identity(item, table)
         _check_templates(item)
         check_fields(item)
-        for attribute in introspection.all_attributes(item).values():
-            _check_ttl(item, attribute, table)
-            _check_secret(item, attribute)
-        for name, kinds in introspection.lifecycles(item).items():
-            _check_states_are_distinct(item, name, kinds)
-            _check_states(introspection.root(kinds[0]))
+        for field in introspection.all_fields(item).values():
+            _check_ttl(item, field, table)
+            _check_secret(item, field)
+        for name, models in introspection.lifecycles(item).items():
+            _check_states_are_distinct(item, name, models)
+            _check_states(introspection.root(models[0]))
     _check_names(table)
     for attr in sorted(table.key_names):
         key_type(table, attr)
@@ -45,7 +47,7 @@ def check_table(table: Table) -> None:
 
 
 def _check_identity(item: type[Item], table: Table) -> None:
-    ours, fields = introspection.keys(item), introspection.all_attributes(item)
+    ours, fields = introspection.keys(item), introspection.all_fields(item)
     for attr in table.keys:
         if attr not in ours:
             raise DeclarationError(
@@ -67,72 +69,83 @@ def _check_identity(item: type[Item], table: Table) -> None:
 def _check_templates(item: type[Item]) -> None:
     """Check each template once: the classes of an item share most of them."""
     seen: set[tuple[str, Template]] = set()
-    for kind in introspection.item_and_states(item):
-        for attr, template in introspection.keys(kind).items():
+    for model in introspection.item_and_states(item):
+        for attr, template in introspection.keys(model).items():
             if (attr, template) not in seen:
                 seen.add((attr, template))
-                _check_template(kind, attr, template)
+                _check_template(model, attr, template)
 
 
-def _check_template(kind: Kind, attr: str, template: Template) -> None:
-    fields, place = introspection.all_attributes(kind), f"{kind.__name__}.{attr}"
-    _check_text(place, template)
-    for before, after in zip(template.pieces, template.pieces[1:], strict=False):
-        if after.field and not after.literal and (not before.format or before.format == "fit"):
+def _check_template(model: ModelClass, attr: str, template: Template) -> None:
+    fields, location = introspection.all_fields(model), f"{model.__name__}.{attr}"
+    _check_text(location, template)
+    for before, after in zip(template.parts, template.parts[1:], strict=False):
+        if after.field and not after.literal and not before.format.ends_itself:
             raise DeclarationError(
                 "HR132",
-                place,
+                location,
                 f"{template.text!r} does not say where {before.field} ends",
                 f"put a delimiter after {{{before.field}}}",
             )
-    for at, piece in enumerate(template.pieces):
-        if not piece.field or template.alone:
+    for at, part in enumerate(template.parts):
+        if not part.field or template.alone:
             continue
-        tag = fields[piece.field].codec.tag
-        if tag == "N" and not piece.format:
+        tag = fields[part.field].codec.tag
+        if tag == "N" and part.format is PLAIN:
             raise DeclarationError(
                 "HR133",
-                place,
-                f"{template.text!r} would sort {piece.field} as text",
-                f"{_way_to_pad(fields[piece.field])} a width: {{{piece.field}:012d}}",
+                location,
+                f"{template.text!r} would sort {part.field} as text",
+                f"give it a format: {_suggest_format(fields[part.field])}",
             )
-        if piece.format.startswith("0") and not _can_be_padded(fields[piece.field]):
+        if part.format.types and not _has_type(fields[part.field], part.format.types):
+            allowed = " or ".join(found.__name__ for found in part.format.types)
             raise DeclarationError(
                 "HR127",
-                place,
-                f"{template.text!r} gives {piece.field} a width, and it is no int",
-                "only whole numbers are padded: keep it as an int, or as text without a width",
+                location,
+                f"{template.text!r} gives {part.field} the format {part.format.name}, which is for {allowed}",
+                f"use one of {', '.join(_formats_for(fields[part.field])) or 'the fields without a format'}",
             )
         if tag not in {"S", "N"}:
             raise DeclarationError(
                 "HR134",
-                place,
-                f"{piece.field} is {tag or 'of no fixed type'} and cannot stand in a key",
+                location,
+                f"{part.field} is {tag or 'of no fixed type'} and cannot stand in a key",
                 "use text, a number or a time",
             )
-        if piece.format == "fit" and at != len(template.fields) - 1:
+        if part.format.name == "fit" and at != len(template.fields) - 1:
             raise DeclarationError(
-                "HR135", place, f"{{{piece.field}:fit}} is followed by more", "only the last field can be fitted"
+                "HR135", location, f"{{{part.field}:fit}} is followed by more", "only the last field can be fitted"
             )
 
 
-def _way_to_pad(attribute: Attribute) -> str:
-    return "give it" if _can_be_padded(attribute) else "store it as an int, counted in its smallest unit, and give it"
+def _suggest_format(field: ModelField) -> str:
+    """Return the formats in which a number may stand in a key."""
+    if field.codec.step is not None:
+        return f"{{{field.name}:date}}, or store it as a datetime"
+    return " or ".join(f"{{{field.name}:{form}}}" for form in _formats_for(field))
 
 
-def _can_be_padded(attribute: Attribute) -> bool:
-    kind = KINDS.get(attribute.hint)
-    return kind is not None and kind.can_be_padded
+def _formats_for(field: ModelField) -> list[str]:
+    """Return examples of the formats that a field may have."""
+    names = ("012d", "+012d", "012.2f", "+012.2f", "date", "month", "fold", "sha")
+    formats = [found for name in names if (found := find_format(name)) is not None and found.types]
+    return [found.name for found in formats if _has_type(field, found.types)]
 
 
-def _check_text(place: str, template: Template) -> None:
-    stray = next((c for piece in template.pieces for c in "{}" if c in piece.literal), "")
-    if any(piece.field and piece.literal.endswith("$") for piece in template.pieces):
+def _has_type(field: ModelField, types: tuple[type, ...]) -> bool:
+    kind = kind_of(field.hint)
+    return kind is not None and kind.type in types
+
+
+def _check_text(location: str, template: Template) -> None:
+    stray = next((c for part in template.parts for c in "{}" if c in part.literal), "")
+    if any(part.field and part.literal.endswith("$") for part in template.parts):
         stray = "$"
     if stray:
         raise DeclarationError(
             "HR124",
-            place,
+            location,
             f"{template.text!r} has a {stray!r} that is no part of a field",
             "write {field} or {field:format}",
         )
@@ -140,55 +153,55 @@ def _check_text(place: str, template: Template) -> None:
     if twice:
         raise DeclarationError(
             "HR126",
-            place,
+            location,
             f"{template.text!r} holds {twice} twice",
             f"put {{{twice}}} in once: it can be read back then",
         )
 
 
-def _check_ttl(item: type[Item], attribute: Attribute, table: Table) -> None:
-    epoch = attribute.marker(Epoch)
-    if attribute.stored == table.ttl and not (epoch and epoch.ttl):
+def _check_ttl(item: type[Item], field: ModelField, table: Table) -> None:
+    epoch = field.marker(Epoch)
+    if field.stored == table.ttl and not (epoch and epoch.ttl):
         raise DeclarationError(
             "HR136",
-            f"{item.__name__}.{attribute.name}",
+            f"{item.__name__}.{field.name}",
             f"is the TTL of {table.name}, which counts seconds",
             "declare it as Ttl",
         )
-    if epoch and epoch.ttl and attribute.stored != table.ttl:
+    if epoch and epoch.ttl and field.stored != table.ttl:
         raise DeclarationError(
             "HR149",
-            f"{item.__name__}.{attribute.name}",
+            f"{item.__name__}.{field.name}",
             f"is a Ttl, and {table.name} expires items by {table.ttl or 'nothing'}",
-            f"declare Table(..., ttl={attribute.stored!r}), or the field as Seconds",
+            f"declare Table(..., ttl={field.stored!r}), or the field as Seconds",
         )
 
 
-def _check_secret(item: type[Item], attribute: Attribute) -> None:
-    if not attribute.sealed:
+def _check_secret(item: type[Item], field: ModelField) -> None:
+    if not field.sealed:
         return
-    if attribute.codec.tag != "S":
+    if field.codec.tag != "S":
         raise DeclarationError(
-            "HR137", f"{item.__name__}.{attribute.name}", "is Secret and no text", "declare it as Secret[str]"
+            "HR137", f"{item.__name__}.{field.name}", "is Secret and no text", "declare it as Secret[str]"
         )
     for attr, template in introspection.keys(item).items():
-        if attribute.name in template.fields:
+        if field.name in template.fields:
             raise DeclarationError(
                 "HR138",
-                f"{item.__name__}.{attribute.name}",
+                f"{item.__name__}.{field.name}",
                 f"is Secret and part of the key {attr}",
                 "keys cannot be encrypted",
             )
 
 
-def _check_states_are_distinct(item: type[Item], name: str, kinds: list[Kind]) -> None:
+def _check_states_are_distinct(item: type[Item], name: str, models: list[ModelClass]) -> None:
     """Refuse a state that no key and no fixed field distinguishes from the others."""
-    for kind in kinds if len(kinds) > 1 else ():
-        if not introspection.state_keys(kind) and not introspection.fixed_values(kind, own=True):
+    for model in models if len(models) > 1 else ():
+        if not introspection.state_keys(model) and not introspection.fixed_values(model, own=True):
             raise DeclarationError(
                 "HR144",
                 f"{item.__name__}.{name}",
-                f"{kind.__name__} has neither a key template nor a fixed field that tells it from other states",
+                f"{model.__name__} has neither a key template nor a fixed field that tells it from other states",
                 'derive the states from one View; give each a key, such as gsi1_sk="DONE#{done_at}", or a Literal',
             )
 
@@ -198,7 +211,7 @@ def _check_names(table: Table) -> None:
     stored = {
         found.stored
         for item in introspection.items_of(table)
-        for found in introspection.all_attributes(item).values()
+        for found in introspection.all_fields(item).values()
         if not found.key_only
     }
     if table.ttl is not None and table.ttl not in stored:
@@ -219,50 +232,42 @@ def _check_names(table: Table) -> None:
             )
 
 
-def _check_states(top: Kind) -> None:
+def _check_states(top: ModelClass) -> None:
     """Refuse states of a lifecycle, or variants of an item, whose keys do not distinguish them."""
-    states = [kind for kind in introspection.subclasses_of(top) if introspection.state_keys(kind)]
+    states = [model for model in introspection.subclasses_of(top) if introspection.state_keys(model)]
     for one, other in combinations(states, 2):
         if issubclass(one, other) or issubclass(other, one):
             continue  # an addition to a state
         shared = set(introspection.state_keys(one)) & set(introspection.state_keys(other))
-        distinct = any(_are_disjoint(introspection.keys(one)[attr], introspection.keys(other)[attr]) for attr in shared)
+        distinct = any(
+            have_no_common_prefix(introspection.keys(one)[attr], introspection.keys(other)[attr]) for attr in shared
+        )
         if shared and not distinct:
             attr = min(shared)
             raise _clash(one, other, introspection.keys(one)[attr], introspection.keys(other)[attr], "HR140")
 
 
-def _check_disjoint(one: Kind, other: Kind, table: Table) -> None:
+def _check_disjoint(one: ModelClass, other: ModelClass, table: Table) -> None:
+    if are_apart(one, other, table.keys):
+        return
     for attr in table.keys:
         first, second = introspection.keys(one)[attr], introspection.keys(other)[attr]
-        if _are_disjoint(first, second) or _is_excluded(one, attr, second) or _is_excluded(other, attr, first):
+        if _is_excluded(one, attr, second) or _is_excluded(other, attr, first):
             return
     attr = table.keys[-1]
     raise _clash(one, other, introspection.keys(one)[attr], introspection.keys(other)[attr], "HR141")
 
 
-def _are_disjoint(one: Template, other: Template) -> bool:
-    """Whether no key of one template has the prefix of the other, by which queries and conditions find its keys."""
-    first, second = one.prefix, other.prefix
-    if not one.fields and not other.fields:
-        return first != second
-    if not one.fields:
-        return not first.startswith(second)
-    if not other.fields:
-        return not second.startswith(first)
-    return not first.startswith(second) and not second.startswith(first)
-
-
-def _is_excluded(kind: Kind, attr: str, other: Template) -> bool:
-    """Whether the pattern of a plain field excludes every key of the other template."""
-    key_codec = key_codecs(kind)[attr]
-    pattern = introspection.pattern_of(kind, key_codec.alone.name) if key_codec.alone is not None else None
+def _is_excluded(model: ModelClass, attr: str, other: Template) -> bool:
+    """Return whether the pattern of a plain field excludes every key of the other template."""
+    key_codec = key_codecs(model)[attr]
+    pattern = introspection.pattern_of(model, key_codec.alone.name) if key_codec.alone is not None else None
     if pattern is None or not other.prefix:
         return False
     return not any(re.search(pattern, other.prefix + sample) for sample in ("", *SAMPLES))
 
 
-def _clash(one: Kind, other: Kind, first: Template, second: Template, code: str) -> DeclarationError:
+def _clash(one: ModelClass, other: ModelClass, first: Template, second: Template, code: str) -> DeclarationError:
     return DeclarationError(
         code,
         f"{one.__name__} and {other.__name__}",
@@ -287,9 +292,9 @@ def key_type(table: Table, attr: str) -> str:
 
 def _types(table: Table, attr: str) -> Iterator[tuple[str, str]]:
     for item in introspection.items_of(table):
-        states = [state for kinds in introspection.lifecycles(item).values() for state in kinds]
-        for kind in (*introspection.with_variants(item), *states):
-            template = introspection.keys(kind).get(attr)
+        states = [state for models in introspection.lifecycles(item).values() for state in models]
+        for model in (*introspection.with_variants(item), *states):
+            template = introspection.keys(model).get(attr)
             if template is not None:
-                alone = introspection.all_attributes(kind)[template.alone] if template.alone else None
-                yield kind.__name__, alone.codec.tag if alone is not None else "S"
+                alone = introspection.all_fields(model)[template.alone] if template.alone else None
+                yield model.__name__, alone.codec.tag if alone is not None else "S"

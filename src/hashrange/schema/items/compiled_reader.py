@@ -10,7 +10,7 @@ CPU time, with pydantic validating each item 1.25 times.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from typing import Any, get_args
 
@@ -19,14 +19,14 @@ from pydantic import BaseModel
 from hashrange.core.values import Item as Raw
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.field_kind import KINDS, as_is
-from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
+from hashrange.schema.declare.field_kind import CANONICAL, KINDS, as_is, digits_of
+from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.key_codec import KeyCodec, Step
-from hashrange.schema.declare.marker import Marker
-from hashrange.schema.declare.shape import LOADED_KEYS, Shape, truncate
+from hashrange.schema.declare.marker import LOADING, Marker
+from hashrange.schema.declare.model import LOADED_KEYS, Model
 from hashrange.schema.items.reader import Reader
 
-Reading = Callable[[Raw], Shape | None]
+Reading = Callable[[Raw], Model | None]
 
 EMPTY: dict[Any, str] = {list: "[]", dict: "{}", set: "set()"}
 STATE_OF_MODEL = (  # as pydantic's __getstate__ gives it
@@ -45,15 +45,13 @@ class ReaderBuilder:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.fields = introspection.attributes(reader.cls)
+        self.fields = introspection.stored_fields(reader.cls)
         self.variables = {name: f"f{at}" for at, name in enumerate(reader.cls.model_fields)}
         self.assigned = dict.fromkeys(reader.constants)  # fields that every item has a value for
         self.present: dict[str, None] = {}  # keys that every item has
         self.is_sure = has_no_validators(reader.cls) and all(map(self._is_sure, self.fields.values()))
         self.objects: dict[str, Any] = {
             "set": set,
-            "UTC": UTC,
-            "truncate": truncate,
         }
         self.given: set[str] = set()  # the fields that are not left to their defaults
         self.lines = [f"given = {self._name(self.given)}.copy()" if self.is_sure else "given = {}"]
@@ -64,9 +62,9 @@ class ReaderBuilder:
         self._read_key_only_fields()
         for name, value in self.reader.constants.items():
             self._add(f"{self.variables[name]} = {self._name(value)}")
-        for name, attribute in self.fields.items():
-            if not attribute.key_only and attribute.fixed is NOTHING:
-                self._read_field(name, attribute)
+        for name, field in self.fields.items():
+            if not field.key_only and field.fixed is NOTHING:
+                self._read_field(name, field)
         for name, load_state in self.reader.lifecycles:
             self._add(f"{self.variables[name]} = {self._name(load_state)}(raw)")
             self._add(f"if {self.variables[name]} is None: raise ValueError")
@@ -80,12 +78,12 @@ class ReaderBuilder:
     def _add(self, *lines: str) -> None:
         self.lines.extend(lines)
 
-    def _name(self, thing: object) -> str:
+    def _name(self, value: object) -> str:
         """Return the name by which the source refers to an object."""
-        if type(thing) in {type(None), bool, int, str}:
-            return repr(thing)
+        if type(value) in {type(None), bool, int, str}:
+            return repr(value)
         found = f"x{len(self.objects)}"
-        self.objects[found] = thing
+        self.objects[found] = value
         return found
 
     # ── recognition ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -126,14 +124,14 @@ class ReaderBuilder:
         else:
             self._add(f"m = {self._name(key_codec.template.pattern.fullmatch)}(k)", f"if m is None: {otherwise}")
             for step in key_codec.steps:
-                self._take(step, f"m[{step.field!r}]", wanted)
+                self._take(step, f"m[{step.name!r}]", wanted)
 
     def _take(self, step: Step, text: str, wanted: Iterable[str] | None) -> None:
         if step.take is None:
             return
         code = text if step.take is str else f"{self._name(step.take)}({text})"
-        if wanted is None or step.field in wanted:
-            self._assign(step.field, code)
+        if wanted is None or step.name in wanted:
+            self._assign(step.name, code)
         elif step.take is not str:
             self._add(code)
 
@@ -158,20 +156,20 @@ class ReaderBuilder:
                 self._read_key(key_codec, f"raw[{key_codec.attr!r}]", wanted)
 
     # ── the fields ───────────────────────────────────────────────────────────────────────────────────────────────────
-    def _read_field(self, name: str, attribute: Attribute) -> None:
-        stored, variable, unset = attribute.stored, self.variables[name], self._unless_unset("v")
-        if attribute.required and name not in self.assigned and name not in self.reader.sets and not unset:
-            self._decode(name, attribute, f"raw[{stored!r}]")
+    def _read_field(self, name: str, field: ModelField) -> None:
+        stored, variable, unset = field.stored, self.variables[name], self._unless_unset("v")
+        if field.required and name not in self.assigned and name not in self.reader.sets and not unset:
+            self._decode(name, field, f"raw[{stored!r}]")
             self.assigned[name] = None
             return
         self._add(f"v = raw.get({stored!r})", f"if v is not None{unset}:")
-        self._decode(name, attribute, "v", indent="    ")
+        self._decode(name, field, "v", indent="    ")
         if name in self.assigned:
             return
         if name in self.reader.sets:
             self._add("else:", f"    {variable} = set()")
             self.assigned[name] = None
-        elif attribute.required:
+        elif field.required:
             self._add("else: raise ValueError")
             self.assigned[name] = None
         else:
@@ -186,40 +184,51 @@ class ReaderBuilder:
         default = default_of(self.reader.cls, name) if self.is_sure else None  # else pydantic applies the default
         self._add(f"    {self.variables[name]} = {EMPTY.get(type(default)) or self._name(default)}")
 
-    def _decode(self, name: str, attribute: Attribute, value: str, indent: str = "") -> None:
-        variable, codec = self.variables[name], attribute.codec
+    def _decode(self, name: str, field: ModelField, value: str, indent: str = "") -> None:
+        variable, codec = self.variables[name], field.codec
         content = f"{value}[{codec.tag!r}]"
+        if codec.parse == datetime.fromisoformat:
+            self._decode_time(field, value, indent)
+            return
         if codec.parse is None:
             code = f"{self._name(codec.decode)}({value})"
         else:
             code = content if codec.parse is as_is else f"{self._name(codec.parse)}({content})"
         self._add(f"{indent}{variable} = {code}")
-        if not is_parsed_exactly(attribute) or codec.step is not None:
-            self._check_value(name, attribute, indent)
+        if not is_parsed_exactly(field):
+            self._check_value(name, field, indent)
 
-    def _check_value(self, name: str, attribute: Attribute, indent: str = "") -> None:
+    def _decode_time(self, field: ModelField, value: str, indent: str) -> None:
+        """Parse a time of the usual form; any other is decoded, which remembers how it was stored."""
+        variable, digits = self.variables[field.name], digits_of(field.codec)
+        between, end = CANONICAL[bool(digits)]
+        usual = f"t[4:20:3] == {between!r}" + (f" and t[{20 + digits}:] == {end!r}" if end else "")
+        self._add(f"{indent}t = {value}['S']")
+        self._add(f"{indent}if {usual}: {variable} = {self._name(datetime.fromisoformat)}(t)")
+        self._add(f"{indent}else:", f"{indent}    {variable} = {self._name(field.codec.decode)}({value})")
+        self._check_value(field.name, field, f"{indent}    ")
+
+    def _check_value(self, name: str, field: ModelField, indent: str = "") -> None:
         """Raise unless a value is what pydantic would return."""
-        variable, hint, kind = self.variables[name], attribute.hint, KINDS.get(attribute.hint)
-        if kind is not None and kind.is_exact:
+        variable, hint, kind = self.variables[name], field.hint, KINDS.get(field.hint)
+        if hint is datetime:
+            self._add(f"{indent}if not isinstance({variable}, {self._name(datetime)}): raise TypeError")
+        elif kind is not None and kind.is_exact:
             self._add(f"{indent}if type({variable}) is not {self._name(hint)}: raise TypeError")
         elif choices := choices_of(hint):
             self._add(f"{indent}{variable} = {self._name(choices)}[{variable}]")
         else:
             self._add(f"{indent}if {variable} is None: raise ValueError")
-        step = self.reader.cls.__times__.get(name)
-        if hint is datetime and step is not None:
-            self._add(f"{indent}if {variable}.microsecond or {variable}.tzinfo is not UTC:")
-            self._add(f"{indent}    {variable} = truncate({variable}, {self._name(step)})")
 
-    def _is_sure(self, attribute: Attribute) -> bool:
-        """Whether the value that is read needs no validation."""
-        cls, name = self.reader.cls, attribute.name
-        if attribute.fixed is not NOTHING:
-            return attribute.fixed is not None or default_of(cls, name) is None
-        if not is_unconstrained(cls, name) or not (attribute.required or default_of(cls, name) is not NOTHING):
+    def _is_sure(self, field: ModelField) -> bool:
+        """Return whether the value that is read needs no validation."""
+        cls, name = self.reader.cls, field.name
+        if field.fixed is not NOTHING:
+            return field.fixed is not None or default_of(cls, name) is None
+        if not is_unconstrained(cls, name) or not (field.required or default_of(cls, name) is not NOTHING):
             return False
-        kind = KINDS.get(attribute.hint)
-        return is_parsed_exactly(attribute) or (kind is not None and kind.is_exact) or bool(choices_of(attribute.hint))
+        kind = KINDS.get(field.hint)
+        return is_parsed_exactly(field) or (kind is not None and kind.is_exact) or bool(choices_of(field.hint))
 
     # ── the object ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _build(self) -> None:
@@ -230,9 +239,9 @@ class ReaderBuilder:
             self._add(f"built = {self._name(object.__new__)}({self._name(cls)})", f"values = {{{shown}}}")
             self._add(f"built.__setstate__({{{STATE_OF_MODEL}}})")
         else:
-            shown = ", ".join(f"{name!r}: {self.variables[name]}" for name in self.assigned)
+            shown = "".join(f"{name!r}: {self.variables[name]}, " for name in self.assigned)
             validate = f"{self._name(cls)}.__pydantic_validator__.validate_python"
-            self._add(f"built = {validate}({{{shown}, **given}})", "values = built.__dict__")
+            self._add(f"built = {validate}({{{shown}**given}}, context={LOADING!r})", "values = built.__dict__")
         shown = ", ".join(f"{attr!r}: raw[{attr!r}]" for attr in self.present)
         self._add(f"values[{LOADED_KEYS!r}] = seen = {{{shown}}}")
         for attr in self.reader.key_names:
@@ -245,18 +254,18 @@ class ReaderBuilder:
         return "None" if never else self.variables[name]
 
 
-def is_parsed_exactly(attribute: Attribute) -> bool:
-    """Whether the codec's `parse` returns the field's exact type, which pydantic accepts unchanged."""
-    kind = KINDS.get(attribute.hint)
-    return kind is not None and attribute.codec is kind.codec and attribute.codec.parse is not None
+def is_parsed_exactly(field: ModelField) -> bool:
+    """Return whether the codec's `parse` returns the field's exact type, which pydantic accepts unchanged."""
+    kind = KINDS.get(field.hint)
+    return kind is not None and field.codec is kind.codec and field.codec.parse is not None
 
 
-def has_no_validators(cls: Kind) -> bool:
-    """Whether pydantic only checks the fields of a class: no validators, hooks, aliases or private attributes."""
+def has_no_validators(cls: ModelClass) -> bool:
+    """Return whether pydantic only checks the fields of a class: no validators, hooks, aliases, private attributes."""
     found = cls.__pydantic_decorators__
     return (
         not (found.validators or found.field_validators or found.root_validators or found.model_validators)
-        and cls.__get_pydantic_core_schema__.__func__ is Shape.__get_pydantic_core_schema__.__func__  # type: ignore[attr-defined]
+        and cls.__get_pydantic_core_schema__.__func__ is Model.__get_pydantic_core_schema__.__func__  # type: ignore[attr-defined]
         and all(getattr(cls, hook) is getattr(BaseModel, hook) for hook in ("__init__", "model_post_init"))
         and not cls.__private_attributes__
         and not any(info.alias or info.validation_alias for info in cls.model_fields.values())
@@ -264,8 +273,8 @@ def has_no_validators(cls: Kind) -> bool:
     )
 
 
-def is_unconstrained(cls: Kind, name: str) -> bool:
-    """Whether a field has no constraints besides its type."""
+def is_unconstrained(cls: ModelClass, name: str) -> bool:
+    """Return whether a field has no constraints besides its type."""
     info = cls.model_fields[name]
     return all(isinstance(fact, Marker) for fact in info.metadata) and _has_no_constraints(info.annotation)
 
@@ -287,7 +296,7 @@ def choices_of(hint: Any) -> dict[str, Any]:
     return {}
 
 
-def default_of(cls: Kind, name: str) -> Any:
+def default_of(cls: ModelClass, name: str) -> Any:
     """Return the default of a field if it is a constant or an empty container; else NOTHING."""
     info = cls.model_fields[name]
     if info.validate_default or name in cls.__special__:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
+from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
-from hashrange.schema.declare.shape import Item
+from hashrange.schema.declare.model import Item, Model
 
 
 def dump(entity: Item) -> Raw:
@@ -20,14 +22,16 @@ def dump(entity: Item) -> Raw:
         type(entity), tuple(type(getattr(entity, name)) for name in introspection.lifecycles(type(entity)))
     )
     values = dict(entity.__dict__)
-    for name in plan.lifecycles:
-        values.update(entity.__dict__[name].__dict__)
+    for name, shared in plan.lifecycles:
+        held = entity.__dict__[name].__dict__
+        agree = all(held[field] == values[field] for field in shared)
+        values.update(held if agree else _reconcile(entity, name, shared, values))
     out: Raw = {}
-    for attribute in plan.attributes:
-        value = values.get(attribute.name)
+    for field in plan.fields:
+        value = values.get(field.name)
         if value is None or value == ABSENT_SET:
             continue
-        out[attribute.stored] = attribute.codec.encode(value)
+        out[field.stored] = field.codec.encode(value)
     for stored, unset in plan.unset:
         out.setdefault(stored, {"S": unset})
     for key_codec in plan.key_codecs:
@@ -37,33 +41,62 @@ def dump(entity: Item) -> Raw:
     return out
 
 
+def _reconcile(entity: Item, lifecycle: str, shared: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a state, with a default replaced by the item's value; refuse two values that differ."""
+    state: Model = entity.__dict__[lifecycle]
+    merged = dict(state.__dict__)
+    for name in shared:
+        if name not in state.model_fields_set:
+            merged[name] = values[name]
+        is_default = name in type(entity).model_fields and name not in entity.model_fields_set
+        if merged[name] != values[name] and not is_default:
+            is_secret = introspection.all_fields(type(entity))[name].sealed
+            mine, other = ("...", "another value") if is_secret else (repr(values[name]), repr(merged[name]))
+            raise ValueInvalid(
+                f"{type(entity).__name__}.{name} is {mine}, and its {lifecycle} has {other}: give both the same value"
+            )
+    return merged
+
+
 ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an empty one is not stored
 
 
 class _StorePlan(Struct, frozen=True):
-    lifecycles: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
+    lifecycles: tuple[tuple[str, tuple[str, ...]], ...]  # each with the fields that it shares with the item
+    fields: tuple[ModelField, ...]
     unset: tuple[tuple[str, str], ...]
     key_codecs: tuple[KeyCodec, ...]
 
 
 @cache
-def _store_plan(cls: type[Item], states: tuple[Kind, ...]) -> _StorePlan:
+def _store_plan(cls: type[Item], states: tuple[ModelClass, ...]) -> _StorePlan:
     table = introspection.table_of(cls)
-    shapes = (cls, *states)
+    models = (cls, *states)
     fields = {
-        name: found for shape in shapes for name, found in introspection.attributes(shape).items() if not found.key_only
+        name: found
+        for model in models
+        for name, found in introspection.stored_fields(model).items()
+        if not found.key_only
     }
     taken = {found.stored for found in fields.values()}
-    keyed = {attr: key_codec for shape in shapes for attr, key_codec in key_codecs(shape).items()}
+    keyed = {attr: key_codec for model in models for attr, key_codec in key_codecs(model).items()}
     return _StorePlan(
-        lifecycles=tuple(introspection.lifecycles(cls)),
-        attributes=tuple(fields.values()),
+        lifecycles=tuple(_shared_fields(cls, states)),
+        fields=tuple(fields.values()),
         unset=_unset(cls, set(fields)),
         key_codecs=tuple(
             key_codec for attr, key_codec in keyed.items() if attr not in taken and attr in table.key_names
         ),
     )
+
+
+def _shared_fields(cls: type[Item], states: tuple[ModelClass, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each lifecycle with the fields that its state shares with the item, or with a state before it."""
+    seen = {*introspection.stored_fields(cls)}
+    for name, state in zip(introspection.lifecycles(cls), states, strict=True):
+        mine = introspection.stored_fields(state)
+        yield name, tuple(field for field in mine if field in seen)
+        seen |= mine.keys()
 
 
 def _unset(cls: type[Item], present: set[str]) -> tuple[tuple[str, str], ...]:
@@ -74,7 +107,7 @@ def _unset(cls: type[Item], present: set[str]) -> tuple[tuple[str, str], ...]:
     word = table.unset
     return tuple(
         (found.stored, word)
-        for name, found in introspection.all_attributes(cls).items()
+        for name, found in introspection.all_fields(cls).items()
         if (found.optional or name not in present)
         and found.codec.tag == "S"
         and found.stored not in table.key_names

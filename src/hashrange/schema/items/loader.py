@@ -19,27 +19,27 @@ from hashrange.core.values import Value
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.class_cache import cached_by_class
-from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
+from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
-from hashrange.schema.declare.shape import Item, Shape
+from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.items.compiled_reader import compile_reader
 from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
 
 
-def load(kinds: Sequence[Kind], raw: Raw) -> Any:
-    """Return a stored item as one of these classes or of their variants; None when it is of another shape."""
-    return load_all(kinds, (raw,))[0]
+def load(models: Sequence[ModelClass], raw: Raw) -> Any:
+    """Return a stored item as one of these classes or of their variants; None when it is of another model."""
+    return load_all(models, (raw,))[0]
 
 
-def load_all(kinds: Sequence[Kind], raws: Iterable[Raw]) -> list[Any]:
-    """Return stored items as objects of these classes or of their variants; None for each of another shape."""
-    readers = [reader for kind in kinds for reader in _readers(kind)]
+def load_all(models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
+    """Return stored items as objects of these classes or of their variants; None for each of another model."""
+    readers = [reader for model in models for reader in _readers(model)]
     if len(readers) == 1 and readers[0].whole is not None:
         return _load_usual(readers[0].whole, readers, raws)
     return [_load_one(readers, raw) for raw in raws]
 
 
-def _load_usual(whole: Callable[[Raw], Shape | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
+def _load_usual(whole: Callable[[Raw], Model | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
     """Read items of one class without variants; an unusual item is read carefully."""
     found: list[Any] = []
     for raw in raws:
@@ -50,7 +50,7 @@ def _load_usual(whole: Callable[[Raw], Shape | None], readers: list[Reader], raw
     return found
 
 
-def _load_one(readers: list[Reader], raw: Raw) -> Shape | None:
+def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
     mismatch = None
     for reader in readers:
         found = reader.read(raw, WHOLE)
@@ -60,38 +60,39 @@ def _load_one(readers: list[Reader], raw: Raw) -> Shape | None:
             return found  # type: ignore[return-value]  # what is no Mismatch is a Shape
         mismatch = found
     if mismatch is not None:
-        kind = readers[0].cls
-        raise Unreadable(f"{_format_key(kind, raw)} in {introspection.table_of(kind).physical_name}: {mismatch.reason}")
+        model = readers[0].cls
+        table = introspection.table_of(model).physical_name
+        raise Unreadable(f"{_format_key(model, raw)} in {table}: {mismatch.reason}", raw)
     return None
 
 
-def _format_key(kind: Kind, raw: Raw) -> str:
-    return ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in introspection.table_of(kind).keys if attr in raw)
+def _format_key(model: ModelClass, raw: Raw) -> str:
+    return ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in introspection.table_of(model).keys if attr in raw)
 
 
 @cached_by_class
-def _readers(cls: Kind) -> list[Reader]:
+def _readers(cls: ModelClass) -> list[Reader]:
     return [make_reader(variant) for variant in reversed(introspection.with_variants(cls))]
 
 
-def load_state(kinds: tuple[Kind, ...], raw: Raw) -> Shape | None:
+def load_state(models: tuple[ModelClass, ...], raw: Raw) -> Model | None:
     """Return the state of a lifecycle; if its key is absent, the state with the most required fields that matches."""
-    readers = [reader for kind in kinds for reader in _readers(kind)]
+    readers = [reader for model in models for reader in _readers(model)]
     for reader in readers:
         found = reader.read(raw, STATE)
-        if isinstance(found, Shape):
+        if isinstance(found, Model):
             return found
     for reader in sorted(readers, key=lambda reader: len(reader.required))[::-1]:  # of equals, the last state declared
         if all(key_codec.attr not in raw for key_codec in reader.states):
             found = reader.read(raw, GUESSED)
-            if isinstance(found, Shape):
+            if isinstance(found, Model):
                 return found
     return None
 
 
-def make_reader(cls: Kind) -> Reader:
+def make_reader(cls: ModelClass) -> Reader:
     """Return the reader of a class."""
-    table, fields, all_codecs = introspection.table_of(cls), introspection.attributes(cls), key_codecs(cls)
+    table, fields, all_codecs = introspection.table_of(cls), introspection.stored_fields(cls), key_codecs(cls)
     own = introspection.variant_keys(cls)
     stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
     inside = frozenset(name for key_codec in all_codecs.values() for name in key_codec.template.recoverable)
@@ -114,7 +115,7 @@ def make_reader(cls: Kind) -> Reader:
         ),
         sets=tuple(name for name, found in fields.items() if _is_set(found) and found.required),
         lifecycles=tuple(
-            (name, partial(load_state, tuple(kinds))) for name, kinds in introspection.lifecycles(cls).items()
+            (name, partial(load_state, tuple(models))) for name, models in introspection.lifecycles(cls).items()
         ),
         key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
         in_keys=inside & possible,
@@ -127,15 +128,15 @@ def make_reader(cls: Kind) -> Reader:
     )
 
 
-def _is_set(attribute: Attribute) -> bool:
-    return attribute.codec.tag in {"SS", "NS", "BS"}
+def _is_set(field: ModelField) -> bool:
+    return field.codec.tag in {"SS", "NS", "BS"}
 
 
-def _fixed_value(attribute: Attribute) -> Value | None:
-    return None if attribute.fixed is None else attribute.codec.encode(attribute.fixed)
+def _fixed_value(field: ModelField) -> Value | None:
+    return None if field.fixed is None else field.codec.encode(field.fixed)
 
 
-def _guards(cls: Kind) -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _guards(cls: ModelClass) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the patterns of plain fields that are primary keys, which distinguish items of a table."""
     found: list[tuple[str, re.Pattern[str]]] = []
     for attr in introspection.table_of(cls).keys:

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
-from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec
-from hashrange.schema.declare.shape import LOADED_KEYS, Shape
+from hashrange.schema.declare.marker import LOADING
+from hashrange.schema.declare.model import LOADED_KEYS, Model
 
-LoadState: TypeAlias = Callable[[Raw], Shape | None]
+LoadState: TypeAlias = Callable[[Raw], Model | None]
 UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
 
 # How an item is read: as a whole, recognised by its primary key too; as a state of an item that is recognised already;
@@ -37,7 +38,7 @@ class Mismatch(Struct, frozen=True):
 class Reader(Struct, frozen=True):
     """Recognises and reads items of one class."""
 
-    cls: Kind
+    cls: ModelClass
     unset: Value | None
     identity: tuple[KeyCodec, ...]  # keys that must match the item
     states: tuple[KeyCodec, ...]  # keys that must match the variant or state
@@ -52,11 +53,11 @@ class Reader(Struct, frozen=True):
     key_names: tuple[str, ...]
     in_keys: frozenset[str]  # the fields that can be parsed from keys
     foreign_fields: frozenset[str]  # fields of keys that this class does not have
-    whole: Callable[[Raw], Shape | None] | None = None  # compiled, for the usual form
-    state: Callable[[Raw], Shape | None] | None = None  # compiled, for a state
+    whole: Callable[[Raw], Model | None] | None = None  # compiled, for the usual form
+    state: Callable[[Raw], Model | None] | None = None  # compiled, for a state
 
-    def read(self, raw: Raw, as_what: str) -> Shape | Mismatch | None:
-        """Return the object; None for another shape; a Mismatch for this shape without what it requires."""
+    def read(self, raw: Raw, as_what: str) -> Model | Mismatch | None:
+        """Return the object; None for another model; a Mismatch for this model without what it requires."""
         usual = self.whole if as_what == WHOLE else self.state if as_what == STATE else None
         if usual is not None:
             try:
@@ -65,7 +66,7 @@ class Reader(Struct, frozen=True):
                 pass
         return self.read_carefully(raw, as_what)
 
-    def read_carefully(self, raw: Raw, as_what: str) -> Shape | Mismatch | None:
+    def read_carefully(self, raw: Raw, as_what: str) -> Model | Mismatch | None:
         """Read an item of any form step by step, and give the reason if it cannot be read."""
         values: dict[str, Any] = {}
         if not self._recognise(raw, values, as_what):
@@ -75,7 +76,10 @@ class Reader(Struct, frozen=True):
         for name, stored, decode in self.fields:
             value = raw.get(stored)
             if value is not None and value != unset:
-                decoded = decode(value)
+                try:
+                    decoded = decode(value)
+                except (ValueError, ArithmeticError) as error:
+                    return Mismatch(f"{self.cls.__name__}.{name} cannot be read: {error}")
                 if decoded is not None:
                     values[name] = decoded
         self._complete(raw, values)
@@ -125,17 +129,21 @@ class Reader(Struct, frozen=True):
                 found = key_codec.parse(raw[key_codec.attr]) if key_codec.attr in raw else None
                 for name, value in (found or {}).items():
                     values.setdefault(name, value)
+        if not self.required <= values.keys():
+            for key_codec in self.identity:
+                for name, value in key_codec.parse_fitted(raw.get(key_codec.attr, {})).items():
+                    values.setdefault(name, value)
         for name in self.foreign_fields:
             values.pop(name, None)
         for name in self.sets:
             values.setdefault(name, set())
 
-    def _build(self, raw: Raw, values: dict[str, Any]) -> Shape | Mismatch:
+    def _build(self, raw: Raw, values: dict[str, Any]) -> Model | Mismatch:
         try:
-            built: Shape = self.cls.__pydantic_validator__.validate_python(values)
-        except ValidationError as fault:
-            first = fault.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            return Mismatch(f"{self.cls.__name__}.{place} is {first.get('input')!r}: {first['msg']}")
+            built: Model = self.cls.__pydantic_validator__.validate_python(values, context=LOADING)
+        except ValidationError as error:
+            first = error.errors()[0]
+            location = ".".join(map(str, first["loc"]))
+            return Mismatch(f"{self.cls.__name__}.{location} is {first.get('input')!r}: {first['msg']}")
         built.__dict__[LOADED_KEYS] = {attr: raw[attr] for attr in self.key_names if attr in raw}
         return built

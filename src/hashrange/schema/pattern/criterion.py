@@ -23,6 +23,7 @@ from hashrange.expr.nodes import (
     FunctionCall,
     Leaf,
     Literal,
+    Membership,
     Node,
     Operand,
     Or,
@@ -42,20 +43,22 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.codec import make_codec
 from hashrange.schema.declare.field_kind import encode
-from hashrange.schema.declare.introspection import NOTHING, Attribute, Kind
-from hashrange.schema.pattern.signature import Parameter, Signature
+from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
+from hashrange.schema.declare.marker import Joined
+from hashrange.schema.pattern.signature import PARAMETER, Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
     ArgumentElement,
     FieldValue,
     FixedValue,
+    ListElement,
     Placeholders,
     ValueSource,
 )
 
-PARAMETER = re.compile(r"\{(\w+)\}")
 TEXT = re.compile(r"'([^']*)'")
 NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
+OF_ELEMENTS = {"contains", "size"}  # functions that see the elements of a list
 FINER = {">=", "<"}  # comparisons for which a time is rounded up to the precision that is stored
 
 
@@ -75,35 +78,41 @@ def parameters_in(expressions: tuple[str, ...]) -> set[str]:
     return {name for expression in expressions for name in PARAMETER.findall(expression)}
 
 
-def compare(attribute: Attribute, parameter: Parameter, placeholders: Placeholders) -> Criterion:
-    """Return the test of a field against a parameter."""
-    path, operator = path_of(attribute.stored), parameter.operator
+def compare(field: ModelField, parameter: Parameter, placeholders: Placeholders, attr: str | None = None) -> Criterion:
+    """Return the test of a field against a parameter; `attr` is a key that contains the field, and nothing else."""
+    path, operator = path_of(attr or field.stored), parameter.operator
     if operator == "BETWEEN":
-        low = FieldValue(ArgumentElement(parameter.name, 0), attribute.codec, up=True)
-        high = FieldValue(ArgumentElement(parameter.name, 1), attribute.codec)
-        return Criterion(Between(path, place(low, placeholders), place(high, placeholders)))
+        low = FieldValue(ArgumentElement(parameter.name, 0), field.codec, up=True)
+        high = FieldValue(ArgumentElement(parameter.name, 1), field.codec)
+        return Criterion(Between(path, operand(low, placeholders), operand(high, placeholders)))
+    if operator == "IN":
+        each = (FieldValue(ListElement(parameter.name, at), field.codec) for at in range(parameter.count))
+        return Criterion(Membership(path, tuple(operand(value_source, placeholders) for value_source in each)))
     if operator in {"contains", "begins_with"}:
         codec = make_codec(parameter.hint, ())
         return Criterion(
-            FunctionCall(operator, (path, place(FieldValue(Argument(parameter.name), codec), placeholders)))
+            FunctionCall(operator, (path, operand(FieldValue(Argument(parameter.name), codec), placeholders)))
         )
-    value_source = FieldValue(Argument(parameter.name), attribute.codec, up=operator in FINER)
-    return Criterion(Comparison(operator, path, place(value_source, placeholders)))
+    value_source = FieldValue(Argument(parameter.name), field.codec, up=operator in FINER)
+    return Criterion(Comparison(operator, path, operand(value_source, placeholders)))
 
 
-def place(value_source: ValueSource, placeholders: Placeholders) -> Placeholder:
-    """Return a value source as an operand."""
+def operand(value_source: ValueSource, placeholders: Placeholders) -> Placeholder:
+    """Return a value source as the operand of a condition: a placeholder."""
     return Placeholder(placeholders.add(value_source))
 
 
 def equal(stored: str, value_source: ValueSource, placeholders: Placeholders) -> Criterion:
     """Return the test that an attribute equals a value."""
-    return Criterion(Comparison("=", path_of(stored), place(value_source, placeholders)))
+    return Criterion(Comparison("=", path_of(stored), operand(value_source, placeholders)))
 
 
 def is_absent(stored: str) -> Criterion:
     """Return the test for an attribute that is absent or null."""
-    path = path_of(stored)
+    return _is_absent_at(path_of(stored))
+
+
+def _is_absent_at(path: DocumentPath) -> Criterion:
     null = FunctionCall("attribute_type", (path, Literal({"S": "NULL"})))
     return Criterion(Or((FunctionCall("attribute_not_exists", (path,)), null)))
 
@@ -115,12 +124,12 @@ def exists(stored: str) -> Criterion:
 
 def starts(stored: str, value_source: ValueSource, placeholders: Placeholders) -> Criterion:
     """Return the test that an attribute begins with a value."""
-    return Criterion(FunctionCall("begins_with", (path_of(stored), place(value_source, placeholders))))
+    return Criterion(FunctionCall("begins_with", (path_of(stored), operand(value_source, placeholders))))
 
 
 # ── @where ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def read_where(signature: Signature, kind: Kind, expression: str, placeholders: Placeholders) -> Criterion:
-    """Return a `@where` text as a condition over stored attributes; refuse unknown names."""
+def parse_where(label: str, expression: str) -> tuple[Condition, dict[str, Value]]:
+    """Return a `@where` text as a tree over fields, and its constants by placeholder."""
     constants: dict[str, Value] = {}
 
     def keep(value: object) -> str:
@@ -130,49 +139,67 @@ def read_where(signature: Signature, kind: Kind, expression: str, placeholders: 
     text = TEXT.sub(lambda match: keep(match[1]), expression)
     text = NUMBER.sub(lambda match: keep(float(match[0]) if "." in match[0] else int(match[0])), text)
     try:
-        tree = parse_condition(PARAMETER.sub(r":\1", text))
-    except ExpressionError as fault:
+        return parse_condition(PARAMETER.sub(r":\1", text)), constants
+    except ExpressionError as error:
         raise DeclarationError(
             "HR220",
-            signature.label,
-            f"@where({expression!r}) does not parse: {fault}",
+            label,
+            f"@where({expression!r}) does not parse: {error}",
             "write a DynamoDB condition over fields",
-        ) from fault
-    _check_functions(signature, expression, tree)
-    chosen = _choose_values(signature, kind, tree, constants, placeholders)
+        ) from error
+
+
+def read_where(signature: Signature, model: ModelClass, expression: str, placeholders: Placeholders) -> Criterion:
+    """Return a `@where` text as a condition over stored attributes; refuse unknown names."""
+    tree, constants = parse_where(signature.label, expression)
+    _check_functions(signature, model, expression, tree)
+    chosen = _choose_values(signature, model, tree, constants, placeholders)
 
     def physical(leaf: Leaf) -> Operand:
         if isinstance(leaf, Placeholder):
             return Placeholder(chosen[leaf.name])
         if isinstance(leaf, Literal):
             return leaf
-        found = signature.attribute(kind, str(leaf.elements[0]), f"@where({expression!r})")
-        check_is_stored(signature, kind, found, f"@where({expression!r})")
+        found = signature.field(model, str(leaf.elements[0]), f"@where({expression!r})")
+        check_is_stored(signature, model, found, f"@where({expression!r})")
+        if len(leaf.elements) > 1:
+            check_is_not_joined(signature, found, f"@where({expression!r})")
         _check_nested(signature, found, leaf, expression)
         return DocumentPath((found.stored, *leaf.elements[1:]))
 
     return Criterion(replace_leaves(tree, physical))
 
 
-def check_is_stored(signature: Signature, kind: Kind, attribute: Attribute, place: str) -> None:
+def check_is_stored(signature: Signature, model: ModelClass, field: ModelField, location: str) -> None:
     """Refuse a condition on a field that is no attribute: it would never hold."""
-    if is_only_in_keys(kind, attribute):
+    if is_only_in_keys(model, field):
         raise DeclarationError(
             "HR227",
             signature.label,
-            f"{place} tests {attribute.name}, which is stored only inside keys",
-            f"take {attribute.name} as a parameter of the key, or store it too: leave Key[...] out",
+            f"{location} tests {field.name}, which is stored only inside keys",
+            f"take {field.name} as a parameter of the key, or store it too: leave Key[...] out",
         )
 
 
-def is_only_in_keys(kind: Kind, attribute: Attribute) -> bool:
-    """Whether a field is part of a key, and no attribute of its own."""
-    return attribute.key_only and attribute.stored not in introspection.table_of(kind).key_names
+def check_is_not_joined(signature: Signature, field: ModelField, location: str) -> None:
+    """Refuse a test of one element of a list that is stored as one string: it would find parts of elements."""
+    if field.marker(Joined) is not None:
+        raise DeclarationError(
+            "HR228",
+            signature.label,
+            f"{location} tests an element of {field.name}, which is stored as one string",
+            "declare it as list[...] or set[...], which DynamoDB can search",
+        )
 
 
-def _check_nested(signature: Signature, attribute: Attribute, path: DocumentPath, expression: str) -> None:
+def is_only_in_keys(model: ModelClass, field: ModelField) -> bool:
+    """Return whether a field is part of a key, and no attribute of its own."""
+    return field.key_only and field.stored not in introspection.keys(model)
+
+
+def _check_nested(signature: Signature, field: ModelField, path: DocumentPath, expression: str) -> None:
     """Refuse a path into a field that has no such member."""
-    hint = attribute.hint
+    hint = field.hint
     for at, element in enumerate(path.elements[1:], start=1):
         members = hints.members_of(hints.without_none(hint))
         if members is None:
@@ -189,10 +216,14 @@ def _check_nested(signature: Signature, attribute: Attribute, path: DocumentPath
             )
 
 
-def _check_functions(signature: Signature, expression: str, tree: Condition) -> None:
+def _check_functions(signature: Signature, model: ModelClass, expression: str, tree: Condition) -> None:
+    fields = introspection.all_fields(model)
     for clause in clauses_of(tree):
-        for call in (clause, *children_of(clause)):
-            if isinstance(call, FunctionCall) and call.function not in condition_functions():
+        for call in (node for node in (clause, *children_of(clause)) if isinstance(node, FunctionCall)):
+            searched = paths_of(call) if call.function in OF_ELEMENTS else ()
+            for field in (fields[name] for path in searched if (name := str(path.elements[0])) in fields):
+                check_is_not_joined(signature, field, f"@where({expression!r})")
+            if call.function not in condition_functions():
                 raise DeclarationError(
                     "HR221",
                     signature.label,
@@ -202,20 +233,22 @@ def _check_functions(signature: Signature, expression: str, tree: Condition) -> 
 
 
 def _choose_values(
-    signature: Signature, kind: Kind, tree: Condition, constants: dict[str, Value], placeholders: Placeholders
+    signature: Signature, model: ModelClass, tree: Condition, constants: dict[str, Value], placeholders: Placeholders
 ) -> dict[str, str]:
     """Return a placeholder for each value, encoded like the field that it is compared with."""
     chosen: dict[str, str] = {}
     for clause in clauses_of(tree):
         for node in (clause, *children_of(clause)):
             if isinstance(node, Placeholder) and node.name not in chosen:
-                chosen[node.name] = placeholders.add(_slot(signature, kind, node.name, clause, constants))
+                chosen[node.name] = placeholders.add(_value_source(signature, model, node.name, clause, constants))
     return chosen
 
 
-def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: dict[str, Value]) -> ValueSource:
+def _value_source(
+    signature: Signature, model: ModelClass, name: str, clause: Node, constants: dict[str, Value]
+) -> ValueSource:
     if name in constants:
-        _check_constant(signature, kind, clause, constants[name])
+        _check_constant(signature, model, clause, constants[name])
         return FixedValue(constants[name])
     bare = name[1:]
     if bare not in signature.parameters:
@@ -225,7 +258,7 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
             f"@where names no parameter {{{bare}}}",
             f"it takes {', '.join(signature.parameters) or 'none'}",
         )
-    fields = introspection.all_attributes(kind)
+    fields = introspection.all_fields(model)
     beside = [str(path.elements[0]) for path in paths_of(clause)]
     if bare in fields:
         return FieldValue(Argument(bare), fields[bare].codec)
@@ -235,15 +268,15 @@ def _slot(signature: Signature, kind: Kind, name: str, clause: Node, constants: 
     return FieldValue(Argument(bare), make_codec(hint, hints.markers_of(hint)))
 
 
-def _check_constant(signature: Signature, kind: Kind, clause: Node, constant: Value) -> None:
+def _check_constant(signature: Signature, model: ModelClass, clause: Node, constant: Value) -> None:
     """Refuse a comparison that is never true: of text with a number, or with a value that the Literal lacks."""
     paths = list(paths_of(clause))
     if isinstance(clause, FunctionCall) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
         return
-    found = introspection.all_attributes(kind).get(str(paths[0].elements[0]))
+    found = introspection.all_fields(model).get(str(paths[0].elements[0]))
     if found is None:
         return
-    allowed, value = introspection.allowed_values(kind, found.name), plain(constant)
+    allowed, value = introspection.allowed_values(model, found.name), plain(constant)
     if found.codec.tag not in {"", *constant} or (allowed and value not in allowed):
         options = ", ".join(map(repr, allowed)) or f"values of type {found.codec.tag}"
         raise DeclarationError(
@@ -263,7 +296,7 @@ def placeholders_in(tree: Condition | None) -> list[str]:
 
 def _has_no_value(path: DocumentPath, unset: str | None) -> Condition:
     """Return the test for an attribute that is absent, null, or the table's word for no value."""
-    absent = is_absent(str(path.elements[0])).condition
+    absent = _is_absent_at(path).condition
     return absent if unset is None else join_any([absent, Comparison("=", path, Literal({"S": unset}))])
 
 
@@ -280,7 +313,7 @@ def allow_absence(tree: Condition, names: AbstractSet[str], unset: str | None) -
             return tree
 
 
-def require_absence(tree: Condition, present: AbstractSet[str], place: str, unset: str | None) -> Condition:
+def require_absence(tree: Condition, present: AbstractSet[str], location: str, unset: str | None) -> Condition:
     """Return the condition of a call in which some values are None.
 
     An attribute that should equal such a value must be absent, null, or the table's word for no value. Of several
@@ -290,11 +323,11 @@ def require_absence(tree: Condition, present: AbstractSet[str], place: str, unse
         return tree
     match tree:
         case And():
-            return And(tuple(require_absence(part, present, place, unset) for part in tree.operands))
+            return And(tuple(require_absence(part, present, location, unset) for part in tree.operands))
         case Or():
             held = [part for part in tree.operands if present >= set(placeholders_in(part))]
             if held:
                 return join_any(held)
         case Comparison(operator="=", left=DocumentPath() as left):
             return _has_no_value(left, unset)
-    raise ValueInvalid(f"{place}: a value that it is compared with is None")
+    raise ValueInvalid(f"{location}: a value that it is compared with is None")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -34,8 +34,7 @@ class Aliases(Struct):
     def path(self, path: DocumentPath) -> str:
         """Return a path with aliases."""
         head, *rest = path.elements
-        shown = [f"[{part}]" if isinstance(part, int) else f".{self.name(part)}" for part in rest]
-        return self.name(str(head)) + "".join(shown)
+        return self.name(str(head)) + "".join(_show_element(part, self.name) for part in rest)
 
     def value(self, node: Placeholder | Literal) -> str:
         """Return a placeholder; a literal gets one of its own."""
@@ -53,12 +52,24 @@ class Aliases(Struct):
         return render(node, self.path, self.value)
 
 
+def _show_element(element: str | int, name: Callable[[str], str]) -> str:
+    """Return an element of a path; `[{index}]`, a position that an argument gives, stays as it is."""
+    if isinstance(element, int):
+        return f"[{element}]"
+    return element if element.startswith("[{") else f".{name(element)}"
+
+
+def show_path(path: DocumentPath) -> str:
+    """Return a path as `explain()` shows it."""
+    head, *rest = path.elements
+    return str(head) + "".join(_show_element(part, str) for part in rest)
+
+
 def show(node: Node, placeholders: Mapping[str, ValueSource]) -> str:
     """Return a tree as `explain()` shows it: attribute names, and the source of each value."""
 
     def path(found: DocumentPath) -> str:
-        head, *rest = found.elements
-        return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
+        return show_path(found)
 
     def value(found: Placeholder | Literal) -> str:
         return placeholders[found.name].text if isinstance(found, Placeholder) else repr(plain(found.value))

@@ -6,11 +6,11 @@ from msgspec import Struct
 
 
 class Lint(Struct, frozen=True):
-    """One finding: a code, the place, and a text."""
+    """One finding: a code, the location, and a text."""
 
     code: str
-    place: str
+    location: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.code} {self.place}: {self.text}"
+        return f"{self.code} {self.location}: {self.text}"

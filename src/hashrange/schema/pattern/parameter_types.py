@@ -11,10 +11,10 @@ from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.field_kind import KINDS, FieldKind, categories_with, kind_of
-from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
-from hashrange.schema.pattern.signature import READS, Parameter, Signature, format_type
+from hashrange.schema.pattern.signature import READS, WRITES, Parameter, Signature, format_type
 
 WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
 
@@ -23,20 +23,22 @@ def check_parameters(signature: Signature) -> None:
     """Refuse parameters that do not match the fields of the same name."""
     in_where = criterion.parameters_in(signature.wheres)
     for name, parameter in signature.values.items():
-        attribute = next(
-            (known[name] for kind in signature.kinds if name in (known := introspection.all_attributes(kind))), None
+        field = next(
+            (known[name] for model in signature.models if name in (known := introspection.all_fields(model))), None
         )
-        if attribute is None:
+        if field is None or name in signature.in_paths:
             continue
-        _check_none(signature, attribute, parameter)
+        _check_none(signature, field, parameter)
         if parameter.compare or signature.verb in READS:
-            _check_comparison(signature, attribute, parameter)
+            _check_comparison(signature, field, parameter)
         elif signature.verb in {"Delete", "Ensure"}:
             if name not in in_where:
                 _check_idle(signature, parameter)
         else:
-            _check_change(signature, attribute, parameter)
-        _check_type(signature, attribute, parameter)
+            _check_change(signature, field, parameter)
+        if parameter.by_key:
+            _check_key_form(signature, parameter)
+        _check_type(signature, field, parameter)
         _check_given_once(signature, parameter)
 
 
@@ -46,22 +48,24 @@ def _name_of(hint: Any) -> str:
     return kind.category.name if kind is not None else ""
 
 
-def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
+def _check_type(signature: Signature, field: ModelField, parameter: Parameter) -> None:
     hint, name = parameter.hint, parameter.name
     if parameter.compare == "BETWEEN":
         hint = get_args(hint)[0]
-    if parameter.change == "DELETE" or parameter.compare == "contains" or hint is attribute.hint:
+    elif parameter.is_list:
+        hint = get_args(get_args(hint)[0])[0]
+    if parameter.change == "DELETE" or parameter.compare == "contains" or hint is field.hint:
         return  # the parameter is an element or a part of the field
-    wanted, given = _name_of(attribute.hint), _name_of(hint)
+    wanted, given = _name_of(field.hint), _name_of(hint)
     if wanted and given and wanted != given:
         raise DeclarationError(
             "HR211",
             signature.label,
             f"{name} is {format_type(hints.without_none(hint))}, and the field is {wanted}",
-            f"take it as {format_type(attribute.hint)}",
+            f"take it as {format_type(field.hint)}",
         )
     words = hints.literals(hints.without_none(hint))
-    allowed = introspection.allowed_values(signature.kinds[0], name) if words else ()
+    allowed = introspection.allowed_values(signature.models[0], name) if words else ()
     odd = [value for value in words if allowed and value not in allowed]
     if odd:
         raise DeclarationError(
@@ -72,7 +76,7 @@ def _check_type(signature: Signature, attribute: Attribute, parameter: Parameter
         )
 
 
-def _check_none(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
+def _check_none(signature: Signature, field: ModelField, parameter: Parameter) -> None:
     if not hints.is_optional(parameter.hint):
         return
     if parameter.compare or signature.verb in READS:
@@ -80,34 +84,34 @@ def _check_none(signature: Signature, attribute: Attribute, parameter: Parameter
             "HR213",
             signature.label,
             f"{parameter.name} may be None, and nothing compares with None",
-            "write a pattern without it, or @where('attribute_not_exists(...)')",
+            f"write {parameter.name}: ... | None = None, which may be left out, or @where('attribute_not_exists(...)')",
         )
-    if _is_needed(signature.kinds[0], attribute):
+    if _is_needed(signature.models[0], field):
         raise DeclarationError(
             "HR215",
             signature.label,
-            f"{parameter.name} may be None, and {signature.kinds[0].__name__} requires it",
+            f"{parameter.name} may be None, and {signature.models[0].__name__} requires it",
             "drop the None, or let the field be None",
         )
 
 
-def _is_needed(target: Kind, attribute: Attribute) -> bool:
-    shapes = (target, introspection.item_of(target))
-    mine = next(
-        (found[attribute.name] for s in shapes if attribute.name in (found := introspection.attributes(s))), attribute
-    )
+def _is_needed(target: ModelClass, field: ModelField) -> bool:
+    models = (target, introspection.item_of(target))
+    mine = next((found[field.name] for s in models if field.name in (found := introspection.stored_fields(s))), field)
     return mine.required and not mine.optional
 
 
-def _check_comparison(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
-    kind, operator = kind_of(attribute.hint), parameter.operator
-    if attribute.sealed:
+def _check_comparison(signature: Signature, field: ModelField, parameter: Parameter) -> None:
+    kind, operator = kind_of(field.hint), parameter.operator
+    if field.sealed:
         raise DeclarationError(
             "HR225",
             signature.label,
             f"{parameter.name} is Secret, and what is encrypted cannot be compared",
             "keep a hash of it in a field of its own",
         )
+    if operator == "contains":
+        criterion.check_is_not_joined(signature, field, f"parameter {parameter.name!r}")
     if kind is not None and operator not in {"=", "<>", *kind.category.comparisons}:
         raise DeclarationError(
             "HR224",
@@ -117,9 +121,22 @@ def _check_comparison(signature: Signature, attribute: Attribute, parameter: Par
         )
 
 
+def _check_key_form(signature: Signature, parameter: Parameter) -> None:
+    """Refuse ByKey where no key that finds the items has a form of the field."""
+    model = signature.models[0]
+    derived = introspection.primary_key_fields(model) - introspection.identifying_fields(model)
+    if signature.verb == "Scan" or (signature.verb in WRITES and parameter.name not in derived):
+        raise DeclarationError(
+            "HR238",
+            signature.label,
+            f"{parameter.name} is ByKey, and {signature.verb} finds no items by a form of it",
+            f"take {parameter.name} without ByKey, or put a form of it into the key: {{{parameter.name}:...}}",
+        )
+
+
 def _check_idle(signature: Signature, parameter: Parameter) -> None:
     if (
-        parameter.name not in introspection.primary_key_fields(signature.kinds[0])
+        parameter.name not in introspection.primary_key_fields(signature.models[0])
         and parameter.name != signature.tenant
     ):
         raise DeclarationError(
@@ -130,9 +147,9 @@ def _check_idle(signature: Signature, parameter: Parameter) -> None:
         )
 
 
-def _check_change(signature: Signature, attribute: Attribute, parameter: Parameter) -> None:
-    kind, change = _kind_of_change(attribute, parameter), parameter.change
-    if attribute.marker(Counted):
+def _check_change(signature: Signature, field: ModelField, parameter: Parameter) -> None:
+    kind, change = _kind_of_change(field, parameter), parameter.change
+    if field.marker(Counted):
         raise DeclarationError(
             "HR218",
             signature.label,
@@ -148,12 +165,12 @@ def _check_change(signature: Signature, attribute: Attribute, parameter: Paramet
         )
 
 
-def _kind_of_change(attribute: Attribute, parameter: Parameter) -> FieldKind | None:
+def _kind_of_change(field: ModelField, parameter: Parameter) -> FieldKind | None:
     """Return the kind of a field that a parameter changes: a model is a map; of any other field, what is given."""
-    if _is_model(attribute.hint) or _is_model(parameter.hint):
+    if _is_model(field.hint) or _is_model(parameter.hint):
         return KINDS[dict]
     given = kind_of(parameter.hint) if parameter.change == "ADD" else None
-    return kind_of(attribute.hint) or given
+    return kind_of(field.hint) or given
 
 
 def _is_model(hint: Any) -> bool:
@@ -166,11 +183,11 @@ def _check_given_once(signature: Signature, parameter: Parameter) -> None:
     if (
         parameter.compare
         or name == signature.tenant
-        or name not in introspection.primary_key_fields(signature.kinds[0])
+        or name not in introspection.primary_key_fields(signature.models[0])
     ):
         return
-    items = [found for found in signature.parameters.values() if found.shapes]
-    holds = [found.name for found in items if all(name in kind.model_fields for kind in found.shapes)]
+    items = [found for found in signature.parameters.values() if found.models]
+    holds = [found.name for found in items if all(name in model.model_fields for model in found.models)]
     if holds:
         raise DeclarationError(
             "HR217",

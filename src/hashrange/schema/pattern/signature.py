@@ -1,4 +1,4 @@
-"""Reads the signature of a pattern: the verb and shapes it returns, its parameters, its decorators.
+"""Reads the signature of a pattern: the verb and models it returns, its parameters, its decorators.
 
 A parameter is named after a field. Its type says how it is used: a comparison, a change, an item in the state that is
 left. `read_compiler` and `write_compiler` make a plan of it.
@@ -10,20 +10,24 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute, Kind
-from hashrange.schema.declare.marker import ChangeMarker, Compare
+from hashrange.schema.declare.introspection import ModelClass, ModelField
+from hashrange.schema.declare.marker import At, ChangeMarker, Compare, KeyForm
 
 F = TypeVar("F", bound=Callable[..., object])
 
-READS = ("Get", "Query", "Latest", "Scan")
+READS = ("Get", "Query", "Latest", "Scan", "Filter")
+PARAMETER = re.compile(r"\{(\w+)\}")  # in a @where
+NO_DEFAULT: Any = object()
 WRITES = ("Update", "Upsert", "Delete", "Ensure")
 
 
@@ -35,13 +39,21 @@ class Parameter(Struct, frozen=True):
     compare: str  # the operator of a comparison, or nothing
     change: str  # ADD, DELETE, APPEND, ONCE, or nothing
     may_be_left_out: bool
-    shapes: list[Kind] = []  # the states that an item passed in may be in; none for a plain value
+    models: list[ModelClass] = []  # the states that an item passed in may be in; none for a plain value
     constraints: tuple[Any, ...] = ()  # constraints that pydantic checks
+    path: str = ""  # where it changes something inside a field
+    count: int = 1  # of a list: how many values a call gives
+    by_key: bool = False  # compared in the form that a key has
 
     @property
     def operator(self) -> str:
         """How a read compares it."""
         return self.compare or "="
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of values that its field may have."""
+        return self.compare == "IN"
 
     @property
     def is_none(self) -> bool:
@@ -55,7 +67,8 @@ class Signature(Struct, frozen=True, dict=True):
     label: str
     name: str
     verb: str
-    kinds: tuple[Kind, ...]
+    models: tuple[ModelClass, ...]
+    before: tuple[ModelClass, ...]  # what an item was before an update, if declared
     parameters: Mapping[str, Parameter]
     wheres: tuple[str, ...]
     via: str | None
@@ -63,8 +76,45 @@ class Signature(Struct, frozen=True, dict=True):
 
     @cached_property
     def values(self) -> dict[str, Parameter]:
-        """The parameters that are plain values, not items."""
-        return {name: found for name, found in self.parameters.items() if not found.shapes}
+        """The parameters that are plain values of fields, not items."""
+        return {name: found for name, found in self.parameters.items() if not found.models and not found.path}
+
+    @cached_property
+    def nested(self) -> dict[str, Parameter]:
+        """The parameters that change what is inside a field."""
+        return {name: found for name, found in self.parameters.items() if found.path}
+
+    @cached_property
+    def in_paths(self) -> frozenset[str]:
+        """The parameters that are parts of a path into a field."""
+        return frozenset(name for found in self.nested.values() for name in PARAMETER.findall(found.path))
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """The parameters of a read that may be left out."""
+        left_out = (name for name, found in self.parameters.items() if found.may_be_left_out)
+        return tuple(left_out) if self.verb in READS else ()
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """The parameters that are lists of values."""
+        return tuple(name for name, found in self.parameters.items() if found.is_list)
+
+    def when_given(self, given: AbstractSet[str]) -> Signature:
+        """Return the signature of a read in calls that give these of the optional parameters, and no others.
+
+        A `@where` that names a parameter which is left out does not apply.
+        """
+        left_out = set(self.optional) - given
+        return replace(
+            self,
+            parameters={
+                name: replace(found, may_be_left_out=False)
+                for name, found in self.parameters.items()
+                if name not in left_out
+            },
+            wheres=tuple(text for text in self.wheres if left_out.isdisjoint(PARAMETER.findall(text))),
+        )
 
     @property
     def checked(self) -> dict[str, Any]:
@@ -72,13 +122,16 @@ class Signature(Struct, frozen=True, dict=True):
         given = self.values.items()
         return {name: hints.constrain(found.hint, found.constraints) for name, found in given if found.constraints}
 
-    def attribute(self, kind: Kind, name: str, place: str) -> Attribute:
+    def field(self, model: ModelClass, name: str, location: str) -> ModelField:
         """Return the field of a name, or refuse a name that is no field."""
-        fields = introspection.all_attributes(kind)
+        fields = introspection.all_fields(model)
         if name not in fields:
-            item = introspection.item_of(kind).__name__
+            item = introspection.item_of(model).__name__
             raise DeclarationError(
-                "HR210", self.label, f"{place} names no field of {item}", f"its fields are {', '.join(sorted(fields))}"
+                "HR210",
+                self.label,
+                f"{location} names no field of {item}",
+                f"its fields are {', '.join(sorted(fields))}",
             )
         return fields[name]
 
@@ -110,13 +163,15 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     label = f"{owner}.{name}"
     declared = _read_parameters(label, inspect.unwrap(function))
     found = _hints_of(label, function, scope)
-    verb, kinds = _returned(label, found.pop("return", None))
+    returned = found.pop("return", None)
+    verb, models = _returned(label, returned)
     signature = Signature(
         label=label,
         name=name,
         verb=verb,
-        kinds=tuple(kinds),
-        parameters={name: _parameter(label, name, found, optional) for name, optional in declared.items()},
+        models=tuple(models),
+        before=tuple(_before(label, returned, models)),
+        parameters={name: _parameter(label, name, found, verb, given) for name, given in declared.items()},
         wheres=getattr(function, "__where__", ()),
         via=getattr(function, "__via__", None),
         tenant=tenant,
@@ -125,8 +180,8 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     return signature
 
 
-def _read_parameters(label: str, function: Any) -> dict[str, bool]:
-    """Return the parameters of a method after self, and whether each has a default."""
+def _read_parameters(label: str, function: Any) -> dict[str, Any]:
+    """Return the parameters of a method after self, each with its default."""
     code: types.CodeType | None = getattr(function, "__code__", None)
     if code is None or code.co_varnames[:1] != ("self",) or not code.co_argcount:
         raise DeclarationError("HR197", label, "does not take self", "a pattern is a method: write self first")
@@ -135,9 +190,10 @@ def _read_parameters(label: str, function: Any) -> dict[str, bool]:
     count = code.co_argcount + code.co_kwonlyargcount
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         raise _untyped(label, code.co_varnames[count])
-    first_default = code.co_argcount - len(function.__defaults__ or ())
-    defaults = {*code.co_varnames[first_default : code.co_argcount], *(function.__kwdefaults__ or ())}
-    return {name: name in defaults for name in code.co_varnames[1:count]}
+    positional = function.__defaults__ or ()
+    last = code.co_varnames[code.co_argcount - len(positional) : code.co_argcount]
+    defaults = {**dict(zip(last, positional, strict=True)), **(function.__kwdefaults__ or {})}
+    return {name: defaults.get(name, NO_DEFAULT) for name in code.co_varnames[1:count]}
 
 
 def _untyped(label: str, name: str) -> DeclarationError:
@@ -153,25 +209,40 @@ def _hints_of(label: str, function: Any, scope: Mapping[str, Any]) -> dict[str, 
         ) from unknown
 
 
-def _returned(label: str, returned: Any) -> tuple[str, list[Kind]]:
+def _returned(label: str, returned: Any) -> tuple[str, list[ModelClass]]:
     verb = getattr(get_origin(returned), "verb", "")
     if verb not in {*READS, *WRITES}:
         verbs = ", ".join((*READS, *WRITES))
         shown = "nothing" if returned is None else format_type(returned)
-        raise DeclarationError("HR202", label, f"returns {shown}", f"return one of {verbs}, of a shape: Get[Shop]")
-    kinds = hints.members(get_args(returned)[0])
-    for kind in kinds:
-        if not introspection.is_shape(kind):
-            raise DeclarationError(
-                "HR203",
-                label,
-                f"returns {verb} of {format_type(kind)}",
-                "give an Item, a View or a union of them: a Get may find nothing and a Query finds many as it is",
-            )
-    tables = {introspection.table_of(kind).name for kind in kinds}
+        raise DeclarationError("HR202", label, f"returns {shown}", f"return one of {verbs}, of a model: Get[Shop]")
+    models = hints.members(get_args(returned)[0])
+    for model in models:
+        if not introspection.is_model(model):
+            raise _unknown_model(label, verb, model)
+    tables = {introspection.table_of(model).name for model in models}
     if len(tables) > 1:
         raise DeclarationError("HR204", label, f"returns items of {sorted(tables)}", "write a pattern for each table")
-    return verb, kinds
+    return verb, models
+
+
+def _unknown_model(label: str, verb: str, given: Any) -> DeclarationError:
+    return DeclarationError(
+        "HR203",
+        label,
+        f"returns {verb} of {format_type(given)}",
+        "give an Item, a View or a union of them: a Get may find nothing and a Query finds many as it is",
+    )
+
+
+def _before(label: str, returned: Any, models: list[ModelClass]) -> list[ModelClass]:
+    """Return the classes that an item was of before an `Update[New, Old]`; none if only New is declared."""
+    found = [member for argument in get_args(returned)[1:] for member in hints.members(argument)]
+    if found == models or any(isinstance(member, TypeVar) for member in found):
+        return []  # the default of the type variable
+    for model in found:
+        if not introspection.is_model(model):
+            raise _unknown_model(label, "Update", model)
+    return found
 
 
 def format_type(hint: Any) -> str:
@@ -181,10 +252,19 @@ def format_type(hint: Any) -> str:
     return re.sub(r"[\w.]+\.(?=\w)", "", str(hint))
 
 
-def _parameter(label: str, name: str, found: Mapping[str, Any], may_be_left_out: bool) -> Parameter:
+def _parameter(label: str, name: str, found: Mapping[str, Any], verb: str, default: Any) -> Parameter:
     if name not in found:
         raise _untyped(label, name)
-    hint = found[name]
+    hint, may_be_left_out = found[name], default is not NO_DEFAULT
+    if may_be_left_out and verb in READS:
+        if default is not None and default is not ...:
+            raise DeclarationError(
+                "HR207",
+                label,
+                f"{name!r} has the default {default!r}",
+                f"write {name}: ... | None = None, which leaves the comparison out, and give the value in the call",
+            )
+        hint = hints.drop_none(hint)
     markers = hints.markers_of(hint)
     compare, change = hints.find(markers, Compare), hints.find(markers, ChangeMarker)
     return Parameter(
@@ -193,39 +273,59 @@ def _parameter(label: str, name: str, found: Mapping[str, Any], may_be_left_out:
         compare=compare.operator if compare else "",
         change=change.action if change else "",
         may_be_left_out=may_be_left_out,
-        shapes=_shapes_in(hint),
+        models=_models_in(hint),
+        path=at.path if (at := hints.find(markers, At)) else "",
         constraints=hints.constraints_of(hint),
+        by_key=hints.find(markers, KeyForm) is not None,
     )
 
 
-def _shapes_in(hint: Any) -> list[Kind]:
-    kinds = hints.members(hint)
-    return kinds if all(map(introspection.is_shape, kinds)) else []
+def _models_in(hint: Any) -> list[ModelClass]:
+    models = hints.members(hint)
+    return models if all(map(introspection.is_model, models)) else []
+
+
+def _problem_of_filter(signature: Signature) -> str:
+    """Return why a pattern is no filter; empty if it is one."""
+    if len(signature.models) > 1:
+        return "is a filter of several classes"
+    if not signature.parameters and not signature.wheres:
+        return "is a filter that compares nothing"
+    return f"is a filter, and {signature.optional[0]} may be left out" if signature.optional else ""
 
 
 def _check(signature: Signature) -> None:
     label, reads = signature.label, signature.verb in READS
     for parameter in signature.parameters.values():
-        if reads and (parameter.shapes or parameter.change):
+        if reads and (parameter.models or parameter.change or parameter.path):
             raise DeclarationError(
                 "HR206",
                 label,
                 f"{parameter.name!r} would change something, and {signature.verb} reads",
                 "compare or drop it",
             )
-        if parameter.may_be_left_out and (reads or parameter.shapes or parameter.compare):
+        if parameter.may_be_left_out and not reads and (parameter.models or parameter.compare):
             raise DeclarationError(
-                "HR207",
+                "HR196",
                 label,
-                f"{parameter.name!r} has a default",
+                f"{parameter.name!r} is a condition and has a default",
                 "only what an update sets may be left out: write two patterns",
             )
-    if len(signature.kinds) > 1 and not reads:
+        if parameter.is_list and not reads:
+            raise DeclarationError(
+                "HR229",
+                label,
+                f"{parameter.name!r} is a list of values, and {signature.verb} writes",
+                "write a condition with @where, such as @where('status IN ({one}, {other})')",
+            )
+    if signature.verb == "Filter" and (problem := _problem_of_filter(signature)):
+        raise DeclarationError("HR239", label, problem, "compare fields of one class; leave it out by not passing it")
+    if len(signature.models) > 1 and not reads:
         raise DeclarationError("HR208", label, "enters one of several states", "write a pattern for each")
-    if signature.tenant and signature.tenant not in signature.parameters:
+    if signature.tenant and signature.tenant not in signature.parameters.keys() - set(signature.optional):
         raise DeclarationError(
             "HR209",
             label,
-            f"does not take {signature.tenant}",
+            f"{'may leave out' if signature.tenant in signature.optional else 'does not take'} {signature.tenant}",
             f"every pattern of this class is given its {signature.tenant}",
         )

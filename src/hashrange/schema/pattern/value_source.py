@@ -12,12 +12,14 @@ from operator import ge, gt, le, lt
 from typing import Any, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_codec import KeyCodec
-from hashrange.schema.declare.shape import After, Shape, loaded_keys
+from hashrange.schema.declare.key_format import ShardNumber
+from hashrange.schema.declare.model import After, Model, loaded_keys
 
 Arguments = Mapping[str, Any]
 
@@ -84,6 +86,22 @@ class ArgumentElement(Struct, frozen=True):
         return f"{{{self.parameter}.{self.index}}}"
 
 
+class ListElement(Struct, frozen=True):
+    """One of the values of a list that is passed in."""
+
+    parameter: str
+    index: int
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the value."""
+        return arguments[self.parameter][self.index]
+
+    @property
+    def text(self) -> str:
+        """The name of the list."""
+        return f"{{{self.parameter}}}"
+
+
 class Constant(Struct, frozen=True):
     """A constant."""
 
@@ -97,6 +115,22 @@ class Constant(Struct, frozen=True):
     def text(self) -> str:
         """The value."""
         return str(self.value)
+
+
+class WriteShard(Struct, frozen=True):
+    """One shard of a field, in place of a value whose hash chooses it."""
+
+    name: str
+    number: int = 0
+
+    def get(self, _arguments: Arguments) -> Any:
+        """Return its number."""
+        return ShardNumber(self.number)
+
+    @property
+    def text(self) -> str:
+        """The name of the field."""
+        return f"{{{self.name}}}"
 
 
 class ValueSource(Protocol):
@@ -144,7 +178,7 @@ class FixedValue(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The value in quotes."""
-        return repr(plain(self.constant))
+        return repr(plain(self.constant)).replace("\\U0010ffff", "~")
 
 
 class KeyValue(Struct, frozen=True):
@@ -154,27 +188,32 @@ class KeyValue(Struct, frozen=True):
     sources: Mapping[str, ArgumentSource]
     count: int
     tail: str
-    up: bool = False  # round the last field upwards
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the key's text; None when a field of it has no value."""
         if self.whole:
             return self.key_codec.make(lambda name: self.sources[name].get(arguments))
         text = ""
-        for at, step in enumerate(self.key_codec.steps[: self.count]):
-            found = self.sources[step.field].get(arguments)
+        for step in self.key_codec.steps[: self.count]:
+            found = self.sources[step.name].get(arguments)
             if found is None:
                 return None
-            if self.up and at == self.count - 1:
-                found = step.attribute.codec.round_up(found)
             text += step.literal
             text += self.key_codec.put(step, found, len(text.encode()))
         return {"S": text + self.tail}
 
+    def of_shard(self, number: int) -> KeyValue:
+        """Return the key of one shard."""
+        chosen = {
+            name: WriteShard(name, number) if isinstance(found, WriteShard) else found
+            for name, found in self.sources.items()
+        }
+        return replace(self, sources=chosen)
+
     @property
     def whole(self) -> bool:
-        """Whether this is the whole key."""
-        return self.count == len(self.key_codec.steps) and self.tail == self.key_codec.tail and not self.up
+        """Return whether this is the whole key."""
+        return self.count == len(self.key_codec.steps) and self.tail == self.key_codec.tail
 
     @property
     def text(self) -> str:
@@ -183,7 +222,7 @@ class KeyValue(Struct, frozen=True):
             source = self.sources[self.key_codec.alone.name]
             return repr(source.text) if isinstance(source, Constant) else source.text
         shown = "".join(
-            f"{step.literal}{_show(step.field, step.format, self.sources)}"
+            f"{step.literal}{_show(step.name, step.format.name, self.sources)}"
             for step in self.key_codec.steps[: self.count]
         )
         return repr(shown + self.tail.replace("\U0010ffff", "~"))
@@ -208,10 +247,12 @@ class LoadedValue(Struct, frozen=True):
         return self.otherwise.value(arguments) if found is None else found
 
     def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Whether an item without the attribute is read like the one passed in: the field has its default."""
-        shape: Shape = arguments[self.parameter]
-        default = default_in(shape, self.name)
-        return default is not None and default == getattr(shape, self.name, None)
+        """Return whether an item without the attribute is read like the one passed in: the field has its default."""
+        instance: Model = arguments[self.parameter]
+        if self.name in type(instance).model_fields and self.name not in instance.model_fields_set:
+            return True  # a factory made the value
+        default = default_in(instance, self.name)
+        return default is not None and default == getattr(instance, self.name, None)
 
     @property
     def text(self) -> str:
@@ -224,23 +265,23 @@ class StateKey(Struct, frozen=True):
 
     parameter: str
     attr: str
-    kind: type[Shape]
+    model: type[Model]
     rendered: KeyValue
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the key; None if the item is in another state, and this one has no constant key."""
-        shape: Shape = arguments[self.parameter]
+        instance: Model = arguments[self.parameter]
         if not self.rendered.sources:
             return self.rendered.value(arguments)
-        if not isinstance(shape, self.kind):
+        if not isinstance(instance, self.model):
             return None
-        return loaded_keys(shape).get(self.attr) or self.rendered.value(arguments)
+        return loaded_keys(instance).get(self.attr) or self.rendered.value(arguments)
 
     def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Whether the state was recognised without its key."""
-        shape: Shape = arguments[self.parameter]
-        loaded = loaded_keys(shape)
-        return bool(loaded) and self.attr not in loaded and isinstance(shape, self.kind)
+        """Return whether the state was recognised without its key."""
+        instance: Model = arguments[self.parameter]
+        loaded = loaded_keys(instance)
+        return bool(loaded) and self.attr not in loaded and isinstance(instance, self.model)
 
     @property
     def text(self) -> str:
@@ -248,24 +289,25 @@ class StateKey(Struct, frozen=True):
         return self.rendered.text
 
 
-def default_in(shape: Shape, name: str) -> Any:
+def default_in(instance: Model, name: str) -> Any:
     """Return the default of a field in an object: a constant, or a time after another field; None if it has none."""
-    info = type(shape).__pydantic_fields__.get(name)
+    info = type(instance).__pydantic_fields__.get(name)
     if info is None or info.default_factory is not None or info.is_required():
         return None
     if not isinstance(info.default, After):
         return info.default
-    other = getattr(shape, info.default.other, None)
+    other = getattr(instance, info.default.other, None)
     return None if other is None else other + info.default.delta
 
 
-class RoomLeft(Struct, frozen=True):
+class BoundMinusArgument(Struct, frozen=True):
     """The value that a number must be compared with, so that the number plus an argument is within a bound."""
 
     name: str
     bound: Any
     operator: str
     codec: Codec
+    start: ArgumentSource | None = None  # the default that an absent number is counted from; 0 if none
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the bound minus the argument."""
@@ -273,9 +315,10 @@ class RoomLeft(Struct, frozen=True):
         return None if amount is None else self.codec.encode(_subtract(self.bound, amount))
 
     def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Whether the bound holds for an item without the number, which DynamoDB counts from 0."""
+        """Return whether the bound holds for an item without the number, which is counted from its default."""
         amount = arguments.get(self.name)
-        return amount is not None and COMPARISONS[self.operator](amount, self.bound)
+        start = 0 if self.start is None else self.start.get(arguments)
+        return amount is not None and COMPARISONS[self.operator](start, _subtract(self.bound, amount))
 
     @property
     def text(self) -> str:
@@ -361,19 +404,25 @@ class Incremented(Struct, frozen=True):
 class DefaultOf(Struct, frozen=True):
     """The default that a class declares for a field."""
 
-    kind: type[Shape]
+    model: type[Model]
     name: str
 
     @property
     def is_there(self) -> bool:
         """Whether the field has a default that is not None and does not depend on other fields."""
-        info = self.kind.__pydantic_fields__[self.name]
-        depends = self.name in self.kind.__special__ or info.default_factory_takes_validated_data
+        info = self.model.__pydantic_fields__[self.name]
+        depends = self.name in self.model.__special__ or info.default_factory_takes_validated_data
         return not depends and not info.is_required() and (info.default_factory is not None or info.default is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the default is 0 or has no members, as for an attribute that DynamoDB creates."""
+        info = self.model.__pydantic_fields__[self.name]
+        return info.default_factory in {list, set, frozenset} or (info.default_factory is None and not info.default)
 
     def get(self, _arguments: Arguments) -> Any:
         """Return the default; a factory is called."""
-        return self.kind.__pydantic_fields__[self.name].get_default(call_default_factory=True)
+        return self.model.__pydantic_fields__[self.name].get_default(call_default_factory=True)
 
     @property
     def text(self) -> str:

@@ -5,26 +5,30 @@ A plan has no connection and sends nothing: `read_compiler` makes it, the sessio
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import Condition, paths_of
+from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, join_all, paths_of
 from hashrange.expr.path import top_level_attributes
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.key_template import HIGHEST
 from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.pattern.criterion import placeholders_in
 from hashrange.schema.pattern.expression_text import Aliases, show, used_values, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Signature
-from hashrange.schema.pattern.value_source import Arguments, Placeholders, ValueSource
+from hashrange.schema.pattern.value_source import Arguments, KeyValue, Placeholders, ValueSource
+from hashrange.schema.read.key_range import RangeCheck
 
 if TYPE_CHECKING:
     from hashrange.expr.condition import CompiledPredicate, Predicate
@@ -38,12 +42,29 @@ class Branch(Struct, frozen=True, dict=True):
     request: Wire
     values: Mapping[str, ValueSource]  # by placeholder
     constants: Mapping[str, Value]
-    excluded: tuple[str, ValueSource] | None = None  # a sort key that an exclusive bound leaves out
+    models: tuple[ModelClass, ...]  # what its items are read as
+    sort: Condition | None = None  # the part of the key condition about the sort key
+    check: RangeCheck | None = None  # of what the condition on the sort key finds
+    is_exact: bool = False  # no row of another declared class meets the key condition and the filter
 
     def build(self, arguments: Arguments) -> Wire:
         """Return the request of a call, without what the session adds."""
         values = {**values_of(self.values, arguments), **self.constants}
         return {**self.request, "ExpressionAttributeValues": values} if values else dict(self.request)
+
+    def bounds(self, arguments: Arguments) -> tuple[Value | None, Value | None]:
+        """Return the lowest and the highest sort key that it may find; None where there is no bound."""
+        values = [self.values[name].value(arguments) for name in placeholders_in(self.sort)]
+        match self.sort, values:
+            case (Comparison(operator="="), [value]) | (FunctionCall(), [value]) if value is not None:
+                return value, {tag: content + HIGHEST for tag, content in value.items() if tag == "S"} or None
+            case Between(), [low, high]:
+                return low, high
+            case Comparison(operator=">" | ">="), [low]:
+                return low, None
+            case Comparison(operator="<" | "<="), [high]:
+                return None, high
+        return None, None
 
     @cached_property
     def filter_attributes(self) -> frozenset[str]:
@@ -53,11 +74,26 @@ class Branch(Struct, frozen=True, dict=True):
     @cached_property
     def without_filter(self) -> Branch:
         """The branch without filter and projection: for an index that lacks an attribute which they name."""
+        return self._with_filter(None)
+
+    @cached_property
+    def without_projection(self) -> Branch:
+        """The branch without projection: for a request that counts."""
+        return self._with_filter(self.filter)
+
+    def with_filter(self, condition: Condition, projected: Iterable[str]) -> Branch:
+        """Return a branch with one more filter."""
+        filters = [condition] if self.filter is None else [self.filter, condition]
+        return self._with_filter(join_all(filters), projected)
+
+    def _with_filter(self, found: Condition | None, projected: Iterable[str] = ()) -> Branch:
+        """Return a branch with another filter and projection."""
         aliases = Aliases()
         base = {name: value for name, value in self.request.items() if name in {"IndexName", "ScanIndexForward"}}
-        request = _fixed_request(aliases, base, key=self.key)
-        values = {name: self.values[name] for name in placeholders_in(self.key)}
-        return Branch(self.key, None, request, values, aliases.constants, self.excluded)
+        request = _fixed_request(aliases, base, key=self.key, found=found, projected=projected)
+        names = {*placeholders_in(self.key), *placeholders_in(found)}
+        values = {name: value_source for name, value_source in self.values.items() if name in names}
+        return replace(self, filter=found, request=request, values=values, constants=aliases.constants)
 
     @cached_property
     def compiled_filter(self) -> CompiledPredicate:
@@ -78,7 +114,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
     label: str
     name: str
     verb: str
-    kinds: tuple[Kind, ...]
+    models: tuple[ModelClass, ...]
     table: Table
     path: Gsi
     branches: tuple[Branch, ...]
@@ -89,6 +125,18 @@ class ReadPlan(Struct, frozen=True, dict=True):
     needs: tuple[str, ...]
     filtered: bool  # more is read than is returned
     signature: Signature
+    given: tuple[str, ...] = ()  # the optional parameters that its calls give
+    alternatives: tuple[ReadPlan, ...] = ()  # the plans of calls that give optional parameters which are parts of keys
+
+    @cached_property
+    def calls(self) -> dict[tuple[frozenset[str], tuple[int, ...]], ReadPlan]:
+        """The plans of calls so far: by the optional parameters that they gave, and the sizes of lists."""
+        return {}
+
+    @property
+    def depends_on_call(self) -> bool:
+        """Whether calls differ in more than their values."""
+        return bool(self.signature.optional or self.signature.lists)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -98,7 +146,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
     @property
     def required(self) -> frozenset[str]:
         """The parameters that cannot be left out."""
-        return frozenset(self.signature.parameters)
+        return frozenset(self.signature.parameters) - set(self.signature.optional)
 
     @property
     def has_checks(self) -> bool:
@@ -122,6 +170,16 @@ class ReadPlan(Struct, frozen=True, dict=True):
         """The findings about this pattern alone."""
         return tuple(_lint_read(self))
 
+    def with_filter(self, condition: Condition) -> ReadPlan:
+        """Return the plan with one more filter."""
+        branches = tuple(branch.with_filter(condition, self.projected) for branch in self.branches)
+        return replace(self, branches=branches, filtered=True)
+
+    @property
+    def finds_only_its_models(self) -> bool:
+        """Whether no row of another declared class meets the key conditions and filters."""
+        return all(branch.is_exact for branch in self.branches)
+
     @property
     def forward(self) -> bool:
         """Whether items come in ascending order."""
@@ -133,23 +191,45 @@ class ReadPlan(Struct, frozen=True, dict=True):
         return {attr: value for attr, value in found.items() if value is not None}
 
     def accepts(self, raw: Raw, arguments: Arguments) -> bool:
-        """Whether the item that a Get found meets the conditions of its parameters."""
+        """Return whether the item that a Get found meets the conditions of its parameters."""
         return self.check is None or self.check.bind(values_of(self.check_values, arguments))(raw)
 
     def explain(self) -> str:
         """Return the plan as text."""
         order = "" if self.forward else "  descending"
-        lines = [f"{self.name:<18} {self.verb} {_kinds(self.kinds)}  <- {self.path.name or 'table'}{order}"]
+        source = "" if self.verb == "Filter" else f"  <- {self.path.name or 'table'}{order}"
+        lines = [f"{self.name:<18} {self.verb} {_format_models(self.models)}{source}"]
         if self.key:
             lines.append(f"    key     {' AND '.join(f'{attr} = {source.text}' for attr, source in self.key.items())}")
-        keys = [show(branch.key, branch.values) for branch in self.branches if branch.key is not None]
-        lines += [f"    key     {text}" for text in keys]
+        keys = Counter(show(branch.key, branch.values) for branch in self.branches if branch.key is not None)
+        lines += [f"    key     {text}{f'  in {count} requests' if count > 1 else ''}" for text, count in keys.items()]
+        checks = dict.fromkeys(branch.check.text for branch in self.branches if branch.check is not None)
+        lines += [f"    check   {text}" for text in checks]
         filters = dict.fromkeys(show(branch.filter, branch.values) for branch in self.branches if branch.filter)
         lines += [f"    filter  {text}" for text in filters]
         if self.check_tree is not None:
             lines.append(f"    check   {show(self.check_tree, self.check_values)}")
-        lines.append(f"    project {_projection(self.path)}; needs {','.join(self.needs)}")
+        lines += [f"    option  {text}" for text in self._options()]
+        if self.verb != "Filter":
+            lines.append(f"    project {_projection(self.path)}; needs {','.join(self.needs)}")
+            lines.append(f"    cost    {self.cost}")
         return "\n".join([*lines, *(f"    lint    {lint.code} {lint.text}" for lint in self.lints)])
+
+    @property
+    def cost(self) -> str:
+        """What it costs in read units, eventually consistent: a filter drops items after they were paid for."""
+        what = {"Get": "of the item", "Scan": "of the whole table"}.get(self.verb, "that the key condition finds")
+        several = f", in {len(self.branches)} requests at least" if len(self.branches) > 1 else ""
+        return f"0.5 per 4 KB {what}{several}"
+
+    def _options(self) -> Iterator[str]:
+        """Yield what the optional parameters change: filters that are dropped, and other key conditions."""
+        keys = {name for plan in self.alternatives for name in plan.given}
+        if dropped := [name for name in self.signature.optional if name not in keys]:
+            yield f"{', '.join(dropped)}: no {'check' if self.verb == 'Get' else 'filter'} when left out"
+        for plan in self.alternatives:
+            found = dict.fromkeys(show(branch.key, branch.values) for branch in plan.branches if branch.key is not None)
+            yield f"{' + '.join(plan.given)}: {plan.path.name or 'table'}, {' and '.join(found)}"
 
 
 def _lint_read(plan: ReadPlan) -> Iterator[Lint]:
@@ -157,23 +237,25 @@ def _lint_read(plan: ReadPlan) -> Iterator[Lint]:
     label = plan.label
     if plan.verb == "Scan":
         yield Lint("HR401", label, "reads the whole table; give a partition key, unless that is meant")
-    elif plan.verb != "Get":
+    elif plan.verb not in {"Get", "Filter"}:
         if plan.filtered:
             yield Lint("HR402", label, "is served by a filter: a page is filled by reading more than it returns")
-        if few := _few_values(plan.path, introspection.whole_lifecycle(plan.kinds)[0]):
+        if few := _few_values(plan.path, introspection.whole_lifecycle(plan.models)[0]):
             yield Lint("HR403", label, f"reads a partition key with few values: {few}")
 
 
-def _few_values(path: Gsi, kind: Kind) -> str:
-    template, fields = introspection.keys(kind)[path.pk], introspection.all_attributes(kind)
-    if any(piece.format.startswith("shard") for piece in template.pieces):
+def _few_values(path: Gsi, model: ModelClass) -> str:
+    fields, templates = introspection.all_fields(model), [introspection.keys(model)[attr] for attr in path.partition]
+    if any(part.format.shards for template in templates for part in template.parts):
         return ""
-    few = all(hints.literals(fields[name].hint) or fields[name].hint is bool for name in template.fields)
-    return f"{path.pk} = {template.text!r}" if few else ""
+    names = [name for template in templates for name in template.fields]
+    few = all(hints.literals(fields[name].hint) or fields[name].hint is bool for name in names)
+    shown = [f"{attr} = {template.text!r}" for attr, template in zip(path.partition, templates, strict=True)]
+    return ", ".join(shown) if few else ""
 
 
-def _kinds(kinds: Iterable[Kind]) -> str:
-    return " | ".join(kind.__name__ for kind in kinds)
+def _format_models(models: Iterable[ModelClass]) -> str:
+    return " | ".join(model.__name__ for model in models)
 
 
 def _projection(path: Gsi) -> str:
@@ -190,6 +272,20 @@ def make_branch(
         base["ScanIndexForward"] = False
     request = _fixed_request(aliases, base, key=key, found=found, projected=more.pop("projected", ()))
     return Branch(key, found, request, used_values(placeholders, (key, found)), aliases.constants, **more)
+
+
+def scatter(branch: Branch, shards: int) -> list[Branch]:
+    """Return the branches that read each shard; the branch itself if its key has none."""
+    return [
+        replace(
+            branch,
+            values={
+                name: found.of_shard(number) if isinstance(found, KeyValue) else found
+                for name, found in branch.values.items()
+            },
+        )
+        for number in range(shards)
+    ] or [branch]
 
 
 def _fixed_request(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.key_template import Template
 from hashrange.schema.pattern.value_source import (
@@ -45,11 +45,14 @@ class IndexKey(Struct, frozen=True):
     change: AttributeChange | None = None  # its new value; None for a plain field, which the delta has, or a removal
     removed: bool = False
     pins: tuple[Pin, ...] = ()
+    made: tuple[
+        AttributeChange, ...
+    ] = ()  # fields to store with it, because a factory may make another value next time
 
 
 def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     """Return every index key that a write changes, or refuse the pattern."""
-    names, left = introspection.names_by_attribute(intent.target), intent.left_kinds()
+    names, left = introspection.names_by_attribute(intent.target), intent.left_models()
     found: list[IndexKey] = []
     for attr in sorted(intent.table.key_names - set(intent.table.keys)):
         template = introspection.carried_template(attr, intent.target)
@@ -65,21 +68,23 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     return tuple(found)
 
 
-def _is_changed(intent: WriteIntent, delta: Delta, left: list[Kind], attr: str, template: Template | None) -> bool:
-    """Whether a key may change: the write enters or leaves its index, or changes one of its fields."""
+def _is_changed(
+    intent: WriteIntent, delta: Delta, left: list[ModelClass], attr: str, template: Template | None
+) -> bool:
+    """Return whether a key may change: the write enters or leaves its index, or changes one of its fields."""
     if template is None:
-        return any(introspection.carried_template(attr, kind) for kind in left)
+        return any(introspection.carried_template(attr, model) for model in left)
     if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
         return True
     return _is_entered(intent, left, attr, template)
 
 
-def _is_entered(intent: WriteIntent, left: list[Kind], attr: str, template: Template) -> bool:
-    """Whether a state that is left has another key, even if none of the key's fields changes."""
-    if any(introspection.carried_template(attr, kind) != template for kind in left):
+def _is_entered(intent: WriteIntent, left: list[ModelClass], attr: str, template: Template) -> bool:
+    """Return whether a state that is left has another key, even if none of the key's fields changes."""
+    if any(introspection.carried_template(attr, model) != template for model in left):
         return True
     fixed = introspection.fixed_values(intent.target)
-    before = [introspection.fixed_values(kind) for kind in left]
+    before = [introspection.fixed_values(model) for model in left]
     return any(held.get(name) != fixed.get(name) for held in before for name in template.fields)
 
 
@@ -101,7 +106,22 @@ def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Templat
         attr=attr,
         change=AttributeChange(stored=attr, action="SET", value_source=value_source, depends=depends),
         pins=tuple(_pin_sources(intent, key_codec, sources, depends)),
+        made=tuple(_store_made_values(intent, sources, depends)),
     )
+
+
+def _store_made_values(
+    intent: WriteIntent, sources: dict[str, ArgumentSource], depends: frozenset[str]
+) -> Iterator[AttributeChange]:
+    """Yield the fields of a key whose value in the item passed in may come from a default factory."""
+    for name, source in sources.items():
+        held = source.otherwise if isinstance(source, OptionalArgument) else source
+        field = intent.fields[name]
+        infos = [model.__pydantic_fields__.get(name) for model in intent.start_models]
+        is_made = any(info is not None and info.default_factory is not None for info in infos)
+        if is_made and isinstance(held, ArgumentField) and not field.key_only:
+            value = FieldValue(source, field.codec)
+            yield AttributeChange(stored=field.stored, action="SET", value_source=value, depends=depends)
 
 
 def _optional_parameters(changed: list[FieldChange]) -> frozenset[str]:
@@ -128,7 +148,7 @@ def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template,
             "HR242",
             intent.label,
             f"{attr}={template.text!r} would go stale, because {name} is not known here",
-            f"take {name} as a parameter, or start from a wider shape",
+            f"take {name} as a parameter, or start from a wider model",
         )
     return source
 
@@ -139,12 +159,12 @@ def _pin_sources(
     """Yield the pins of fields that a key takes from the item passed in."""
     for name, source in sources.items():
         held = source.otherwise if isinstance(source, OptionalArgument) else source
-        attribute = intent.fields[name]
-        if not isinstance(held, ArgumentField) or name in intent.identity:
+        field = intent.fields[name]
+        if not isinstance(held, ArgumentField) or name in intent.identifying:
             continue
-        stored, loaded = attribute.stored, FieldValue(held, attribute.codec)
+        stored, loaded = field.stored, FieldValue(held, field.codec)
         pinned = LoadedValue(held.parameter, stored, loaded, name)
-        if attribute.key_only:  # it is stored in the old key alone
+        if field.key_only:  # it is stored in the old key alone
             stored, pinned = key_codec.attr, _old_key(held.parameter, key_codec)
         if not isinstance(source, OptionalArgument):
             yield Pin(stored, pinned, depends=depends)

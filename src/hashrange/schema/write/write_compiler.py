@@ -6,10 +6,14 @@ computed from them, and what is pinned for that), the conditions (what must hold
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
-from hashrange.schema.declare.shape import View
+from hashrange.schema.declare.model import View
 from hashrange.schema.pattern.signature import Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
@@ -20,7 +24,8 @@ from hashrange.schema.pattern.value_source import (
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta, change_attributes, compute_delta, repair_expiry
-from hashrange.schema.write.index_keys import compute_keys
+from hashrange.schema.write.index_keys import IndexKey, compute_keys
+from hashrange.schema.write.nested_update import change_nested, nested_hint, read_nested_changes
 from hashrange.schema.write.unseen_index_keys import check_unseen_keys
 from hashrange.schema.write.write_conditions import compute_conditions
 from hashrange.schema.write.write_intent import WriteIntent, read_intent
@@ -30,16 +35,17 @@ from hashrange.schema.write.write_plan import LENIENT, AttributeChange, WritePla
 def plan_write(signature: Signature) -> WritePlan:
     """Return the plan of a pattern that writes."""
     intent = read_intent(signature)
+    nested = read_nested_changes(intent)
     delta = compute_delta(intent) if intent.changes_items else Delta({})
     keys = compute_keys(intent, delta) if intent.changes_items else ()
-    conditions = compute_conditions(intent, delta, keys)
+    conditions = compute_conditions(intent, delta, keys, nested)
     set_fields, removed_fields = change_attributes(intent, delta)
     set_keys = {key.attr: key.change for key in keys if key.change is not None}
-    changes = {**set_fields, **set_keys}
+    changes = {**set_fields, **_merge_made_values(keys), **set_keys}
     removes = [*removed_fields, *(key.attr for key in keys if key.removed)]
     if intent.changes_items:
         check_unseen_keys(intent, delta, {*changes, *removes})
-        _check_changes_something(intent, changes, removes)
+        _check_changes_something(intent, bool(changes or removes or nested))
     repair = repair_expiry(intent, delta) if intent.changes_items else None
     return WritePlan(
         label=signature.label,
@@ -49,23 +55,34 @@ def plan_write(signature: Signature) -> WritePlan:
         table=intent.table,
         key={attr: _key_value(intent, key_codecs(intent.target)[attr]) for attr in intent.table.keys},
         subject=intent.subject,
-        changes=(*changes.values(), *([repair] if repair is not None else [])),
+        changes=(*changes.values(), *change_nested(nested), *([repair] if repair is not None else [])),
         removes=tuple(dict.fromkeys(removes)),
         condition=conditions.condition,
         pinned=conditions.pinned,
         condition_values=conditions.values,
         lenient=tuple((name, found) for name, found in conditions.values.items() if isinstance(found, LENIENT)),
         moving=tuple(key.attr for key in keys),
-        edges=tuple((kind.__name__, intent.target.__name__) for kind in intent.start_kinds),
-        states=tuple((name, tuple(found.shapes)) for name, found in signature.parameters.items() if found.shapes),
-        exact=_is_exact(intent, delta),
+        edges=tuple((model.__name__, intent.target.__name__) for model in intent.start_models),
+        states=tuple((name, tuple(found.models)) for name, found in signature.parameters.items() if found.models),
+        exact=not nested and _is_exact(intent, delta),
         signature=signature,
         sets=tuple(intent.sets),
+        nested_types={change.parameter.name: nested_hint(change) for change in nested},
     )
 
 
-def _check_changes_something(intent: WriteIntent, changes: dict[str, AttributeChange], removes: list[str]) -> None:
-    if intent.verb == "Update" and not changes and not removes:
+def _merge_made_values(keys: Iterable[IndexKey]) -> dict[str, AttributeChange]:
+    """Return the values of factories to store, by attribute; one of two keys is stored if either key is written."""
+    found: dict[str, AttributeChange] = {}
+    for change in (change for key in keys for change in key.made):
+        same = found.get(change.stored, change)
+        both = same.depends | change.depends if same.depends and change.depends else frozenset[str]()
+        found[change.stored] = replace(change, depends=both)
+    return found
+
+
+def _check_changes_something(intent: WriteIntent, is_changed: bool) -> None:
+    if intent.verb == "Update" and not is_changed:
         raise DeclarationError(
             "HR245", intent.label, "changes nothing", "take what it sets as a parameter, or return Ensure to test only"
         )
@@ -83,17 +100,17 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
 
 
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
-    """Whether the outcome follows from the arguments alone, because the state or version is tested."""
+    """Return whether the outcome follows from the arguments alone, because the state or version is tested."""
     target = intent.target
     if intent.verb != "Update" or not intent.subject or introspection.lifecycles(target):
         return False
     if not all(change.is_known for change in delta.fields.values()):
         return False
     is_guarded = introspection.version_of(target) is not None or issubclass(target, View)
-    is_same_item = all(introspection.root(kind) is introspection.root(target) for kind in intent.start_kinds)
-    held = set.intersection(*(set(introspection.attributes(kind)) for kind in intent.start_kinds))
-    fields = introspection.attributes(target).items()
-    needed = {name for name, attribute in fields if attribute.fixed is not None}
-    touched = {attribute.name for attribute in introspection.touched_attributes(target)}
+    is_same_item = all(introspection.root(model) is introspection.root(target) for model in intent.start_models)
+    held = set.intersection(*(set(introspection.stored_fields(model)) for model in intent.start_models))
+    fields = introspection.stored_fields(target).items()
+    needed = {name for name, field in fields if field.fixed is not None}
+    touched = {field.name for field in introspection.touched_fields(target)}
     known = {*held, *intent.sets, *introspection.fixed_values(target), *touched}
     return is_guarded and is_same_item and needed <= known

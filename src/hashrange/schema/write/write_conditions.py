@@ -11,24 +11,25 @@ from msgspec import Struct
 
 from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, path_of, without_repeats
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Kind
+from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.criterion import Criterion
 from hashrange.schema.pattern.expression_text import used_values
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
+    BoundMinusArgument,
     FieldValue,
     FixedValue,
     KeyValue,
     LoadedValue,
     Placeholders,
-    RoomLeft,
     StateKey,
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta
 from hashrange.schema.write.index_keys import IndexKey, Pin
+from hashrange.schema.write.nested_update import NestedChange, nested_conditions
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import PinnedCondition
 
@@ -41,7 +42,9 @@ class WriteConditions(Struct, frozen=True):
     values: Mapping[str, ValueSource]
 
 
-def compute_conditions(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKey]) -> WriteConditions:
+def compute_conditions(
+    intent: WriteIntent, delta: Delta, keys: Iterable[IndexKey], nested: tuple[NestedChange, ...]
+) -> WriteConditions:
     """Return what must hold for a write to happen."""
     placeholders = Placeholders()
     pins = _merge_pins(pin for key in keys for pin in key.pins)
@@ -64,6 +67,7 @@ def compute_conditions(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKe
             if not _is_always_needed(pin)
         ),
         *_test_bounds(intent, delta, placeholders),
+        *nested_conditions(nested, placeholders),
     )
     values = used_values(placeholders, (condition, *(found.condition for found in pinned)))
     return WriteConditions(condition, pinned, values)
@@ -88,10 +92,10 @@ def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) 
     for name, change in delta.fields.items():
         if change.action != "ADD" or not change.parameter:
             continue
-        attribute = change.attribute
+        field = change.field
         for operator, bound in introspection.bounds_of(intent.target, name):
-            room = RoomLeft(change.parameter, bound, operator, attribute.codec)
-            test = Comparison(operator, path_of(attribute.stored), criterion.place(room, placeholders))
+            limit = BoundMinusArgument(change.parameter, bound, operator, field.codec, change.start)
+            test = Comparison(operator, path_of(field.stored), criterion.operand(limit, placeholders))
             yield PinnedCondition(test, "", frozenset({change.parameter}))
 
 
@@ -99,47 +103,47 @@ def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterio
     """Yield the test that the version is still the one that is counted up."""
     for change in delta.fields.values():
         if change.counted_from is not None:
-            held, version = change.counted_from, change.attribute
+            held, version = change.counted_from, change.field
             current = LoadedValue(held.parameter, version.stored, FieldValue(held, version.codec), version.name)
             yield criterion.equal(version.stored, current, placeholders)
 
 
 def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests that the item is in the states passed in, each by the key that was loaded."""
-    for parameter, kinds in {intent.subject or "": intent.start_kinds, **intent.beside}.items():
-        trees = [tree for kind in kinds if (tree := _test_state(intent, kind, parameter, placeholders)) is not None]
-        if trees and len(trees) == len(kinds):  # a state without a test could be any
+    for parameter, models in {intent.subject or "": intent.start_models, **intent.beside}.items():
+        trees = [tree for model in models if (tree := _test_state(intent, model, parameter, placeholders)) is not None]
+        if trees and len(trees) == len(models):  # a state without a test could be any
             yield Criterion(join_any(without_repeats(trees)))
     if intent.subject is None and intent.verb in {"Delete", "Ensure"}:
-        yield from _test_shape(intent, placeholders)
+        yield from _test_model(intent, placeholders)
 
 
-def _test_state(intent: WriteIntent, kind: Kind, parameter: str, placeholders: Placeholders) -> Condition | None:
-    tests = list(_test_fixed_values(intent, kind, placeholders))
-    for attr, template in introspection.state_keys(kind).items():
-        key_codec = key_codecs(kind)[attr]
+def _test_state(intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders) -> Condition | None:
+    tests = list(_test_fixed_values(intent, model, placeholders))
+    for attr, template in introspection.state_keys(model).items():
+        key_codec = key_codecs(model)[attr]
         fields = {name: ArgumentField(parameter, name) for name in template.fields}
         rendered = KeyValue(key_codec, fields, len(key_codec.steps), key_codec.tail)
-        tests.append(criterion.equal(attr, StateKey(parameter, attr, kind, rendered), placeholders))
+        tests.append(criterion.equal(attr, StateKey(parameter, attr, model, rendered), placeholders))
     return join_all([test.condition for test in tests])
 
 
-def _test_shape(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the tests that an item, given by its key alone, is of the target's shape."""
+def _test_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests that an item, given by its key alone, is of the target's model."""
     yield from _test_fixed_values(intent, intent.target, placeholders)
     for attr, template in introspection.state_keys(intent.target).items():
         test = criterion.starts if template.fields else criterion.equal
         yield test(attr, FixedValue({"S": template.prefix}), placeholders)
 
 
-def _test_fixed_values(intent: WriteIntent, kind: Kind, placeholders: Placeholders) -> Iterator[Criterion]:
+def _test_fixed_values(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests of the fields that have one value in a state, and of those that it never has."""
-    for name, value in introspection.fixed_values(kind).items():
-        attribute = intent.fields[name]
-        yield criterion.equal(attribute.stored, FixedValue(attribute.codec.encode(value)), placeholders)
-    for attribute in introspection.attributes(kind).values():
-        if attribute.fixed is None:
-            yield criterion.is_absent(attribute.stored)
+    for name, value in introspection.fixed_values(model).items():
+        field = intent.fields[name]
+        yield criterion.equal(field.stored, FixedValue(field.codec.encode(value)), placeholders)
+    for field in introspection.stored_fields(model).values():
+        if field.fixed is None:
+            yield criterion.is_absent(field.stored)
 
 
 def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import Attribute, Kind
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.table import Table
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import Parameter, Signature
@@ -23,9 +23,9 @@ class WriteIntent(Struct, frozen=True):
 
     signature: Signature
     subject: str | None  # the parameter that is the item in the state it leaves
-    start_kinds: tuple[Kind, ...]  # the states that the subject may be in
-    target: Kind  # the state that is entered
-    beside: Mapping[str, list[Kind]]  # other parameters that are states of the same item, which must hold
+    start_models: tuple[ModelClass, ...]  # the states that the subject may be in
+    target: ModelClass  # the state that is entered
+    beside: Mapping[str, list[ModelClass]]  # other parameters that are states of the same item, which must hold
     tests: Mapping[str, Parameter]  # parameters that are compared
     sets: Mapping[str, Parameter]  # parameters that change a field
 
@@ -45,14 +45,19 @@ class WriteIntent(Struct, frozen=True):
         return introspection.table_of(self.target)
 
     @property
-    def fields(self) -> dict[str, Attribute]:
+    def fields(self) -> dict[str, ModelField]:
         """Every field of the item."""
-        return introspection.all_attributes(self.target)
+        return introspection.all_fields(self.target)
 
     @property
     def identity(self) -> frozenset[str]:
         """The fields that the primary key is made of."""
         return introspection.primary_key_fields(self.target)
+
+    @property
+    def identifying(self) -> frozenset[str]:
+        """The fields whose values follow from the primary key."""
+        return introspection.identifying_fields(self.target)
 
     @property
     def changes_items(self) -> bool:
@@ -61,38 +66,41 @@ class WriteIntent(Struct, frozen=True):
 
     def held(self, name: str) -> ArgumentField | None:
         """Return the value of a field in the subject, where each state that it may be in has the field."""
-        if self.subject and all(name in introspection.attributes(kind) for kind in self.start_kinds):
+        if self.subject and all(name in introspection.stored_fields(model) for model in self.start_models):
             return ArgumentField(self.subject, name)
         return None
 
-    def left_kinds(self) -> list[Kind]:
+    def left_models(self) -> list[ModelClass]:
         """Return every variant that the subject may be of, except those that are of the target already."""
-        found = [variant for kind in self.start_kinds for variant in introspection.with_variants(kind)]
+        found = [variant for model in self.start_models for variant in introspection.with_variants(model)]
         return [
-            kind
-            for kind in found
-            if not issubclass(kind, self.target) and not issubclass(introspection.item_of(kind), self.target)
+            model
+            for model in found
+            if not issubclass(model, self.target) and not issubclass(introspection.item_of(model), self.target)
         ]
 
 
 def read_intent(signature: Signature) -> WriteIntent:
     """Return the intent of a signature, or refuse one that lacks the key, the state or a required field."""
-    target = signature.kinds[0]
-    beside = {name: found.shapes for name, found in signature.parameters.items() if found.shapes}
+    target = signature.models[0]
+    beside = {name: found.models for name, found in signature.parameters.items() if found.models}
     subject = _find_subject(beside, target)
-    start_kinds = tuple(beside.pop(subject)) if subject else ()
-    _check_same_item(signature, target, [*start_kinds, *(kind for kinds in beside.values() for kind in kinds)])
+    start_models = tuple(beside.pop(subject)) if subject else ()
+    _check_same_item(signature, target, [*start_models, *(model for models in beside.values() for model in models)])
     tests, sets = _split_parameters(signature, target)
     intent = WriteIntent(
         signature=signature,
         subject=subject,
-        start_kinds=start_kinds,
+        start_models=start_models,
         target=target,
         beside=beside,
         tests=tests,
         sets=sets,
     )
+    _check_before(intent)
+    _check_creates_initial_state(intent)
     _check_key_is_given(intent)
+    _check_key_is_kept(intent)
     _check_state_is_left(intent)
     if intent.changes_items:
         _check_complete(intent)
@@ -101,50 +109,76 @@ def read_intent(signature: Signature) -> WriteIntent:
     return intent
 
 
-def _find_subject(beside: Mapping[str, list[Kind]], target: Kind) -> str | None:
+def _find_subject(beside: Mapping[str, list[ModelClass]], target: ModelClass) -> str | None:
     """Return the parameter that is the item in the state it leaves."""
-    same = (name for name, kinds in beside.items() if introspection.root(kinds[0]) is introspection.root(target))
+    same = (name for name, models in beside.items() if introspection.root(models[0]) is introspection.root(target))
     return next(same, next(iter(beside), None))
 
 
-def _split_parameters(signature: Signature, target: Kind) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
+def _split_parameters(signature: Signature, target: ModelClass) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
     """Return the parameters that are compared, and those that set a field; what remains is part of the key."""
     in_where = criterion.parameters_in(signature.wheres)
-    fields, identity, table = (
-        introspection.all_attributes(target),
-        introspection.primary_key_fields(target),
-        introspection.table_of(target),
-    )
+    fields, table = introspection.all_fields(target), introspection.table_of(target)
+    identity, identifying = introspection.primary_key_fields(target), introspection.identifying_fields(target)
     tests: dict[str, Parameter] = {}
     sets: dict[str, Parameter] = {}
     for name, parameter in signature.values.items():
+        if name in signature.in_paths and name not in identity:
+            continue  # the name of a member, or a position
         if name not in in_where:
-            signature.attribute(target, name, f"parameter {name!r}")
-        if name not in fields:
+            signature.field(target, name, f"parameter {name!r}")
+        if name not in fields or parameter.by_key:
             continue
         if parameter.compare or (name == signature.tenant and name not in identity):
             tests[name] = parameter
-        elif name in identity and (signature.verb != "Upsert" or fields[name].stored in table.keys):
+        elif name in identifying and (signature.verb != "Upsert" or fields[name].stored in table.keys):
             continue  # it is in the key, which an update cannot set
+        elif name in identity and signature.verb in {"Delete", "Ensure"}:
+            tests[name] = parameter  # the key has another form of it
         else:
             sets[name] = parameter
     return tests, sets
 
 
-def _check_same_item(signature: Signature, target: Kind, others: list[Kind]) -> None:
+def _check_same_item(signature: Signature, target: ModelClass, others: list[ModelClass]) -> None:
     item = introspection.root(introspection.item_of(target))
-    for kind in others:
-        if introspection.root(introspection.item_of(kind)) is not item:
+    for model in others:
+        if introspection.root(introspection.item_of(model)) is not item:
             raise DeclarationError(
                 "HR240",
                 signature.label,
-                f"{kind.__name__} and {target.__name__} are of different items",
+                f"{model.__name__} and {target.__name__} are of different items",
                 "write one pattern for each, and run them in transact()",
             )
 
 
+def _check_before(intent: WriteIntent) -> None:
+    """Refuse `Update[New, Old]` if the item may have been something else than Old."""
+    old = intent.signature.before
+    starts = intent.start_models or (intent.target,)
+    if old and not all(issubclass(model, old) for model in starts):
+        names = " | ".join(model.__name__ for model in starts)
+        raise DeclarationError(
+            "HR251",
+            intent.label,
+            f"says that the item was {' | '.join(model.__name__ for model in old)} before, and it may be {names}",
+            f"return {intent.verb}[{intent.target.__name__}, {names}]",
+        )
+
+
+def _check_creates_initial_state(intent: WriteIntent) -> None:
+    initial = introspection.initial_variants(intent.target)
+    if intent.verb == "Upsert" and initial and not issubclass(intent.target, initial):
+        raise DeclarationError(
+            "HR252",
+            intent.label,
+            f"may create a {intent.target.__name__}, and an item starts as {initial[0].__name__}",
+            f"return Update, or declare class {intent.target.__name__}(..., initial=True)",
+        )
+
+
 def _check_key_is_given(intent: WriteIntent) -> None:
-    held = (name for kind in intent.start_kinds for name in introspection.attributes(kind))
+    held = (name for model in intent.start_models for name in introspection.stored_fields(model))
     lacking = sorted(intent.identity - {*intent.signature.values, *held})
     if lacking:
         raise DeclarationError(
@@ -152,6 +186,18 @@ def _check_key_is_given(intent: WriteIntent) -> None:
             intent.label,
             f"the key of {intent.target.__name__} needs {', '.join(lacking)}",
             "take them as parameters",
+        )
+
+
+def _check_key_is_kept(intent: WriteIntent) -> None:
+    """Refuse to set a field that every write sets, where the primary key is made of it: the key would go stale."""
+    stale = [found.name for found in introspection.touched_fields(intent.target) if found.name in intent.identity]
+    if stale and intent.changes_items:
+        raise DeclarationError(
+            "HR258",
+            intent.label,
+            f"would set {stale[0]}, and the primary key of {intent.target.__name__} is made of it",
+            f"declare {stale[0]} without Touched, or leave it out of the key",
         )
 
 
@@ -169,19 +215,19 @@ def _check_state_is_left(intent: WriteIntent) -> None:
 
 def _check_complete(intent: WriteIntent) -> None:
     """Refuse to enter a state without what it requires."""
-    creates = not intent.start_kinds and intent.verb == "Upsert"
+    creates = not intent.start_models and intent.verb == "Upsert"
     sets = {name for name, parameter in intent.sets.items() if not (creates and parameter.may_be_left_out)}
-    given = {*sets, *intent.identity, *(found.name for found in introspection.touched_attributes(intent.target))}
-    for name, attribute in introspection.attributes(intent.target).items():
-        if not attribute.required or attribute.fixed is not introspection.NOTHING or name in given:
+    given = {*sets, *intent.identifying, *(found.name for found in introspection.touched_fields(intent.target))}
+    for name, field in introspection.stored_fields(intent.target).items():
+        if not field.required or field.fixed is not introspection.NOTHING or name in given:
             continue
         if creates:
             raise _incomplete(intent, name, "the item that it may create")
-        for kind in intent.start_kinds:
-            held = introspection.attributes(kind).get(name)
-            is_view_of_it = introspection.root(kind) is not introspection.root(intent.target)  # it is stored already
+        for model in intent.start_models:
+            held = introspection.stored_fields(model).get(name)
+            is_view_of_it = introspection.root(model) is not introspection.root(intent.target)  # it is stored already
             if (held is None or held.optional) and not is_view_of_it:
-                raise _incomplete(intent, name, kind.__name__)
+                raise _incomplete(intent, name, model.__name__)
 
 
 def _check_defaults_are_indexed(intent: WriteIntent) -> None:
@@ -189,7 +235,7 @@ def _check_defaults_are_indexed(intent: WriteIntent) -> None:
     templates = introspection.keys(intent.target)
     for name, parameter in intent.sets.items():
         in_keys = [attr for attr, template in templates.items() if name in template.fields]
-        is_field = name in introspection.attributes(intent.target)
+        is_field = name in introspection.stored_fields(intent.target)
         if in_keys and is_field and parameter.may_be_left_out and DefaultOf(intent.target, name).is_there:
             raise DeclarationError(
                 "HR249",
@@ -199,10 +245,10 @@ def _check_defaults_are_indexed(intent: WriteIntent) -> None:
             )
 
 
-def _incomplete(intent: WriteIntent, name: str, place: str) -> DeclarationError:
+def _incomplete(intent: WriteIntent, name: str, lacking: str) -> DeclarationError:
     return DeclarationError(
         "HR243",
         intent.label,
-        f"{intent.target.__name__} requires {name}, which {place} does not have",
+        f"{intent.target.__name__} requires {name}, which {lacking} does not have",
         f"take {name} as a parameter{' without a default' if name in intent.sets else ''}",
     )

@@ -8,29 +8,35 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import And, Condition, join_all
+from hashrange.expr.nodes import And, Condition, DocumentPath, join_all, path_of
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.codec import counts_millis
-from hashrange.schema.declare.introspection import Kind
-from hashrange.schema.declare.marker import Marker
-from hashrange.schema.declare.shape import Item, Shape, loaded_keys
+from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.marker import Extensible, Marker
+from hashrange.schema.declare.model import Item, Model, loaded_keys
 from hashrange.schema.declare.table import Table
 from hashrange.schema.pattern.criterion import allow_absence, exists, placeholders_in, require_absence
-from hashrange.schema.pattern.expression_text import Aliases, show, values_of
+from hashrange.schema.pattern.expression_text import Aliases, show, show_path, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Parameter, Signature
-from hashrange.schema.pattern.value_source import NOW, Arguments, LoadedValue, RoomLeft, StateKey, ValueSource
+from hashrange.schema.pattern.value_source import NOW, Arguments, BoundMinusArgument, LoadedValue, StateKey, ValueSource
 
-LENIENT = (LoadedValue, RoomLeft, StateKey)  # sources of comparisons that may hold for an absent attribute too
+LENIENT = (
+    LoadedValue,
+    BoundMinusArgument,
+    StateKey,
+)  # sources of comparisons that may hold for an absent attribute too
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
 
 
 # What happens to an attribute in a call.
 LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
+NO_ELEMENTS: Value = {"L": []}
 
 
 # What the text of a request depends on: outcomes of changes, values that are there, pins that apply, absences allowed.
@@ -55,10 +61,12 @@ class AttributeChange(Struct, frozen=True):
     depends: frozenset[str] = frozenset()  # it changes only if one of these arguments is given; always if none
     unset: Value | None = None  # the table's word for "no value"
     sealed: bool = False
+    start: ValueSource | None = None  # what an absent attribute is counted from or appended to
+    path: DocumentPath | None = None  # where it is inside the attribute; None for the whole
     repairs: str = ""  # the item whose TTL is rewritten in seconds if it was in milliseconds
 
     def applies(self, arguments: Arguments) -> bool:
-        """Whether a call changes it."""
+        """Return whether a call changes it."""
         if self.repairs:
             return counts_millis(loaded_keys(arguments[self.repairs]).get(self.stored))
         return not self.depends or any(name in arguments for name in self.depends)
@@ -71,24 +79,33 @@ class AttributeChange(Struct, frozen=True):
         """Return what happens to it in a call; SET without a value removes it."""
         if value is not None:
             return CHANGED
-        return REMOVED if self.action == "SET" and self.applies(arguments) else LEFT_ALONE
+        return REMOVED if self.action in {"SET", "REMOVE"} and self.applies(arguments) else LEFT_ALONE
 
-    def clause(self, name: str, value: str) -> str:
+    def clause(self, name: str, value: str, start: str) -> str:
         """Return its part of an update expression."""
         match self.action:
             case "SET":
                 return f"{name} = {value}"
+            case "REMOVE":
+                return name
             case "ONCE":
                 return f"{name} = if_not_exists({name}, {value})"
             case "APPEND":
-                return f"{name} = list_append(if_not_exists({name}, :none), {value})"
+                return f"{name} = list_append(if_not_exists({name}, {start}), {value})"
+            case "ADD" if self.start is not None:
+                return f"{name} = if_not_exists({name}, {start}) + {value}"
             case _:
                 return f"{name} {value}"
 
     @property
+    def location(self) -> DocumentPath:
+        """The attribute, or the path into it."""
+        return self.path or path_of(self.stored)
+
+    @property
     def section(self) -> str:
         """The clause of the update expression that it belongs to."""
-        return self.action if self.action in SECTIONS else "SET"
+        return self.action if self.action in SECTIONS and self.start is None else "SET"
 
 
 class PinnedCondition(Struct, frozen=True):
@@ -107,7 +124,7 @@ class PinnedCondition(Struct, frozen=True):
         )
 
     def applies(self, arguments: Arguments) -> bool:
-        """Whether a call needs it."""
+        """Return whether a call needs it."""
         return self.unless not in arguments and (not self.depends or any(name in arguments for name in self.depends))
 
 
@@ -117,7 +134,7 @@ class WritePlan(Struct, frozen=True):
     label: str
     name: str
     verb: str
-    target: Kind
+    target: ModelClass
     table: Table
     key: Mapping[str, ValueSource]
     subject: str | None
@@ -127,14 +144,17 @@ class WritePlan(Struct, frozen=True):
     pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
     lenient: tuple[
-        tuple[str, LoadedValue | RoomLeft | StateKey], ...
+        tuple[str, LoadedValue | BoundMinusArgument | StateKey], ...
     ]  # those that may hold for an absent attribute too
     moving: tuple[str, ...]  # the index keys that it may change
     edges: tuple[tuple[str, str], ...]
-    states: tuple[tuple[str, tuple[Kind, ...]], ...]  # the states that each item passed in may be in, by parameter
+    states: tuple[
+        tuple[str, tuple[ModelClass, ...]], ...
+    ]  # the states that each item passed in may be in, by parameter
     exact: bool
     signature: Signature
     sets: tuple[str, ...]  # the parameters that set a field
+    nested_types: Mapping[str, Any]  # the types of the values that are set inside fields
     texts: dict[_Case, _Text] = field(default_factory=dict)
 
     @property
@@ -149,25 +169,33 @@ class WritePlan(Struct, frozen=True):
         return frozenset(parameter.name for parameter in given if not parameter.may_be_left_out)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def models(self) -> tuple[ModelClass, ...]:
         """The state entered."""
         return (self.target,)
 
     @property
-    def start_kinds(self) -> list[Kind]:
+    def start_models(self) -> list[ModelClass]:
         """The states that the item passed in may be in."""
-        return self.signature.parameters[self.subject].shapes if self.subject else []
+        return self.signature.parameters[self.subject].models if self.subject else []
+
+    @property
+    def old_models(self) -> tuple[ModelClass, ...] | None:
+        """The classes that the item may have been of before the write; None if that is not declared."""
+        if self.signature.before:
+            return self.signature.before
+        return self.models if all(issubclass(model, self.target) for model in self.start_models) else None
 
     @property
     def has_checks(self) -> bool:
         """Whether values are checked before it writes."""
-        return bool(self.sets or self.signature.checked)
+        return bool(self.sets or self.nested_types or self.signature.checked)
 
     @property
     def checked(self) -> Mapping[str, Any]:
         """The types of the values that are checked before it writes."""
         given = self.signature.parameters
-        return self.signature.checked | {name: _checked(self.target, name, given[name]) for name in self.sets}
+        own = {name: _checked(self.target, name, given[name]) for name in self.sets}
+        return {**self.signature.checked, **own, **self.nested_types}
 
     @property
     def lints(self) -> tuple[Lint, ...]:
@@ -193,6 +221,8 @@ class WritePlan(Struct, frozen=True):
             outcomes.append(change.outcome(arguments, value))
             if value is not None and outcomes[-1] == CHANGED:
                 values[f":s{at}"] = value
+                if change.start is not None:
+                    values[f":d{at}"] = change.start.value(arguments) or NO_ELEMENTS
         tested = values_of(self.condition_values, arguments)
         pins = tuple(pin.applies(arguments) for pin in self.pinned)
         absent = frozenset(
@@ -206,7 +236,24 @@ class WritePlan(Struct, frozen=True):
         request = {"Key": self.key_of(arguments), **text.request}
         if values or text.constants:
             request["ExpressionAttributeValues"] = {**text.constants, **values}
+        if self.signature.in_paths:
+            self._fill_paths(request, arguments)
         return request, text.sealed
+
+    def _fill_paths(self, request: Wire, arguments: Arguments) -> None:
+        """Put the arguments that are names of members or positions into the expressions."""
+        for name in self.signature.in_paths:
+            given = arguments[name]
+            if not (isinstance(given, str) and given) and not (type(given) is int and given >= 0):
+                raise ValueInvalid(
+                    f"{self.label}: {name} is {given!r}: give the name of a member, or a position from 0"
+                )
+            for expression in ("UpdateExpression", "ConditionExpression"):
+                request[expression] = request[expression].replace(f"[{{{name}}}]", f"[{given}]")
+            names: dict[str, str] = request["ExpressionAttributeNames"]
+            request["ExpressionAttributeNames"] = {
+                alias: str(given) if stored == f"{{{name}}}" else stored for alias, stored in names.items()
+            }
 
     def _condition(self, present: AbstractSet[str], pins: Iterable[bool], absent: AbstractSet[str]) -> Condition | None:
         """Return the condition of a call, with the pins that it needs.
@@ -217,19 +264,21 @@ class WritePlan(Struct, frozen=True):
         condition = join_all([*([self.condition] if self.condition is not None else []), *needed])
         if condition is None or (not absent and present >= set(placeholders_in(condition))):
             return condition
-        settled = require_absence(condition, present, self.label, self.table.unset)
-        settled = allow_absence(settled, absent, self.table.unset)
-        return And((exists(self.table.pk).condition, settled)) if self.verb != "Upsert" else settled
+        adjusted = require_absence(condition, present, self.label, self.table.unset)
+        adjusted = allow_absence(adjusted, absent, self.table.unset)
+        return And((exists(self.table.pk).condition, adjusted)) if self.verb != "Upsert" else adjusted
 
     def _texts(self, outcomes: list[int], condition: Condition | None) -> _Text:
         """Render the expressions of a call."""
         aliases = Aliases()
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
-        applied = [(f":s{at}", change) for at, change in enumerate(self.changes) if outcomes[at] == CHANGED]
-        for placeholder, change in applied:
-            sections[change.section].append(change.clause(aliases.name(change.stored), placeholder))
-        removed = [change.stored for change, outcome in zip(self.changes, outcomes, strict=True) if outcome == REMOVED]
-        sections["REMOVE"] = [aliases.name(stored) for stored in (*removed, *self.removes)]
+        applied = [(at, change) for at, change in enumerate(self.changes) if outcomes[at] == CHANGED]
+        for at, change in applied:
+            sections[change.section].append(change.clause(aliases.path(change.location), f":s{at}", f":d{at}"))
+        removed = [
+            change.location for change, outcome in zip(self.changes, outcomes, strict=True) if outcome == REMOVED
+        ]
+        sections["REMOVE"] = [aliases.path(path) for path in (*removed, *map(path_of, self.removes))]
         request: Wire = {}
         update = " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)
         if update and self.verb in {"Update", "Upsert"}:
@@ -238,22 +287,19 @@ class WritePlan(Struct, frozen=True):
             request["ConditionExpression"] = aliases.render(condition)
         if aliases.names:
             request["ExpressionAttributeNames"] = aliases.names
-        constants = dict(aliases.constants)
-        if any(change.action == "APPEND" for _, change in applied):
-            constants[":none"] = {"L": []}
-        sealed = {placeholder: change.stored for placeholder, change in applied if change.sealed}
-        return _Text(request, constants, sealed, tuple(placeholders_in(condition)))
+        sealed = {f":s{at}": change.stored for at, change in applied if change.sealed}
+        return _Text(request, dict(aliases.constants), sealed, tuple(placeholders_in(condition)))
 
-    def outcome(self, arguments: Arguments) -> Shape:
+    def outcome(self, arguments: Arguments) -> Model:
         """Return the state entered, where it follows from the arguments alone (`exact`)."""
         assert self.subject is not None
-        subject: Shape = arguments[self.subject]
-        fields = introspection.attributes(self.target)
+        subject: Model = arguments[self.subject]
+        fields = introspection.stored_fields(self.target)
         values: dict[str, Any] = {name: getattr(subject, name) for name in fields if name in type(subject).model_fields}
         values |= {name: arguments[name] for name in fields if name in arguments}
         values |= {
             found.name: arguments[NOW]
-            for found in introspection.touched_attributes(self.target)
+            for found in introspection.touched_fields(self.target)
             if found.name not in arguments
         }
         version = introspection.version_of(self.target)
@@ -269,26 +315,28 @@ class WritePlan(Struct, frozen=True):
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
         for change in self.changes:
             if not change.repairs:
-                sections[change.section].append(change.clause(change.stored, change.value_source.text))
+                start = change.start.text if change.start is not None else ""
+                clause = change.clause(show_path(change.location), change.value_source.text, start)
+                sections[change.section].append(clause)
         sections["REMOVE"] += self.removes
         if self.verb in {"Update", "Upsert"}:
             lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]
         if self.condition is not None:
             lines.append(f"    if      {show(self.condition, self.condition_values)}")
         lines += [f"    if      {show(pin.condition, self.condition_values)}  ({pin.when})" for pin in self.pinned]
-        lines.append(f"    cost    {' + '.join(f'{place} {units}' for place, units in self.costs)}")
+        lines.append(f"    cost    {' + '.join(f'{path_name} {units}' for path_name, units in self.costs)}")
         return "\n".join(lines)
 
 
-def _checked(target: Kind, name: str, parameter: Parameter) -> Any:
+def _checked(target: ModelClass, name: str, parameter: Parameter) -> Any:
     """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
-    shapes = (target, *introspection.with_variants(introspection.root(introspection.item_of(target))))
-    info = next((shape.model_fields[name] for shape in shapes if name in shape.model_fields), None)
+    models = (target, *introspection.with_variants(introspection.root(introspection.item_of(target))))
+    info = next((each.model_fields[name] for each in models if name in each.model_fields), None)
     is_amount = parameter.change == "ADD"  # the bounds of the field are for the sum: they are in the condition
     if info is None or is_amount or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
         return hints.constrain(parameter.hint, parameter.constraints)
     hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
-    own = [fact for fact in info.metadata if not isinstance(fact, Marker)]
+    own = [fact for fact in info.metadata if isinstance(fact, Extensible) or not isinstance(fact, Marker)]
     return hints.constrain(hint, (*own, *parameter.constraints))
 
 
@@ -298,9 +346,9 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
     if plan.verb == "Ensure":
         return tuple(found)
     changed = {*(change.stored for change in plan.changes), *plan.removes}
-    kinds = [kind for shape in (plan.target, *plan.start_kinds) for kind in introspection.with_variants(shape)]
+    models = [model for each in (plan.target, *plan.start_models) for model in introspection.with_variants(each)]
     for index in plan.table.indexes:
-        if not any(_is_in(index.keys, kind) for kind in kinds):
+        if not any(_is_in(index.keys, model) for model in models):
             continue
         moves = not set(index.keys).isdisjoint(plan.moving)
         if moves or plan.verb == "Delete" or index.projects_all or not changed.isdisjoint(index.attributes):
@@ -308,12 +356,12 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _is_in(keys: tuple[str, ...], kind: Kind) -> bool:
-    item = introspection.item_of(kind)
-    states = [state for kinds in introspection.lifecycles(item).values() for state in kinds]
-    shape = kind if issubclass(kind, Item) else item
+def _is_in(keys: tuple[str, ...], model: ModelClass) -> bool:
+    item = introspection.item_of(model)
+    states = [state for models in introspection.lifecycles(item).values() for state in models]
+    holder = model if issubclass(model, Item) else item
     return all(
-        introspection.carried_template(attr, shape)
+        introspection.carried_template(attr, holder)
         or any(attr in introspection.variant_keys(state) for state in states)
         for attr in keys
     )

@@ -1,4 +1,4 @@
-"""Arguments by chance: values for any hint of a declaration, and items for any class, from a seeded random."""
+"""Random values for any hint of a declaration, and random items of any class, from a seed."""
 
 import random
 from datetime import UTC, date, datetime, timedelta
@@ -7,14 +7,14 @@ from typing import get_args, get_origin
 from typing_extensions import is_typeddict
 
 from hashrange.schema.declare import hint, introspection
-from hashrange.schema.declare.shape import Shape
+from hashrange.schema.declare.model import Model
 from hashrange.schema.items import loader
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = ("a", "b", "ab", "a-b", "c.de", "x1")
 
 
-class Chance:
+class RandomItems:
     """A source of values that is the same for the same seed."""
 
     def __init__(self, seed):
@@ -49,10 +49,10 @@ class Chance:
     def item(self, cls):
         """Return an item of a class, fields that have a default now and then left to it."""
         values = {}
-        for name, info in introspection.fields_of(cls).items():
+        for name, info in introspection.pydantic_fields(cls).items():
             if name in introspection.lifecycles(cls) or (not info.is_required() and self.random.random() < 0.5):
                 continue
-            fixed = introspection.attributes(cls)[name].fixed
+            fixed = introspection.stored_fields(cls)[name].fixed
             values[name] = self.value(info.annotation) if fixed is introspection.NOTHING else fixed
         return cls(**values)
 
@@ -60,8 +60,8 @@ class Chance:
         """Return arguments for a pattern that writes, or None when nothing stored is in a state it starts from."""
         found = {}
         for name, parameter in plan.signature.parameters.items():
-            if parameter.shapes:
-                found_in = (read(parameter.shapes, raw) for raw in stored)
+            if parameter.models:
+                found_in = (read(parameter.models, raw) for raw in stored)
                 candidates = [shape for shape in found_in if shape is not None]
                 if not candidates:
                     return None
@@ -73,7 +73,7 @@ class Chance:
         return found
 
 
-def read(kinds, raw) -> Shape | None:
+def read(kinds, raw) -> Model | None:
     """Return a stored item as one of these classes: itself, or the lifecycle it is in."""
     item = loader.load([introspection.root(introspection.item_of(kinds[0]))], raw)
     if item is None:

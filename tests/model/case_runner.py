@@ -1,4 +1,4 @@
-"""The stage of the model check: a database in memory on which cases run, each on an item of its own."""
+"""Runs the cases of the model check: a database in memory on which cases run, each on an item of its own."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from tests.model.declared import expected_key, fields_in
 NOW = 1_768_478_400
 
 
-class Stage:
+class CaseRunner:
     """Runs cases and collects what is wrong with their outcomes."""
 
     def __init__(self, declared):
@@ -46,7 +46,7 @@ class Stage:
 
     def complain_about(self, where, faults):
         """Note what is wrong with the outcome of a case."""
-        self.complaints += [f"{where}: {fault}" for fault in faults]
+        self.complaints += [f"{where}: {complaint}" for complaint in faults]
 
     def find_stale_keys(self, templates, before, raw, read):
         """Yield the index keys that differ from what their templates make of the stored item.

@@ -25,13 +25,13 @@ from hashrange.schema.declare.marker import Encrypted
 from hashrange.schema.declare.table import Table
 
 T = TypeVar("T")
-LOADED_KEYS = "_loaded_keys"  # where a shape keeps the keys with which it was loaded
+LOADED_KEYS = "_loaded_keys"  # where a model keeps the keys with which it was loaded
 
 
 class Initial(Struct, frozen=True):
     """The default of a lifecycle: its first state."""
 
-    kind: type[View[Any]]
+    state: type[View[Any]]
 
 
 class After(Struct, frozen=True):
@@ -44,9 +44,9 @@ class After(Struct, frozen=True):
 SPECIAL = frozenset({Initial, After})
 
 
-def initially(kind: type[T]) -> T:
+def initially(state: type[T]) -> T:
     """Declare the state in which a lifecycle starts; its fields are taken from the item."""
-    return cast("T", Initial(cast("Any", kind)))
+    return cast("T", Initial(cast("Any", state)))
 
 
 def after(other: str, *, days: float = 0, hours: float = 0, minutes: float = 0) -> datetime:
@@ -72,30 +72,45 @@ def _check_declared_in_time(cls: type, table: Table | None) -> None:
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
-class ShapeType(ModelMetaclass):
-    """Tells type checkers that shapes are frozen, which pydantic's own dataclass_transform cannot express."""
+class FrozenModelMetaclass(ModelMetaclass):
+    """Tells type checkers that models are frozen, which pydantic's own dataclass_transform cannot express."""
 
 
-class Shape(BaseModel, metaclass=ShapeType):
+class Model(BaseModel, metaclass=FrozenModelMetaclass):
     """The common base of items and views: frozen values, with key templates given as class keywords."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     if TYPE_CHECKING:
         __own_table__: ClassVar[Table | None]
+        __viewed_item__: ClassVar[type[Item] | None]  # of a view in compiled patterns
         __own_keys__: ClassVar[Mapping[str, str]]
+        __initial__: ClassVar[bool]  # it is a variant in which items are created
         __special__: ClassVar[Mapping[str, Any]]  # fields whose default depends on the others
         __times__: ClassVar[Mapping[str, timedelta]]  # fields that are times, and the precision they are stored with
 
         def __hash__(self) -> int: ...  # pydantic adds it; pyright believes that BaseModel.__eq__ removed it
     else:  # without annotations, which pydantic would evaluate again for every class
-        __own_table__, __own_keys__, __special__, __times__ = None, {}, {}, {}
+        __own_table__, __viewed_item__, __own_keys__, __initial__, __special__, __times__ = (
+            None,
+            None,
+            {},
+            False,
+            {},
+            {},
+        )
 
     def __init_subclass__(
-        cls, *, table: Table | None = None, keys: Mapping[str, str] | None = None, **more: str
+        cls,
+        *,
+        table: Table | None = None,
+        keys: Mapping[str, str] | None = None,
+        initial: bool = False,
+        **more: str,
     ) -> None:
         super().__init_subclass__()
         clear_class_cache()
+        cls.__initial__ = initial
         cls.__own_keys__ = {**(keys or {}), **more}
         if table is not None and not isinstance(table, Table):
             raise DeclarationError("HR110", cls.__name__, f"table= is {table!r}", "give a Table")
@@ -145,11 +160,32 @@ class Shape(BaseModel, metaclass=ShapeType):
             yield name, "..." if value is not None and _is_secret(self.__pydantic_fields__.get(name or "")) else value
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy; a changed copy forgets the keys with which it was loaded."""
+        """Return a copy; a field that an item shares with its states changes in both.
+
+        A changed copy forgets the keys with which it was loaded.
+        """
         copy = super().model_copy(update=update, deep=deep)
         if update:
+            _share_changes(copy, update)
             _forget_keys(copy)
         return copy
+
+
+def _share_changes(copy: Model, update: Mapping[str, Any]) -> None:
+    """Copy changed fields of an item to its states, and those of new states to the item and its other states."""
+    states = {name: value for name, value in copy.__dict__.items() if isinstance(value, View)}
+    if not states:
+        return
+    changes = {name: value for name, value in update.items() if name not in states}
+    for name in states.keys() & update.keys():
+        changes = {field: getattr(states[name], field) for field in states[name].model_fields_set} | changes
+    for name, state in states.items():
+        if name not in update:
+            shared = {field: value for field, value in changes.items() if field in type(state).model_fields}
+            copy.__dict__[name] = state.model_copy(update=shared)
+    own = {field: value for field, value in changes.items() if field in type(copy).model_fields}
+    copy.__dict__.update(own)
+    copy.model_fields_set.update(own)
 
 
 def _is_secret(info: FieldInfo | None) -> bool:
@@ -157,31 +193,31 @@ def _is_secret(info: FieldInfo | None) -> bool:
     return any(isinstance(marker, Encrypted) for marker in markers)
 
 
-def loaded_keys(shape: Shape) -> dict[str, Value]:
-    """Return the keys with which a shape was loaded; none if it was not loaded."""
-    found: dict[str, Value] = shape.__dict__.get(LOADED_KEYS, {})
+def loaded_keys(instance: Model) -> dict[str, Value]:
+    """Return the keys with which a model was loaded; none if it was not loaded."""
+    found: dict[str, Value] = instance.__dict__.get(LOADED_KEYS, {})
     return found
 
 
-def _forget_keys(shape: Shape) -> None:
-    """Forget the keys with which a shape was loaded, but not that it was."""
-    if LOADED_KEYS in shape.__dict__:
-        shape.__dict__[LOADED_KEYS] = {}
+def _forget_keys(instance: Model) -> None:
+    """Forget the keys with which a model was loaded, but not that it was."""
+    if LOADED_KEYS in instance.__dict__:
+        instance.__dict__[LOADED_KEYS] = {}
 
 
-def is_stored(shape: Shape) -> bool:
-    """Whether a shape, or what it was copied from, was loaded or created."""
-    return LOADED_KEYS in shape.__dict__
+def is_stored(instance: Model) -> bool:
+    """Return whether a model, or what it was copied from, was loaded or created."""
+    return LOADED_KEYS in instance.__dict__
 
 
-def mark_stored(shape: Shape) -> None:
-    """Remember that a shape was created in the database."""
-    shape.__dict__.setdefault(LOADED_KEYS, {})
+def mark_stored(instance: Model) -> None:
+    """Remember that a model was created in the database."""
+    instance.__dict__.setdefault(LOADED_KEYS, {})
 
 
 def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:
     if isinstance(default, Initial):
-        return default.kind(**{name: data[name] for name in default.kind.model_fields if name in data})
+        return default.state(**{name: data[name] for name in default.state.model_fields if name in data})
     other = data.get(default.other)
     if not isinstance(other, datetime):
         return None  # the other field's own error says what is wrong
@@ -197,12 +233,12 @@ def truncate(moment: datetime, step: timedelta) -> datetime:
     return moment.replace(microsecond=moment.microsecond - moment.microsecond % kept)
 
 
-class Item(Shape):
+class Item(Model):
     """A kind of item in a table: `class Shop(Item, table=table, pk="SHOP#{domain}", sk="META#")`."""
 
 
 I_co = TypeVar("I_co", bound=Item, covariant=True)
 
 
-class View(Shape, Generic[I_co]):
+class View(Model, Generic[I_co]):
     """Part of an item: what a narrow index holds, or one state of a lifecycle."""

@@ -1,0 +1,124 @@
+"""Reads of several classes: one list in key order, in both directions, page by page, with few requests."""
+
+import asyncio
+from typing import Protocol
+
+import pytest
+
+import hashrange
+from hashrange import Ge, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, via
+from tests.unit.session.conftest import InterceptingTransport
+
+table = Table("mailbox", "pk", "sk", deletion_protection=False, indexes=[Gsi("ByDay", "day_pk", "day")])
+
+
+class Note(Item, table=table, pk="BOX#{box}", sk="NOTE#{number:03d}", day_pk="NOTES#{box}"):
+    box: Key[str]
+    number: Key[int]
+    day: int
+
+
+class Mail(Item, table=table, pk="BOX#{box}", sk="MAIL#{number:03d}", day_pk="MAILS#{box}"):
+    box: Key[str]
+    number: Key[int]
+    day: int
+
+
+class Meta(Item, table=table, pk="BOX#{box}", sk="META#"):
+    box: Key[str]
+
+
+class Mailbox(Patterns, Protocol):
+    def entries(self, box: str) -> Query[Note | Mail]: ...
+    def latest(self, box: str) -> Latest[Mail | Note]: ...
+    def first_numbers(self, box: str, number: Le[int]) -> Query[Note | Mail]: ...
+    @via("ByDay")
+    def by_day(self, box: str) -> Query[Note | Mail]: ...
+    @via("ByDay")
+    def by_day_down(self, box: str) -> Latest[Note | Mail]: ...
+    def from_day(self, box: str, day: Ge[int]) -> Query[Note | Mail]: ...
+
+
+@pytest.fixture
+def database():
+    with hashrange.open() as opened:
+        hashrange.create_tables(opened, Mailbox)
+        yield opened
+
+
+@pytest.fixture
+def db(database):
+    opened = Mailbox.open(database)
+    opened.batch(
+        [
+            Meta(box="a"),
+            *(Note(box="a", number=n, day=n * 3) for n in range(5)),
+            *(Mail(box="a", number=n, day=n * 2 - 9) for n in range(9)),
+        ]
+    ).run()
+    return opened
+
+
+def shown(items):
+    return [(type(item).__name__, item.number) for item in items]
+
+
+ENTRIES = [*(("Mail", n) for n in range(9)), *(("Note", n) for n in range(5))]
+BY_DAYS = sorted(
+    [*((n * 3, "Note", n) for n in range(5)), *((n * 2 - 9, "Mail", n) for n in range(9))], key=lambda one: one[0]
+)
+
+
+def read_pages(query, size):
+    found, cursor = [], None
+    while True:
+        page = query.page(size, after=cursor).run()
+        found += page.items
+        cursor = page.cursor
+        if cursor is None:
+            return found
+        assert len(page) == size
+
+
+def test_a_union_comes_in_key_order_and_not_in_the_order_of_its_classes(db):
+    assert shown(db.entries("a")) == ENTRIES
+    assert shown(db.latest("a")) == ENTRIES[::-1]
+    assert shown([db.entries("a").first().run()]) == ENTRIES[:1]
+    assert shown([db.latest("a").first().run()]) == ENTRIES[-1:]
+    assert shown(db.first_numbers("a", 1)) == [("Mail", 0), ("Mail", 1), ("Note", 0), ("Note", 1)]
+
+
+def test_partitions_of_an_index_are_merged_by_sort_key(db):
+    expected = [(name, n) for _, name, n in BY_DAYS]
+    days = [item.day for item in db.by_day("a")]
+    assert days == [day for day, _, _ in BY_DAYS]
+    assert sorted(shown(db.by_day("a"))) == sorted(expected)
+    assert [item.day for item in db.by_day_down("a")] == days[::-1]
+    assert [item.day for item in db.by_day("a").limit(4)] == days[:4]
+    assert [item.day for item in db.from_day("a", 0)] == [day for day in days if day >= 0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 13, 14, 15])
+def test_pages_continue_in_every_request_of_a_union(db, size):
+    assert shown(read_pages(db.entries("a"), size)) == ENTRIES
+    assert shown(read_pages(db.latest("a"), size)) == ENTRIES[::-1]
+    assert read_pages(db.by_day("a"), size) == db.by_day("a").run()
+    assert read_pages(db.by_day_down("a"), size) == db.by_day_down("a").run()
+
+
+def test_a_union_is_merged_on_an_event_loop_too(db):
+    async def use():
+        return [item async for item in db.by_day("a")], await db.by_day("a").page(4)
+
+    items, page = asyncio.run(use())
+    assert items == db.by_day("a").run()
+    assert list(page) == items[:4]
+
+
+def test_a_request_is_sent_when_its_items_may_come_next(database, db):
+    transport = InterceptingTransport(database, lambda operation, request, go: go(operation, request))
+    bound = Mailbox.open(transport)
+    assert bound.entries("a").first().run() == db.entries("a").first().run()
+    assert len(transport.calls) == 1
+    read_pages(bound.latest("a"), 3)
+    assert len(transport.calls) == 1 + 6  # five pages, and one more request where the notes end
