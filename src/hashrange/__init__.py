@@ -27,21 +27,17 @@ _names: dict[str, tuple[str, str]] = {}  # public name -> its module, and what i
 def __getattr__(name: str) -> object:
     names = _names or _read_public_names()
     if name == "__all__":
-        from hashrange.client.optional_import import is_installed
-
-        return [public for public, (module, original) in names.items() if public == original and is_installed(module)]
+        return [public for public, (_, original) in names.items() if public == original]
     if name not in names:
         raise AttributeError(f"module 'hashrange' has no attribute {name!r}")
-    from hashrange.client.optional_import import import_optional
+    from importlib import import_module
 
     module, original = names[name]
-    return getattr(import_optional(module), original)
+    return getattr(import_module(module), original)
 
 
 def __dir__() -> list[str]:
-    from hashrange.client.optional_import import is_installed
-
-    return sorted({*globals(), *(name for name, (module, _) in _read_public_names().items() if is_installed(module))})
+    return sorted({*globals(), *_read_public_names()})
 
 
 def _read_public_names() -> dict[str, tuple[str, str]]:

@@ -10,11 +10,18 @@ from typing import Annotated
 import typer
 
 from hashrange import __version__
+from hashrange.cli import adopt as adopt_command
+from hashrange.cli import backfill as backfill_command
+from hashrange.cli import copy as copy_command
+from hashrange.cli import data as data_command
 from hashrange.cli import docs as docs_command
 from hashrange.cli import explain as explain_command
 from hashrange.cli import load as load_command
+from hashrange.cli import migrate as migrate_command
+from hashrange.cli import provision as provision_command
 from hashrange.cli import serve as serve_command
 from hashrange.cli import up as up_command
+from hashrange.cli import verify as verify_command
 from hashrange.cli.system_commands import SystemGroup
 
 app = typer.Typer(
@@ -28,7 +35,16 @@ app = typer.Typer(
 app.command(help=up_command.HELP)(up_command.up)
 app.command(help=serve_command.HELP)(serve_command.serve)
 app.command(help=load_command.HELP)(load_command.load)
+app.command(help=copy_command.HELP)(copy_command.copy)
+app.command(help=verify_command.HELP)(verify_command.verify)
 app.command(help=explain_command.HELP)(explain_command.explain)
+app.command(help=provision_command.PLAN_HELP)(provision_command.plan)
+app.command(help=provision_command.APPLY_HELP)(provision_command.apply)
+app.command(help=provision_command.DRIFT_HELP)(provision_command.drift)
+app.command(help=adopt_command.HELP)(adopt_command.adopt)
+app.command(help=backfill_command.HELP)(backfill_command.backfill)
+app.command(help=migrate_command.HELP)(migrate_command.migrate)
+app.add_typer(data_command.app, name="data")
 app.command(help=docs_command.HELP)(docs_command.docs)
 
 

@@ -56,7 +56,7 @@ def describe_operations() -> Iterator[str]:
 
 
 def _describe(name: str) -> Iterator[str]:
-    from hashrange.engine.shape.model import find_input
+    from hashrange.engine.shape.request_shape import find_input
     from hashrange.operations import OPERATIONS
 
     operation = OPERATIONS[name]

@@ -44,13 +44,9 @@ def explain(
 
 def find_patterns(name: str, wanted: str) -> list[Any]:
     """Import a module, from the current directory too, and return its Patterns classes or the one asked for."""
-    from hashrange.core.errors import HashrangeError
     from hashrange.hosting.schema_module import find_patterns, import_from_here
 
-    try:
-        return find_patterns(import_from_here(name), wanted)
-    except HashrangeError as error:
-        raise fail(str(error)) from error
+    return find_patterns(import_from_here(name), wanted)
 
 
 def print_plans(patterns: Any, pattern: str) -> None:

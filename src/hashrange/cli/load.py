@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange.cli.command import fail
+from hashrange.cli.command import count_of
+from hashrange.cli.progress_display import ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -53,22 +55,19 @@ def load(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Load items from files into a table."""
-    from hashrange.core.errors import HashrangeError
     from hashrange.engine.context import EngineSettings
     from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
 
+    engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))
     try:
-        engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))
-        try:
-            if create is not None:
-                _create(engine, create, table)
-            count = _load(engine, engine.catalog.locate(table), files, workers or count_workers(), quiet=quiet)
-        finally:
-            engine.close()
-    except HashrangeError as error:
-        raise fail(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
-    typer.echo(f"{count:,} {'item' if count == 1 else 'items'} loaded into {table}")
+        if create is not None:
+            _create(engine, create, table)
+        loaded = LoadedFiles(files, workers or count_workers(), is_new_table=create is not None)
+        count = _load(engine, engine.catalog.locate(table), loaded, quiet=quiet)
+    finally:
+        engine.close()
+    typer.echo(f"{count_of(count, 'item')} loaded into {table}")
 
 
 def _create(engine: Engine, definition: Path, table: str) -> None:
@@ -85,49 +84,58 @@ def _create(engine: Engine, definition: Path, table: str) -> None:
     engine.call("CreateTable", {**request, "TableName": table})
 
 
-def _load(engine: Engine, table: Table, files: list[Path], workers: int, *, quiet: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class LoadedFiles:
+    """What is loaded, with how many processes, and whether the table was created for it."""
+
+    files: list[Path]
+    workers: int
+    is_new_table: bool
+
+
+def _load(engine: Engine, table: Table, given: LoadedFiles, *, quiet: bool) -> int:
     from hashrange.core.errors import HashrangeError
     from hashrange.engine.bulk_load import load_files
     from hashrange.engine.import_files import ImportFiles
 
-    with ProgressDisplay(quiet=quiet) as display:
+    with LoadDisplay(quiet=quiet) as display:
         try:
-            return load_files(engine, table, ImportFiles(files), display.update, workers)
+            return load_files(engine, table, ImportFiles(given.files), display.update, given.workers)
         except HashrangeError as error:
             left = engine.catalog.locate(table.name).item_count
             kept = f"{display.stored:,} items were stored; loading again is safe"
             error.add_note(f"({kept if left and display.stored else 'nothing was loaded'})")
+            if given.is_new_table and not left:
+                _delete(engine, table.name)
             raise
 
 
-class ProgressDisplay:
+def _delete(engine: Engine, table: str) -> None:
+    engine.call("UpdateTable", {"TableName": table, "DeletionProtectionEnabled": False})
+    engine.call("DeleteTable", {"TableName": table})
+
+
+class LoadDisplay(ProgressDisplay):
     """Shows a progress bar for each phase of a load, and counts the stored items."""
 
     def __init__(self, *, quiet: bool) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         text, items = TextColumn("{task.description}"), TextColumn("{task.fields[items]}")
-        self._bar = Progress(text, BarColumn(), items, TimeRemainingColumn(), disable=quiet, transient=True)
+        super().__init__(text, BarColumn(), items, TimeRemainingColumn(), quiet=quiet)
         self._tasks: dict[Phase, TaskID] = {}
         self.stored = 0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
 
     def update(self, phase: Phase, done: int, total: int) -> None:
         """Update the bar of a phase."""
         if phase not in self._tasks:
             for task in self._tasks.values():
-                self._bar.update(task, visible=False)
-            self._tasks[phase] = self._bar.add_task(PHASES[phase], total=total or None, items="")
+                self.bar.update(task, visible=False)
+            self._tasks[phase] = self.bar.add_task(PHASES[phase], total=total or None, items="")
         items = ""
         if phase == "storing":
             self.stored, items = done, f"{done:,} items"
-        self._bar.update(self._tasks[phase], completed=done, items=items)
+        self.bar.update(self._tasks[phase], completed=done, items=items)
 
 
 def count_workers() -> int:

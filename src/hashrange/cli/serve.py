@@ -8,16 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange.cli.command import LogLevel, fail, option
+from hashrange.cli.command import (
+    ALLOW_HOST_HELP,
+    CORS_HELP,
+    KEY_ID,
+    SECRET,
+    LogLevel,
+    check_hosts,
+    check_origins,
+    fail,
+    option,
+    read_credentials,
+)
+from hashrange.engine.arn import DEFAULT_REGION
+from hashrange.server.settings import HOST, MAX_CONNECTIONS, PORT, SPIN_MICROSECONDS
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.faults.faults import Faults
     from hashrange.server.authentication import Authenticate
+    from hashrange.server.separate_databases import SeparateDatabases
     from hashrange.server.server import Server
     from hashrange.server.settings import ServerSettings
 
-KEY_ID, SECRET = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
+EXAMPLE_KEY = "local"  # also the access key whose database unsigned requests use
 HELP = """Serve the DynamoDB protocol, so that any AWS SDK or tool can use it.
 
 [bold]Examples[/bold]
@@ -46,6 +60,7 @@ class ServeOptions:
 
     data: Path | None
     fsync: bool
+    shared: bool
     region: str
     credentials: tuple[str, str] | None
     unsigned: bool
@@ -59,19 +74,29 @@ class ServeOptions:
         return "unsigned requests too" if self.unsigned else "any credentials"
 
     @property
+    def division(self) -> str:
+        """Which requests use the same database, for the start-up summary."""
+        return "one for all" if self.shared else "one for each access key and region (--shared: one for all)"
+
+    @property
     def example_credentials(self) -> str:
         """The variables for an example of a request that is accepted; never the secret itself."""
-        key_id, secret = (self.credentials[0], "...") if self.credentials else ("local", "local")
+        key_id, secret = (self.credentials[0], "...") if self.credentials else (EXAMPLE_KEY, "local")
         return f"{KEY_ID}={key_id} {SECRET}={secret}"
 
 
 def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
-    host: Annotated[str, option("host", "Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, option("port", "Port to listen on; 0 for any free one.", min=0, max=65535)] = 8000,
+    host: Annotated[str, option("host", "Address to listen on.")] = HOST,
+    port: Annotated[int, option("port", "Port to listen on; 0 for any free one.", min=0, max=65535)] = PORT,
     data: Annotated[Path | None, option("data", "Directory for the data; created if missing.")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory (the default).")] = False,
     fsync: Annotated[bool, option("fsync", "Make acknowledged writes survive power loss.")] = False,
-    region: Annotated[str, option("region", "Region named in ARNs, for a new directory (eu-west-2).")] = "",
+    shared: Annotated[
+        bool, option("shared", "One database for all, instead of one for each access key and region.")
+    ] = False,
+    region: Annotated[
+        str, option("region", "Region of unsigned requests; with --shared, that in ARNs.", show_default=DEFAULT_REGION)
+    ] = "",
     access_key: Annotated[str | None, option("access-key", "Verify signatures: the key id to accept.")] = None,
     secret_key: Annotated[str | None, option("secret-key", "The secret of that key id.")] = None,
     credentials_file: Annotated[
@@ -80,8 +105,14 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     ] = None,
     unsigned: Annotated[bool, option("unsigned", "Accept requests without a signature too.")] = False,
     faults: Annotated[str | None, option("faults", "Inject faults: a file of them, or their text.")] = None,
-    max_connections: Annotated[int, option("max-connections", "Connections open at the same time.", min=1)] = 4096,
-    spin: Annotated[int, option("spin", "Microseconds to poll for the next request before sleeping.", min=0)] = 100,
+    cors: Annotated[list[str] | None, option("cors", CORS_HELP, metavar="ORIGIN")] = None,
+    allow_host: Annotated[list[str] | None, option("allow-host", ALLOW_HOST_HELP, metavar="NAME")] = None,
+    max_connections: Annotated[
+        int, option("max-connections", "Connections open at the same time.", min=1)
+    ] = MAX_CONNECTIONS,
+    spin: Annotated[
+        int, option("spin", "Microseconds to poll for the next request before sleeping.", min=0)
+    ] = SPIN_MICROSECONDS,
     log_level: Annotated[LogLevel, option("log-level", "debug logs every request.")] = "info",
     log_format: Annotated[Literal["text", "json"], option("log-format", "How log lines look.")] = "text",
 ) -> None:
@@ -94,6 +125,8 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     if credentials and unsigned:
         raise typer.BadParameter("--unsigned and credentials exclude each other: choose one")
 
+    origins, hosts = check_origins(cors), check_hosts(allow_host)
+
     from hashrange.server.log_format import configure_logging
     from hashrange.server.settings import ServerSettings
 
@@ -101,12 +134,16 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     options = ServeOptions(
         data=data,
         fsync=fsync,
+        shared=shared or (data is not None and is_shared_directory(data)),
         region=region,
         credentials=credentials,
         unsigned=unsigned,
         faults=None if faults is None else read_faults(faults),
     )
-    run(options, ServerSettings(host=host, port=port, max_connections=max_connections, spin=spin / 1e6))
+    settings = ServerSettings(
+        host=host, port=port, cors=origins, allow_hosts=hosts, max_connections=max_connections, spin=spin / 1e6
+    )
+    run(options, settings)
 
 
 def read_faults(given: str) -> Faults:
@@ -133,39 +170,57 @@ def run(options: ServeOptions, settings: ServerSettings) -> None:
     from hashrange.hosting.port import PortRefused, explain_errors
     from hashrange.server.runner import serve as serve_until_signal
 
-    engine = open_served_engine(options)
-    authenticate = choose_authentication(options, engine)
+    served = open_served(options)
+    authenticate = choose_authentication(options)
     try:
         with explain_errors(settings.host, settings.port, "hashrange serve --port"):
-            serve_until_signal(engine, settings, authenticate, announce=lambda server: print_summary(server, options))
+            serve_until_signal(served, settings, authenticate, announce=lambda server: print_summary(server, options))
     except PortRefused as error:
         raise fail(str(error)) from error
     finally:
-        engine.close()
+        served.close()
 
 
-def open_served_engine(options: ServeOptions) -> Engine:
-    """Open the engine to serve; exit when its directory cannot be opened."""
+def is_shared_directory(data: Path) -> bool:
+    """Return whether a directory has one database for all, as every directory had before version 0.3."""
+    from hashrange.engine.data_directory import DATABASES, MAIN_FILE
+
+    return (data / MAIN_FILE).exists() and not (data / DATABASES).exists()
+
+
+def open_served(options: ServeOptions) -> Engine | SeparateDatabases:
+    """Open what is served; exit when its directory cannot be opened."""
     from hashrange.core.errors import StorageError
     from hashrange.engine.context import EngineSettings
     from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
+    from hashrange.server.separate_databases import SeparateDatabases, locate_database
 
-    settings = EngineSettings(region=options.region)
+    def open_at(data: Path | None, region: str) -> Engine:
+        settings = EngineSettings(region=region)
+        return open_engine(data, OPERATIONS, fsync=options.fsync, settings=settings, faults=options.faults)
+
+    def open_separate(key: str, region: str) -> Engine:
+        return open_at(locate_database(options.data, key, region) if options.data else None, region)
+
     try:
-        return open_engine(options.data, OPERATIONS, fsync=options.fsync, settings=settings, faults=options.faults)
+        if options.shared:
+            return open_at(options.data, options.region)
+        key = options.credentials[0] if options.credentials else EXAMPLE_KEY
+        return SeparateDatabases(open_separate, key, options.region or DEFAULT_REGION)
     except StorageError as error:
         raise fail(str(error)) from error
 
 
-def choose_authentication(options: ServeOptions, engine: Engine) -> Authenticate:
+def choose_authentication(options: ServeOptions) -> Authenticate:
     """Return the function that authenticates requests."""
     from hashrange.server.authentication import check_signature_format, check_signature_format_if_signed
 
     if options.credentials:
+        from hashrange.core.clock import SystemClock
         from hashrange.server.sigv4 import SignatureVerifier
 
-        return SignatureVerifier(dict([options.credentials]), engine.clock)
+        return SignatureVerifier(dict([options.credentials]), SystemClock())
     return check_signature_format_if_signed if options.unsigned else check_signature_format
 
 
@@ -187,6 +242,7 @@ def print_summary(server: Server, options: ServeOptions) -> None:
         f"hashrange {__version__}: DynamoDB on this machine\n\n"
         f"  endpoint  {server.url}\n"
         f"  data      {kept}\n"
+        f"  database  {options.division}\n"
         f"  access    {options.access}\n\n"
         f"  try it    {options.example_credentials} AWS_DEFAULT_REGION={region} \\\n"
         f"            aws dynamodb list-tables --endpoint-url {server.url}\n"
@@ -201,16 +257,3 @@ def choose_credentials(access_key: str | None, secret_key: str | None, file: Pat
     if access_key and secret_key:
         return access_key, secret_key
     return read_credentials(file) if file else None
-
-
-def read_credentials(file: Path) -> tuple[str, str]:
-    """Read the key id and the secret from a file of NAME=value lines."""
-    try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error}") from error
-    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines)
-    found = {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}
-    if not found.get(KEY_ID) or not found.get(SECRET):
-        raise typer.BadParameter(f"{file} needs a line {KEY_ID}=... and a line {SECRET}=...")
-    return found[KEY_ID], found[SECRET]

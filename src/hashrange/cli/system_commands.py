@@ -27,23 +27,53 @@ class SystemGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is called."""
         if args[0] not in self.commands and (commands := load_commands(args[0])) is not None:
+            hide_flag_types(commands, ctx)
             return args[0], commands, args[1:]
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        hide_flag_types(found[1], ctx)
+        return found
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options of hashrange itself."""
+        params = super().get_params(ctx)
+        for param in params:
+            hide_flag_type(param)
+        return params
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error of hashrange that it does not handle itself is printed in one sentence."""
+        try:
+            return super().invoke(ctx)
+        except HashrangeError as error:
+            raise fail(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
+
+
+def hide_flag_types(command: Any, ctx: Any) -> None:
+    """Let the help of a command and its subcommands show no type beside an option that takes no value."""
+    for param in (*command.params, command.get_help_option(ctx)):
+        hide_flag_type(param)
+    for each in getattr(command, "commands", {}).values():
+        hide_flag_types(each, ctx)
+
+
+def hide_flag_type(param: Any) -> None:
+    """Let the help show no type beside an option, if it takes no value."""
+    if getattr(param, "is_flag", False):
+        param.metavar = ""
 
 
 def find_summaries() -> dict[str, str]:
     """Return the systems that have commands, each with one line; a package that does not import says so there."""
-    from hashrange.hosting.discovery import find_commands, find_entry_points, find_summary
+    from hashrange.hosting.discovery import choose_entry_point, find_commands, find_summary, group_entry_points
 
     summaries = {}
-    try:
-        registered = find_entry_points()
-    except HashrangeError as error:
-        raise fail(str(error)) from error
-    for name, entry in registered.items():
+    for name, registered in group_entry_points().items():
         try:
+            entry = choose_entry_point(name, registered)
             if find_commands(entry):
                 summaries[name] = find_summary(entry)
+        except HashrangeError as error:
+            summaries[name] = f"({error})"
         except Exception as error:  # noqa: BLE001 a package of somebody else must not break the help of all commands
             summaries[name] = f"(cannot be imported: {type(error).__name__}: {error})"
     return summaries
@@ -51,12 +81,15 @@ def find_summaries() -> dict[str, str]:
 
 def load_commands(name: str) -> TyperGroup | None:
     """Import the commands of a system; return None if it is not registered or has none."""
-    from hashrange.hosting.discovery import find_commands, find_entry_points, load_module
+    from hashrange.hosting.discovery import choose_entry_point, find_commands, group_entry_points, load_module
 
+    registered = group_entry_points().get(name)
+    if registered is None:
+        return None
     try:
-        entry = find_entry_points().get(name)
-        module = None if entry is None else find_commands(entry)
-        if entry is None or module is None:
+        entry = choose_entry_point(name, registered)
+        module = find_commands(entry)
+        if module is None:
             return None
         package = entry.dist.name if entry.dist else module
         return typer.main.get_group(load_module(module, f"pip install --upgrade {package}").app)

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange.cli.command import LogLevel, fail, option
+from hashrange.cli.command import (
+    ALLOW_HOST_HELP,
+    CORS_HELP,
+    LogLevel,
+    check_hosts,
+    check_origins,
+    count_of,
+    option,
+    read_credentials,
+)
+from hashrange.hosting.port import WEB_PORT
+from hashrange.server.settings import HOST, PORT
 
 if TYPE_CHECKING:
     from hashrange.hosting.run import HostingOptions, StartReport
@@ -25,6 +36,7 @@ HELP = """Run everything: the DynamoDB endpoint, the systems' pages and their wo
   hashrange up --memory                keep nothing
   hashrange up --only stock            one of the installed systems
   hashrange up --endpoint aws          on DynamoDB at AWS, or at a URL
+  hashrange up --no-endpoint           no DynamoDB endpoint: only the systems use the data
   hashrange up --port 0 --web-port 0   any free ports; they are printed
 
 Every option can come from the environment: HASHRANGE_WEB_PORT for --web-port."""
@@ -32,14 +44,21 @@ Every option can come from the environment: HASHRANGE_WEB_PORT for --web-port.""
 
 def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     context: typer.Context,
-    host: Annotated[str, option("host", "Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, option("port", "Port of the DynamoDB endpoint; 0: any free one.", min=0, max=65535)] = 8000,
-    web_port: Annotated[int, option("web-port", "Port of the pages; 0: any free one.", min=0, max=65535)] = 8002,
+    host: Annotated[str, option("host", "Address to listen on.")] = HOST,
+    port: Annotated[int, option("port", "Port of the DynamoDB endpoint; 0: any free one.", min=0, max=65535)] = PORT,
+    web_port: Annotated[int, option("web-port", "Port of the pages; 0: any free one.", min=0, max=65535)] = WEB_PORT,
     data: Annotated[Path | None, option("data", "Directory for the data; created if missing (./data).")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory.")] = False,
     fsync: Annotated[bool, option("fsync", "Let acknowledged writes survive power loss.")] = False,
     endpoint: Annotated[
         str | None, option("endpoint", "Use this DynamoDB instead of our own: a URL, or aws.", metavar="URL|aws")
+    ] = None,
+    no_endpoint: Annotated[
+        bool, option("no-endpoint", "Serve no DynamoDB endpoint: only the systems use the data.")
+    ] = False,
+    credentials_file: Annotated[
+        Path | None,
+        option("credentials-file", "Accept only requests to the endpoint that are signed with the keys in this file."),
     ] = None,
     app: Annotated[
         list[str] | None,
@@ -48,46 +67,58 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
         ),
     ] = None,
     only: Annotated[str, option("only", "Run only these installed systems: a,b.", metavar="NAMES")] = "",
+    cors: Annotated[list[str] | None, option("cors", CORS_HELP, metavar="ORIGIN")] = None,
+    allow_host: Annotated[list[str] | None, option("allow-host", ALLOW_HOST_HELP, metavar="NAME")] = None,
     demo: Annotated[bool, option("demo", "Write demo data.")] = False,
     log_level: Annotated[LogLevel, option("log-level", "debug logs every request.")] = "info",
 ) -> None:
     """Run everything: the DynamoDB endpoint, the systems' pages and their workers."""
+    _check_memory(memory, data, fsync)
+    if endpoint is not None:
+        _check_endpoint(context, endpoint)
+    elif no_endpoint and credentials_file:
+        raise typer.BadParameter("--credentials-file is for the endpoint, and --no-endpoint serves none: choose one")
+    elif port and port == web_port and not no_endpoint:
+        raise typer.BadParameter(f"--port and --web-port are both {port}: the endpoint and the pages need one each")
+
+    origins, hosts = check_origins(cors), check_hosts(allow_host)
+
+    from hashrange.server.log_format import configure_logging
+
+    configure_logging(log_level)
+    host_systems(
+        {name.strip() for name in only.split(",") if name.strip()},
+        app or [],
+        host=host,
+        port=port,
+        web_port=web_port,
+        data=None if memory else (data or DATA).absolute(),
+        fsync=fsync,
+        endpoint=endpoint,
+        serve=not no_endpoint,
+        credentials=read_credentials(credentials_file) if credentials_file else None,
+        cors=origins,
+        allow_hosts=hosts,
+        demo=demo,
+    )
+
+
+def _check_memory(memory: bool, data: Path | None, fsync: bool) -> None:
     if memory and data:
         raise typer.BadParameter("--data keeps everything and --memory nothing: choose one")
     if memory and fsync:
         raise typer.BadParameter("--fsync needs a directory to write to, and --memory has none: choose one")
-    if endpoint is not None:
-        _check_endpoint(context, endpoint)
-    elif port and port == web_port:
-        raise typer.BadParameter(f"--port and --web-port are both {port}: the endpoint and the pages need one each")
-
-    from hashrange.core.errors import HashrangeError
-    from hashrange.server.log_format import configure_logging
-
-    configure_logging(log_level)
-    try:
-        host_systems(
-            {name.strip() for name in only.split(",") if name.strip()},
-            app or [],
-            host=host,
-            port=port,
-            web_port=web_port,
-            data=None if memory else (data or DATA).absolute(),
-            fsync=fsync,
-            endpoint=endpoint,
-            demo=demo,
-        )
-    except HashrangeError as error:
-        raise fail(str(error)) from error
 
 
 def _check_endpoint(context: typer.Context, endpoint: str) -> None:
     if endpoint != "aws" and not endpoint.startswith(("http://", "https://")):
         raise typer.BadParameter(f"--endpoint {endpoint} is neither a URL, such as http://127.0.0.1:8000, nor aws")
-    for name in ("port", "memory", "fsync"):
+    for name in ("port", "memory", "fsync", "no_endpoint", "credentials_file"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(f"--{name} is for a DynamoDB of our own, --endpoint names another: choose one")
+            raise typer.BadParameter(
+                f"--{name.replace('_', '-')} is for a DynamoDB of our own, --endpoint names another: choose one"
+            )
 
 
 def host_systems(only: set[str], apps: list[str], **options: object) -> None:
@@ -119,8 +150,8 @@ def print_start(report: StartReport) -> None:
     address = report.address
     if report.is_open:
         typer.echo(
-            f"warning: everybody who can reach {address.endpoint} can read and change the data. To restrict access, "
-            "run hashrange serve --credentials-file FILE, and hashrange up --endpoint URL beside it.",
+            f"warning: everybody who can reach {address.endpoint} can read and change the data. "
+            "--credentials-file FILE restricts access, --no-endpoint serves no endpoint.",
             err=True,
         )
     rows = list(list_rows(report))
@@ -135,21 +166,19 @@ def format_title(report: StartReport) -> str:
     """Return the first line: the version, and how much is hosted."""
     from hashrange import __version__
 
-    parts = ["DynamoDB", _count(len(report.hosted), "system")]
+    parts = ["DynamoDB", count_of(len(report.hosted), "system")]
     if report.schemas:
-        parts.insert(1, _count(len(report.schemas), "schema"))
+        parts.insert(1, count_of(len(report.schemas), "schema"))
         return f"hashrange {__version__}: {', '.join(parts[:-1])} and {parts[-1]}"
     return f"hashrange {__version__}: {' and '.join(parts)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def list_rows(report: StartReport) -> Iterator[tuple[str, str]]:
     """Yield the lines that are printed at the start: a name and a text."""
     address = report.address
-    yield "endpoint", address.endpoint
+    yield "endpoint", address.endpoint or "none: only the systems use the data"
+    if address.key_id:
+        yield "access", f"requests signed by {address.key_id}"
     yield "web", address.web
     for each in report.hosted:
         yield each.system.name, f"{address.web}/{each.system.name}  {each.system.title}"
@@ -160,7 +189,11 @@ def list_rows(report: StartReport) -> Iterator[tuple[str, str]]:
     yield "data" if address.is_local else "files", address.data
     if report.created:
         yield "created", f"tables {', '.join(report.created)}"
+    for change in report.changed:
+        yield "changed", change
     yield "", ""
-    local = f"AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local AWS_DEFAULT_REGION={address.region} "
-    yield "try it", f"{local if address.is_local else ''}aws dynamodb list-tables --endpoint-url {address.endpoint}"
+    if address.endpoint:
+        key_id, secret = (address.key_id, "...") if address.key_id else ("local", "local")
+        local = f"AWS_ACCESS_KEY_ID={key_id} AWS_SECRET_ACCESS_KEY={secret} AWS_DEFAULT_REGION={address.region} "
+        yield "try it", f"{local if address.is_local else ''}aws dynamodb list-tables --endpoint-url {address.endpoint}"
     yield "stop it", "Ctrl-C"

@@ -23,8 +23,8 @@ class AwsConfig:
         self._session: Any = botocore.session.Session(profile=profile)
         try:
             self._session.get_scoped_config()
-        except BotoCoreError as fault:
-            raise CredentialsMissing(str(fault)) from fault
+        except BotoCoreError as error:
+            raise CredentialsMissing(f"{error}. `aws configure list-profiles` lists those that there are.") from error
 
     @cached_property
     def region(self) -> str | None:
@@ -50,8 +50,8 @@ class AwsConfig:
             client = self._session.create_client(
                 service, region_name=region, aws_access_key_id=NO_KEY, aws_secret_access_key=NO_KEY
             )
-        except (BotoCoreError, ValueError) as fault:
-            raise EndpointUnknown(f"There is no endpoint of {service} in {region}: {fault}") from fault
+        except (BotoCoreError, ValueError) as error:
+            raise EndpointUnknown(f"There is no endpoint of {service} in {region}: {error}") from error
         url: str = client.meta.endpoint_url
         client.close()
         return url
@@ -86,8 +86,8 @@ class CredentialsChain:
                 self._credentials = self._credentials or self._session.get_credentials()
             if self._credentials is not None:
                 return _freeze(self._credentials)
-        except (BotoCoreError, ClientError) as fault:
-            raise CredentialsMissing(f"AWS credentials cannot be loaded: {fault}") from fault
+        except (BotoCoreError, ClientError) as error:
+            raise CredentialsMissing(f"AWS credentials cannot be loaded: {error}") from error
         if self._otherwise is None:
             raise CredentialsMissing(
                 "There are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give profile=, "

@@ -15,12 +15,12 @@ import boto3.session
 import botocore.session
 from botocore import UNSIGNED
 from botocore.config import Config
+from botocore.handlers import BUILTIN_HANDLERS
 
 from hashrange.client.botocore_adapter import send_to_engine
 
 if TYPE_CHECKING:
     from hashrange.client.database import Database
-    from hashrange.engine.engine import Engine
 
 _CONFIG = Config(signature_version=UNSIGNED)
 # AWS_PROFILE or a broken ~/.aws/config must not matter.
@@ -36,7 +36,7 @@ def make_client(service: str, database: Database, config: Config | None) -> Any:
     """Return a botocore client of that service which runs on the database."""
     with _making:
         client = _session().client(service, region_name=database.region, config=_merge_config(config))
-    _attach(client, database.engine)
+    _attach(client, database)
     return client
 
 
@@ -44,7 +44,7 @@ def make_resource(database: Database, config: Config | None) -> Any:
     """Return boto3's DynamoDB resource, running on the database."""
     with _making:
         resource = _session().resource("dynamodb", region_name=database.region, config=_merge_config(config))
-    _attach(resource.meta.client, database.engine)
+    _attach(resource.meta.client, database)
     return resource
 
 
@@ -55,15 +55,19 @@ class InProcessSession(botocore.session.Session):  # type: ignore[misc]  # botoc
 @cache
 def _session() -> boto3.session.Session:
     """Return the one session behind all clients: it keeps the service models, which take 100 ms to load."""
-    return boto3.session.Session(botocore_session=InProcessSession(session_vars=_NO_USER_CONFIGURATION))
+    session = InProcessSession(session_vars=_NO_USER_CONFIGURATION)
+    for event, handler, *_ in BUILTIN_HANDLERS:
+        if type(handler).__module__.startswith("moto."):  # would run each request too, and its errors are raised
+            session.unregister(event, handler)
+    return boto3.session.Session(botocore_session=session)
 
 
 def _merge_config(config: Config | None) -> Config:
     return _CONFIG.merge(config) if config else _CONFIG
 
 
-def _attach(client: Any, engine: Engine) -> None:
+def _attach(client: Any, database: Database) -> None:
     def send_prepared(request: Any, **_event: Any) -> Any:
-        return send_to_engine(engine, request)
+        return send_to_engine(database.engine, request)
 
     client.meta.events.register_first("before-send", send_prepared)

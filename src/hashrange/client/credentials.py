@@ -112,7 +112,7 @@ def read_environment(profile: str | None) -> Credentials | None:
 
 
 def is_configured() -> bool:
-    """Tell whether botocore could find credentials somewhere; importing it takes a tenth of a second."""
+    """Return whether botocore could find credentials somewhere; importing it takes a tenth of a second."""
     files = (Path(os.environ.get(name) or usual).expanduser() for name, usual in FILES.items())
     return any(os.environ.get(name) for name in CONFIGURED_BY) or any(file.exists() for file in files)
 

@@ -5,7 +5,8 @@ The operations themselves are the engine's. The boto3 objects are made by `clien
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -52,6 +53,11 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._followers: list[Callable[[Engine], None]] = []
+
+    def __repr__(self) -> str:
+        directory = self.engine.store.directory
+        return f"<{type(self).__name__} {'in memory' if directory is None else directory}>"
 
     @property
     def region(self) -> str:
@@ -79,10 +85,7 @@ class Database:
         return self.engine.clock
 
     def __getattr__(self, name: str) -> Callable[..., Wire]:
-        operation = name_operation(name)
-        if operation not in OPERATIONS or name_method(operation) != name:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return partial(self._call_with, operation)
+        return partial(self._call_with, _find_operation(self, name))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *map(name_method, OPERATIONS)]
@@ -102,9 +105,33 @@ class Database:
         """Return what `boto3.resource("dynamodb")` returns, running on this database."""
         return import_optional("hashrange.client.boto3_clients").make_resource(self, config)
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Finish the background work that is due, such as expiry; with a ManualClock it happens only here."""
         self.engine.finish_jobs()
+
+    def reset(self) -> None:
+        """Delete everything, in about a millisecond; clients, sessions and servers of this database stay usable.
+
+        Only a database in memory can be reset.
+        """
+        before = self.engine
+        if not before.store.in_memory:
+            raise ValueError("Only a database in memory can be reset: delete the tables, or open another directory.")
+        settings, clock, faults = before.settings, before.clock, before.faults
+        self.engine = open_engine(None, OPERATIONS, clock=clock, settings=settings, faults=faults)
+        self.engine.jobs.start_thread()
+        for follow in self._followers:
+            follow(self.engine)
+        before.close()
+
+    @contextmanager
+    def following(self, use: Callable[[Engine], None]) -> Iterator[None]:
+        """Call `use` with the new engine whenever the database is reset during the block."""
+        self._followers.append(use)
+        try:
+            yield
+        finally:
+            self._followers.remove(use)
 
     def close(self) -> None:
         """Finish acknowledged writes and release the directory."""
@@ -114,9 +141,37 @@ class Database:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+class AsyncDatabase:
+    """The same operations, awaited: `await db.put_item(TableName=...)`; they run in microseconds, on the event loop."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def call(self, operation: str, request: Wire | None = None) -> Wire:
+        """Run an operation on a request in wire form; raise DynamoDB's ServiceError."""
+        return await self.database.call_async(operation, request)
+
+    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Wire]]:
+        return partial(self._call_with, _find_operation(self, name))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *map(name_method, OPERATIONS)]
+
+    async def _call_with(self, operation: str, /, **members: Any) -> Wire:
+        return await self.call(operation, members)
+
+
+def _find_operation(database: object, name: str) -> str:
+    """Return the operation of a method such as put_item; raise what a missing attribute raises."""
+    operation = name_operation(name)
+    if operation not in OPERATIONS or name_method(operation) != name:
+        raise AttributeError(f"{type(database).__name__!r} object has no attribute {name!r}")
+    return operation
 
 
 def read_as_json(request: Wire) -> Wire:

@@ -1,6 +1,6 @@
 """Field encryption: the keyring protocol, the format of sealed values, and the context they are bound to.
 
-The text is `hr1:`, then in base64url: kind of keyring (1 byte) | length of the key's name (2) | name | nonce (12) |
+The text is `hr1:`, then in base64url: type of keyring (1 byte) | length of the key's name (2) | name | nonce (12) |
 AES-256-GCM ciphertext and tag (16). Keeping the keys is left to `client.local_keys` and `client.kms_keys`.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 PREFIX = "hr1:"
-LOCAL, KMS = b"L", b"K"  # kinds of keyring
+LOCAL, KMS = b"L", b"K"  # types of keyring
 KEY_SIZE = 32
 NONCE_SIZE = 12
 TAG_SIZE = 16
-LONGEST_NAME = 0xFFFF
+MAX_NAME_LENGTH = 0xFFFF
 ANY_VERSION = re.compile(r"hr[1-9][0-9]*:")
 
 
@@ -42,7 +42,7 @@ class Keyring(Protocol):
 
 
 def is_sealed(text: str) -> bool:
-    """Tell whether a stored text is marked as sealed; plain text of an older system is not."""
+    """Return whether a stored text is marked as sealed; plain text of an older system is not."""
     return ANY_VERSION.match(text) is not None
 
 
@@ -63,7 +63,7 @@ def _delimit(parts: Iterable[bytes]) -> bytes:
 class Sealed:
     """The parts of a sealed value."""
 
-    kind: bytes
+    keyring_type: bytes
     name: bytes
     nonce: bytes
     ciphertext: bytes
@@ -71,7 +71,7 @@ class Sealed:
     @property
     def header(self) -> bytes:
         """The part that names the key; it is authenticated too."""
-        return self.kind + len(self.name).to_bytes(2) + self.name
+        return self.keyring_type + len(self.name).to_bytes(2) + self.name
 
 
 def parse(text: str) -> Sealed:
@@ -79,11 +79,11 @@ def parse(text: str) -> Sealed:
     data = base64url.decode(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else None
     if data is None:
         raise Tampered("The value is damaged, or was sealed by a newer hashrange.")
-    kind, name_size, rest = data[:1], int.from_bytes(data[1:3]), data[3:]
-    if kind not in {LOCAL, KMS} or not name_size or len(rest) < name_size + NONCE_SIZE + TAG_SIZE:
+    keyring_type, name_size, rest = data[:1], int.from_bytes(data[1:3]), data[3:]
+    if keyring_type not in {LOCAL, KMS} or not name_size or len(rest) < name_size + NONCE_SIZE + TAG_SIZE:
         raise Tampered("The value is damaged: its parts are not those of a sealed value.")
     name, nonce, ciphertext = rest[:name_size], rest[name_size:][:NONCE_SIZE], rest[name_size + NONCE_SIZE :]
-    return Sealed(kind=kind, name=name, nonce=nonce, ciphertext=ciphertext)
+    return Sealed(keyring_type=keyring_type, name=name, nonce=nonce, ciphertext=ciphertext)
 
 
 def make_cipher(key: bytes) -> AESGCM:
@@ -92,11 +92,11 @@ def make_cipher(key: bytes) -> AESGCM:
     return cipher
 
 
-def seal_with(cipher: AESGCM, kind: bytes, name: bytes, plain: bytes, context: bytes) -> str:
+def seal_with(cipher: AESGCM, keyring_type: bytes, name: bytes, plain: bytes, context: bytes) -> str:
     """Seal with the key of that name, under a nonce that is used once."""
-    assert 0 < len(name) <= LONGEST_NAME
+    assert 0 < len(name) <= MAX_NAME_LENGTH
     nonce = secrets.token_bytes(NONCE_SIZE)
-    header = Sealed(kind=kind, name=name, nonce=nonce, ciphertext=b"").header
+    header = Sealed(keyring_type=keyring_type, name=name, nonce=nonce, ciphertext=b"").header
     return PREFIX + base64url.encode(header + nonce + cipher.encrypt(nonce, plain, header + context))
 
 

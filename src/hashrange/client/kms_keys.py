@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 ENCRYPTION_CONTEXT = {"application": "hashrange"}
-LONGEST_WRAPPED = 6144  # the limit of Decrypt
+MAX_WRAPPED_LENGTH = 6144  # the limit of Decrypt
 CAUSES: dict[str, type[SealError]] = {
     "IncorrectKeyException": UnknownKey,
     "InvalidCiphertextException": Tampered,
@@ -104,9 +104,9 @@ class KmsKeys:
         return self._remember(response["CiphertextBlob"], response["Plaintext"])
 
     def _find(self, sealed: Sealed) -> AESGCM:
-        if sealed.kind != KMS:
-            raise UnknownKey("The value was sealed by another kind of keyring, not with a key of AWS KMS.")
-        if len(sealed.name) > LONGEST_WRAPPED:
+        if sealed.keyring_type != KMS:
+            raise UnknownKey("The value was sealed by another type of keyring, not with a key of AWS KMS.")
+        if len(sealed.name) > MAX_WRAPPED_LENGTH:
             raise Tampered("The value is damaged: what should be its data key is too long for one.")
         data_key = self._recall(sealed.name) or self._remember(sealed.name, self._unwrap(sealed.name))
         return data_key.cipher
@@ -170,7 +170,7 @@ def _translate(attempt: str) -> Iterator[None]:
     except ClientError as refusal:
         raise _name_cause(attempt, refusal.response["Error"]) from refusal
     except BotoCoreError as failure:
-        raise TransportError(f"AWS KMS did not answer {attempt}: {failure}") from failure
+        raise TransportError(f"AWS KMS did not respond to {attempt}: {failure}") from failure
 
 
 def _name_cause(attempt: str, error: Mapping[str, str]) -> SealError:

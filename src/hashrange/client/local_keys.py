@@ -84,18 +84,18 @@ class LocalKeys:
                 self._ring = self._ring.take(keys)
 
     def _find(self, sealed: Sealed) -> AESGCM:
-        if sealed.kind != LOCAL:
-            raise UnknownKey("The value was sealed by another kind of keyring, not with a local key.")
+        if sealed.keyring_type != LOCAL:
+            raise UnknownKey("The value was sealed by another type of keyring, not with a local key.")
         name = sealed.name.decode("ascii", "backslashreplace")
         if name not in self._ring.ciphers:
             self._reload()  # another process may have added it
         if name not in self._ring.ciphers:
             known = ", ".join(self.ids) or "there is none"
-            raise UnknownKey(f"The value was sealed with key {name}, which is not in {self._place()} ({known}).")
+            raise UnknownKey(f"The value was sealed with key {name}, which is not in {self._location()} ({known}).")
         return self._ring.ciphers[name]
 
-    def _place(self) -> str:
+    def _location(self) -> str:
         return str(self._path) if self._path else "memory"
 
     def __repr__(self) -> str:
-        return f"LocalKeys({self._place()!r}, current={self.current!r}, ids={self.ids})"
+        return f"LocalKeys({self._location()!r}, current={self.current!r}, ids={self.ids})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
 from typing import Any
 
 from hashrange.core.errors import HashrangeError
@@ -13,6 +12,7 @@ EXTRAS = {  # which extra installs a library
     "botocore": "boto3",
     "cryptography": "encryption",
     "jinja2": "server",
+    "pyarrow": "parquet",
     "rich": "cli",
     "starlette": "server",
     "typer": "cli",
@@ -20,17 +20,8 @@ EXTRAS = {  # which extra installs a library
 }
 
 
-NEEDS = {"hashrange.client.patch": "botocore"}  # public modules that cannot be imported without an extra
-
-
 class OptionalImportError(HashrangeError, ImportError):
     """A library that an extra of hashrange installs is missing."""
-
-
-def is_installed(module: str) -> bool:
-    """Whether the library that a module needs is installed; nothing is imported."""
-    library = NEEDS.get(module)
-    return library is None or find_spec(library) is not None
 
 
 def import_optional(module: str, *, extra: str | None = None) -> Any:

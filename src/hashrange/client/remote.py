@@ -117,6 +117,9 @@ class Remote:
         self._items = ServiceClient(account.url, account, limits, clock)
         self._streams: ServiceClient | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.endpoint}>"
+
     @property
     def endpoint(self) -> str:
         """The URL it connects to."""
@@ -192,7 +195,7 @@ class Remote:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -200,6 +203,6 @@ class Remote:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()

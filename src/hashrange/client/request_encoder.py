@@ -15,9 +15,9 @@ def encode_request(request: Wire) -> bytes:
     """Return the JSON of a request; raise TypeError if it is not in wire form."""
     try:
         return orjson.dumps(request, default=_encode_other, option=orjson.OPT_PASSTHROUGH_DATETIME)
-    except orjson.JSONEncodeError as fault:
+    except orjson.JSONEncodeError as error:
         advice = "a number is {'N': '5'}, a set {'SS': ['a', 'b']}"
-        raise TypeError(f"The request is not in wire form, where {advice}: {fault}") from fault
+        raise TypeError(f"The request is not in wire form, where {advice}: {error}") from error
 
 
 def _encode_other(value: Any) -> Any:

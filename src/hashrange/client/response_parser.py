@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hashrange.client.errors import ResponseCorrupt, ResponseTooLarge, ResponseUnrecognised
-from hashrange.client.http.connection import LARGEST_RESPONSE, HttpResponse
+from hashrange.client.http.connection import MAX_RESPONSE_BYTES, HttpResponse
 from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.errors import ServiceError
 from hashrange.core.wire import Wire
@@ -54,11 +54,11 @@ def _inflate(body: bytes, encoding: bytes) -> bytes:
         raise ResponseCorrupt(f"the response has an unknown encoding: {encoding.decode('latin-1')}")
     unpacker = zlib.decompressobj(ANY_WRAPPER)
     try:
-        plain = unpacker.decompress(body, LARGEST_RESPONSE)
-    except zlib.error as fault:
-        raise ResponseCorrupt(f"the response cannot be unpacked: {fault}") from fault
+        plain = unpacker.decompress(body, MAX_RESPONSE_BYTES)
+    except zlib.error as error:
+        raise ResponseCorrupt(f"the response cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
-        raise ResponseTooLarge(f"the response has more than {LARGEST_RESPONSE} bytes when it is unpacked")
+        raise ResponseTooLarge(f"the response has more than {MAX_RESPONSE_BYTES} bytes when it is unpacked")
     if not unpacker.eof:
         raise ResponseCorrupt("the packed response is not complete")
     return plain
@@ -67,8 +67,8 @@ def _inflate(body: bytes, encoding: bytes) -> bytes:
 def _parse(body: bytes, read: DecodeResponse) -> Wire:
     try:
         response = read(body)
-    except ValueError as fault:
-        raise ResponseCorrupt(f"the response is not JSON: {fault}") from fault
+    except ValueError as error:
+        raise ResponseCorrupt(f"the response is not JSON: {error}") from error
     if not isinstance(response, dict):
         raise ResponseCorrupt("the response is not a JSON object")
     return response
@@ -79,11 +79,11 @@ def _read_error(status: int, headers: dict[bytes, bytes], body: bytes) -> Servic
         response = _parse(body, decode_all)
     except ResponseCorrupt:
         response = {}
-    kind = response.pop("__type", None)
-    if not isinstance(kind, str):
+    error_type = response.pop("__type", None)
+    if not isinstance(error_type, str):
         shown = body[:QUOTED].decode("utf-8", "replace")
-        return ResponseUnrecognised(f"the endpoint answered {status}, and not as DynamoDB does: {shown}", status)
-    error = make_error(kind.rpartition("#")[2], response, status)
+        return ResponseUnrecognised(f"the endpoint responded {status}, and not as DynamoDB does: {shown}", status)
+    error = make_error(error_type.rpartition("#")[2], response, status)
     if identity := headers.get(b"x-amzn-requestid"):
         error.add_note(f"request id {identity.decode('latin-1')}")
     return error

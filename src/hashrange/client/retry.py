@@ -16,7 +16,7 @@ from hashrange.core.errors import ServiceError, TransportError
 from hashrange.engine.service_model import find_service_operation
 
 FIRST_DELAY = 0.05  # seconds; the jitter takes a random part of it
-LONGEST_DELAY = 20.0
+MAX_DELAY = 20.0
 
 THROTTLING = {
     "ProvisionedThroughputExceededException",
@@ -34,7 +34,7 @@ TRANSIENT_STATUSES = {500, 502, 503, 504}
 
 
 def is_throttling(failure: Exception, operation: str) -> bool:
-    """Tell whether the error is throttling."""
+    """Return whether the error is throttling."""
     if not isinstance(failure, ServiceError):
         return False
     if failure.name == "LimitExceededException":
@@ -44,7 +44,7 @@ def is_throttling(failure: Exception, operation: str) -> bool:
 
 
 def is_transient(failure: Exception) -> bool:
-    """Tell whether a retry may succeed."""
+    """Return whether a retry may succeed."""
     if isinstance(failure, ServiceError):
         return failure.retryable or failure.name in TRANSIENT or failure.status in TRANSIENT_STATUSES
     if isinstance(failure, ResponseUnrecognised):
@@ -84,7 +84,7 @@ class TableRateLimiter:
     SLOWER = 0.7
     SCALE = 0.4
     SMOOTH = 0.8
-    LEAST = 1.0  # requests a second
+    MIN_RATE = 1.0  # requests a second
     SLICE = 0.5  # seconds over which requests are counted
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -120,7 +120,7 @@ class TableRateLimiter:
             self._peak = min(self._measured, self._allowed) if self._allowed else self._measured
             self._throttled = self._now()
             if not self._allowed:
-                self._stock, self._stocked = self.LEAST, self._now()
+                self._stock, self._stocked = self.MIN_RATE, self._now()
             self._allow(self._peak * self.SLOWER)
 
     def _measure(self) -> None:
@@ -134,12 +134,12 @@ class TableRateLimiter:
 
     def _allow(self, rate: float) -> None:
         self._refill()
-        self._allowed = max(rate, self.LEAST)
+        self._allowed = max(rate, self.MIN_RATE)
         self._stock = min(self._stock, self._allowed)
 
     def _refill(self) -> None:
         now = self._now()
-        self._stock = min(self._stock + (now - self._stocked) * self._allowed, max(self._allowed, self.LEAST))
+        self._stock = min(self._stock + (now - self._stocked) * self._allowed, max(self._allowed, self.MIN_RATE))
         self._stocked = now
 
 
@@ -205,4 +205,4 @@ class RequestAttempts:
         self._cost = RetryQuota.TIMEOUT if isinstance(failure, TimedOut) else RetryQuota.RETRY
         if not self._policy.quota.spend(self._cost):
             return None
-        return self._policy.chance() * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._sent - 1))
+        return self._policy.chance() * min(MAX_DELAY, FIRST_DELAY * 2.0 ** (self._sent - 1))

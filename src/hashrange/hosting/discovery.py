@@ -35,16 +35,28 @@ class SystemInvalid(HashrangeError):
 
 
 def find_entry_points() -> dict[str, EntryPoint]:
-    """Return the registered systems by name, without importing them."""
-    found: dict[str, EntryPoint] = {}
+    """Return the registered systems by name, without importing them; refuse a name that two packages register."""
+    return {name: choose_entry_point(name, registered) for name, registered in group_entry_points().items()}
+
+
+def group_entry_points() -> dict[str, list[EntryPoint]]:
+    """Return what is registered under each name: one entry point, unless two packages chose the same name."""
+    found: dict[str, list[EntryPoint]] = {}
     for each in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        other = found.setdefault(each.name, each)
-        if other.value != each.value:
-            raise SystemInvalid(
-                f"Two packages register a system {each.name}: {_name_owner(other)} and {_name_owner(each)}. "
-                "Uninstall one of them."
-            )
+        found.setdefault(each.name, []).append(each)
     return found
+
+
+def choose_entry_point(name: str, registered: list[EntryPoint]) -> EntryPoint:
+    """Return the entry point of a name; refuse a name that two packages register."""
+    first = registered[0]
+    other = next((each for each in registered if each.value != first.value), None)
+    if other is not None:
+        raise SystemInvalid(
+            f"Two packages register a system {name}: {_name_owner(first)} and {_name_owner(other)}. "
+            "Uninstall one of them."
+        )
+    return first
 
 
 def find_systems(only: Collection[str] = (), warn: Callable[[str], None] | None = None) -> list[System]:
@@ -80,7 +92,9 @@ def load_system(entry: EntryPoint) -> System:
         found: Any = load_module(entry.module, f"pip install --upgrade {_name_owner(entry)}")
     except HashrangeError:
         raise
-    except (Exception, SystemExit) as error:  # whatever the module's own code raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the module's own code raises
         raise SystemInvalid(f"{_describe(entry)} cannot be imported: {type(error).__name__}: {error}.") from error
     for name in filter(None, entry.attr.split(".")):
         found = getattr(found, name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hashrange import __version__
 from hashrange.hosting.schema_module import SchemaModule
 from hashrange.hosting.supervisor import Supervisor
-from hashrange.hosting.system import RunningSystem, System
+from hashrange.hosting.system import HealthReporter, RunningSystem, System
+
+HEALTH_TIMEOUT = 5.0
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
@@ -43,11 +46,12 @@ class HostedSystem:
 class HostAddress:
     """Where the endpoint, the pages and the data are."""
 
-    endpoint: str
+    endpoint: str  # empty if our own DynamoDB has none
     region: str
     web: str
     data: str  # a directory, or a phrase for the user
-    is_local: bool  # the endpoint is ours and accepts any credentials
+    is_local: bool  # the DynamoDB is ours
+    key_id: str | None = None  # whose signature our endpoint requires; any if None
 
 
 def isolate(app: ASGIApp) -> ASGIApp:
@@ -58,6 +62,18 @@ def isolate(app: ASGIApp) -> ASGIApp:
         await app({**own, "app_root_path": scope.get("root_path", "")}, receive, send)
 
     return run
+
+
+async def describe_health(hosted: HostedSystem) -> dict[str, object]:
+    """Return the state of a system's work, and what the system itself reports."""
+    facts: dict[str, object] = {"state": hosted.supervisor.state, "restarts": hosted.supervisor.restarts}
+    if isinstance(hosted.running, HealthReporter):
+        try:
+            async with asyncio.timeout(HEALTH_TIMEOUT):
+                facts |= await hosted.running.report_health()
+        except Exception as error:  # noqa: BLE001 - the outermost handler: a system that cannot tell is not healthy
+            facts |= {"healthy": False, "problem": type(error).__name__}
+    return facts
 
 
 class HostPages:
@@ -88,16 +104,13 @@ class HostPages:
         return HTMLResponse(page, headers=HEADERS)
 
     async def show_health(self, request: Request) -> Response:
-        """Return the state of each system's worker; the status is 200 as long as the process answers."""
-        systems = {
-            each.system.name: {"state": each.supervisor.state, "restarts": each.supervisor.restarts}
-            for each in self._hosted
-        }
-        degraded = any(each.supervisor.state == "restarting" for each in self._hosted)
+        """Return the state of each system's worker; the status is 200 as long as the process responds."""
+        systems = {each.system.name: await describe_health(each) for each in self._hosted}
+        degraded = any(facts["state"] == "restarting" or facts.get("healthy") is False for facts in systems.values())
         health = {
             "status": "degraded" if degraded else "ok",
             "version": __version__,
-            "endpoint": self._address.endpoint,
+            "endpoint": self._address.endpoint or None,
             "systems": systems,
         }
         return JSONResponse(health, headers={"Cache-Control": "no-store"})

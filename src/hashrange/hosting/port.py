@@ -10,10 +10,11 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from hashrange.core.errors import HashrangeError
+from hashrange.server.settings import BACKLOG
 
-BACKLOG = 1024
+WEB_PORT = 8002  # of the pages, where no other is chosen
 LISTENING = "0A"  # in /proc/net/tcp
-LONGEST_COMMAND = 80
+MAX_COMMAND_LENGTH = 80
 
 
 class PortRefused(HashrangeError):
@@ -60,7 +61,7 @@ def find_owner(port: int) -> str | None:
     for process in Path("/proc").glob("[0-9]*"):
         if sockets & set(_read_files(process)):
             command = _read(process / "cmdline").replace("\0", " ").strip()
-            return f"process {process.name} ({command[:LONGEST_COMMAND]})"
+            return f"process {process.name} ({command[:MAX_COMMAND_LENGTH]})"
     return None
 
 

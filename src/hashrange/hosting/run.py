@@ -19,17 +19,20 @@ from hashrange.core.errors import HashrangeError
 from hashrange.engine.engine import open_engine
 from hashrange.hosting.discovery import ExtraMissing, SystemInvalid
 from hashrange.hosting.host_pages import HostAddress, HostedSystem, HostPages
-from hashrange.hosting.port import explain_errors, listen, read_url
+from hashrange.hosting.port import WEB_PORT, explain_errors, listen, read_url
 from hashrange.hosting.schema_module import SchemaModule
 from hashrange.hosting.shared_database import SharedDatabase
 from hashrange.hosting.supervisor import Supervisor
 from hashrange.hosting.system import Host, System
-from hashrange.hosting.web_server import WebServer
+from hashrange.hosting.web_server import HostCheck, WebServer
 from hashrange.operations import OPERATIONS
-from hashrange.provision import create_tables
+from hashrange.provision import Declared, apply, create_tables, plan
+from hashrange.server.authentication import Authenticate, check_signature_format
+from hashrange.server.cross_origin import CrossOriginCheck
 from hashrange.server.runner import find_loop_factory, limit_connections, on_signals
 from hashrange.server.server import Server
-from hashrange.server.settings import ServerSettings
+from hashrange.server.settings import HOST, PORT, ServerSettings
+from hashrange.server.sigv4 import SignatureVerifier
 
 log = logging.getLogger(__name__)
 
@@ -40,12 +43,16 @@ class HostingOptions:
 
     systems: Sequence[System]
     schemas: Sequence[SchemaModule] = ()
-    host: str = "127.0.0.1"
-    port: int = 8000
-    web_port: int = 8002
+    host: str = HOST
+    port: int = PORT
+    web_port: int = WEB_PORT
     data: Path | None = None  # None keeps everything in memory
     fsync: bool = False
     endpoint: str | None = None  # an existing DynamoDB to use instead of our own: a URL, or "aws"
+    serve: bool = True  # False: our own DynamoDB is for the systems alone, and has no endpoint
+    credentials: tuple[str, str] | None = None  # key id and secret that requests to our endpoint must be signed with
+    cors: tuple[str, ...] = ()  # as of ServerSettings
+    allow_hosts: tuple[str, ...] = ()
     demo: bool = False
 
 
@@ -62,7 +69,7 @@ class Backend:
     @property
     def ports(self) -> frozenset[int]:
         """The ports that it listens on in this process."""
-        return frozenset([int(self.endpoint.rpartition(":")[2])] if self.server else [])
+        return frozenset([int(self.endpoint.rpartition(":")[2])] if self.server and self.endpoint else [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +80,7 @@ class StartReport:
     hosted: Sequence[HostedSystem]
     schemas: Sequence[SchemaModule]
     created: Sequence[str]  # names of tables
+    changed: Sequence[str]  # what was added to tables that existed
     is_open: bool  # other machines can reach the endpoint
 
 
@@ -106,16 +114,33 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
         declared = [patterns for system in options.systems for patterns in system.patterns]
         declared += [patterns for schema in options.schemas for patterns in schema.patterns]
         created = await asyncio.to_thread(create_tables, backend.database, *declared)
+        changed = [] if options.endpoint else await asyncio.to_thread(_change_tables, backend.database, declared)
         address = _describe_address(options, backend, read_url(listener))
         hosted = [await _start(system, options, backend, address, stack) for system in options.systems]
-        web = WebServer(HostPages(address, hosted, options.schemas).make_app(), listener)
+        check = CrossOriginCheck([options.host, listener.getsockname()[0]], hosts=options.allow_hosts)
+        app = HostCheck(HostPages(address, hosted, options.schemas).make_app(), check)
+        web = WebServer(app, listener)
         await web.start()
         for each in hosted:
             each.supervisor.start()
-        is_open = backend.server is not None and not backend.server.is_private
-        announce(StartReport(address=address, hosted=hosted, schemas=options.schemas, created=created, is_open=is_open))
+        is_open = backend.server is not None and not (backend.server.is_private or options.credentials)
+        announce(
+            StartReport(
+                address=address,
+                hosted=hosted,
+                schemas=options.schemas,
+                created=created,
+                changed=changed,
+                is_open=is_open,
+            )
+        )
         await _wait_and_stop(shutdown, backend, web, [each.supervisor for each in hosted])
     log.info("stopped")
+
+
+def _change_tables(database: Transport, declared: Sequence[Declared]) -> list[str]:
+    """Add what tables of our own database lack of their declaration, and lose nothing; return what was added."""
+    return [f"{step.table}: {step.action}" for step in apply(database, plan(database, *declared))]
 
 
 async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backend:
@@ -123,13 +148,25 @@ async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backe
         return _connect(options.endpoint, stack)
     engine = open_engine(options.data, OPERATIONS, fsync=options.fsync)
     stack.callback(engine.close)
-    settings = limit_connections(ServerSettings(host=options.host, port=options.port))
-    server = Server(engine, settings)
+    chosen = ServerSettings(
+        host=options.host,
+        port=options.port,
+        listen=options.serve,
+        cors=options.cors,
+        allow_hosts=options.allow_hosts,
+    )
+    server = Server(engine, limit_connections(chosen), _choose_authentication(options))
     with explain_errors(options.host, options.port, "--port"):
         await server.start()
     stack.push_async_callback(server.stop)  # also when the start fails later: it may hold the engine
     database = SharedDatabase(engine, server)
     return Backend(database=database, clock=engine.clock, endpoint=server.url, region=server.region, server=server)
+
+
+def _choose_authentication(options: HostingOptions) -> Authenticate:
+    if options.credentials is None:
+        return check_signature_format
+    return SignatureVerifier(dict([options.credentials]), SystemClock())
 
 
 def _connect(endpoint: str, stack: AsyncExitStack) -> Backend:
@@ -145,8 +182,14 @@ def _connect(endpoint: str, stack: AsyncExitStack) -> Backend:
 
 def _describe_address(options: HostingOptions, backend: Backend, web: str) -> HostAddress:
     data = str(options.data) if options.data else "in memory, lost on exit (--data DIR keeps it)"
-    is_local = backend.server is not None
-    return HostAddress(endpoint=backend.endpoint, region=backend.region, web=web, data=data, is_local=is_local)
+    return HostAddress(
+        endpoint=backend.endpoint,
+        region=backend.region,
+        web=web,
+        data=data,
+        is_local=backend.server is not None,
+        key_id=options.credentials[0] if options.credentials else None,
+    )
 
 
 async def _start(

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import DeclarationError, HashrangeError
+from hashrange.schema.declare.table import Table
 
 if TYPE_CHECKING:
     from hashrange.hosting.system import System
@@ -47,8 +48,21 @@ def load_app(name: str) -> SchemaModule | System:
         return system
     patterns = tuple(find_patterns(module))
     if not patterns:
-        raise AppInvalid(f"The module {name} declares no Patterns class and no SYSTEM, so there is nothing to host.")
+        raise AppInvalid(
+            f"The module {name} declares no Patterns class and no SYSTEM, so it has no tables: name another module."
+        )
     return SchemaModule(name=name, patterns=patterns)
+
+
+def load_declared(name: str) -> list[Declared | Table]:
+    """Return the Patterns classes of an installed system, or those of a module with its other tables."""
+    from hashrange.hosting.discovery import find_entry_points, load_system
+
+    entry = find_entry_points().get(name)
+    if entry is not None:
+        return list(load_system(entry).patterns)
+    tables = [value for value in vars(import_from_here(name)).values() if isinstance(value, Table)]
+    return [*load_app(name).patterns, *tables]
 
 
 def import_from_here(name: str) -> ModuleType:
@@ -57,14 +71,16 @@ def import_from_here(name: str) -> ModuleType:
         raise AppInvalid(f"{name!r} is not the name of a module. Write it as in an import: myapp.schema.")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)  # last, so that a file here replaces no module of Python or of a package
     try:
         return import_module(name)
     except DeclarationError as error:
         raise AppInvalid(f"The module {name} has a declaration that cannot work: {error}") from error
     except ModuleNotFoundError as missing:
         raise AppInvalid(_explain_missing(name, str(missing.name), here)) from missing
-    except (Exception, SystemExit) as error:  # whatever the module's own code raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the module's own code raises
         raise AppInvalid(_explain_failure(name, error)) from error
 
 
@@ -79,6 +95,12 @@ def find_patterns(module: ModuleType, wanted: str = "") -> list[Any]:
 
 def _explain_missing(name: str, missing: str, here: str) -> str:
     if name == missing or name.startswith(f"{missing}."):
+        first = name.partition(".")[0]
+        if first in sys.modules and first != missing and Path(here, first).is_dir():
+            return (
+                f"There is no module {name}: {first} is a module of Python or of an installed package, which is found "
+                f"before the directory {Path(here, first)}. Give the directory another name."
+            )
         return f"There is no module {name}, neither in {here} nor where Python finds installed packages."
     return f"The module {name} does not import: it needs {missing}, which is not installed."
 

@@ -16,7 +16,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine.engine import Engine
 from hashrange.server.server import Server
 
-LONGEST_RUN = 0.005  # seconds of calls in a row, after which other tasks of the event loop run
+MAX_RUN_SECONDS = 0.005  # seconds of calls in a row, after which other tasks of the event loop run
 
 
 class SharedDatabase(Database):
@@ -37,13 +37,13 @@ class SharedDatabase(Database):
         """Do the same in an event loop; yield to other tasks during a long series of calls."""
         if monotonic() > self._until:
             await asyncio.sleep(0)
-            self._until = monotonic() + LONGEST_RUN
+            self._until = monotonic() + MAX_RUN_SECONDS
         return self.call(operation, request, read)
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Finish the background work that is due, after the server has committed."""
         self._free_engine()
-        super().settle()
+        super().wait_until_idle()
 
     def _free_engine(self) -> None:
         if threading.get_ident() == self._thread:

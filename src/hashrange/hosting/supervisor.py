@@ -11,8 +11,8 @@ from hashrange.hosting.system import RunningSystem
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-STEADY = 60.0  # seconds of work after which the backoff starts anew
+FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
+RESET_BACKOFF_AFTER = 60.0  # seconds of work after which the backoff starts anew
 GRACE = 10.0  # seconds to finish the current step when the host stops
 LAST_GRACE = 1.0
 
@@ -70,12 +70,12 @@ class Supervisor:
             if await self._work() or self._stopping:
                 self.state = "finished"
                 return
-            if loop.time() - began > STEADY:
+            if loop.time() - began > RESET_BACKOFF_AFTER:
                 pause = FIRST_PAUSE
             self.state = "restarting"
             self.restarts += 1
             await self._pause(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE)
 
     async def _fill_demo(self) -> None:
         self.state = "filling"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -52,6 +52,15 @@ class RunningSystem(Protocol):
 
     async def close(self) -> None:
         """Release its resources; `work` has ended by then, and the pages are no longer served."""
+        ...
+
+
+@runtime_checkable
+class HealthReporter(Protocol):
+    """A running system that knows more about its health than whether its work runs; `/health` shows it."""
+
+    async def report_health(self) -> Mapping[str, object]:
+        """Return facts for the operator; `"healthy": False` makes the status of the process degraded."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from hashrange.server.cross_origin import CrossOriginCheck
+
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 GRACE = 5  # seconds for requests in progress
 
@@ -28,6 +31,7 @@ class WebServer:
             log_config=None,
             access_log=route_logs(),
             server_header=False,
+            proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,  # uvicorn's own variable; by default it trusts 127.0.0.1
             timeout_graceful_shutdown=GRACE,
         )
         self._server = EmbeddedUvicorn(config)
@@ -44,7 +48,7 @@ class WebServer:
             await self.ended
 
     async def stop(self) -> None:
-        """Accept no more connections, and answer the requests in progress."""
+        """Accept no more connections, and respond to the requests in progress."""
         self._server.should_exit = True
         if self.ended is not None:
             await self.ended
@@ -52,6 +56,30 @@ class WebServer:
     def stop_now(self) -> None:
         """Stop without waiting for requests in progress."""
         self._server.force_exit = True
+
+
+class HostCheck:
+    """An application that refuses requests whose Host does not name this machine (DNS rebinding)."""
+
+    def __init__(self, app: ASGIApp, check: CrossOriginCheck) -> None:
+        self._app = app
+        self._check = check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application, or send the refusal."""
+        hosts = [value for name, value in scope.get("headers", ()) if name == b"host"]
+        problem = self._check.find_host_problem(
+            hosts[0] if hosts else None, repeated=len(hosts) > 1, version=scope.get("http_version", "1.1")
+        )
+        if scope["type"] == "lifespan" or problem is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            status, text = problem
+            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": f"{text}\n".encode()})
+        else:
+            await send({"type": "websocket.close"})
 
 
 class EmbeddedUvicorn(uvicorn.Server):
@@ -76,6 +104,6 @@ def route_logs() -> bool:
     """Send uvicorn's log records to our handlers; return whether to log each request (at level debug)."""
     ours, theirs = logging.getLogger("hashrange"), logging.getLogger("uvicorn")
     verbose = ours.isEnabledFor(logging.DEBUG)
-    theirs.handlers, theirs.propagate = ours.handlers, False
+    theirs.handlers, theirs.propagate = list(ours.handlers), False
     theirs.setLevel(logging.DEBUG if verbose else logging.WARNING)
     return verbose

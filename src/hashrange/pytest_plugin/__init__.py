@@ -1,4 +1,4 @@
-"""The pytest plugin: `hashrange_db`, a fresh in-memory database per test, and boto3 objects that use it.
+"""The pytest plugin: `hashrange_db`, a fresh in-memory database per test, and boto3 objects and URLs that use it.
 
 Everything is imported when a fixture is used, so that the plugin costs nothing to tests which use none.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from hashrange.client.database import Database
+    from hashrange.client.database import AsyncDatabase, Database
     from hashrange.core.clock import ManualClock
     from hashrange.faults.faults import Faults
 
@@ -82,6 +83,46 @@ def hashrange_boto3(hashrange_db: Database) -> Iterator[Database]:
         yield hashrange_db
 
 
+@pytest.fixture
+def hashrange_async_db(hashrange_db: Database) -> AsyncDatabase:
+    """The test's `hashrange_db` with operations to await: `await hashrange_async_db.put_item(...)`."""
+    from hashrange.client.database import AsyncDatabase
+
+    return AsyncDatabase(hashrange_db)
+
+
+@pytest.fixture
+def hashrange_url(hashrange_db: Database) -> Iterator[str]:
+    """The URL of an HTTP server on the test's `hashrange_db`, for any client in any language."""
+    with _serve(hashrange_db) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def hashrange_session_db() -> Iterator[Database]:
+    """An in-memory DynamoDB for the whole run, or each worker of pytest-xdist; `reset()` empties it between tests."""
+    from hashrange.client.database import open_database
+
+    with open_database() as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def hashrange_session_url(hashrange_session_db: Database) -> Iterator[str]:
+    """The URL of an HTTP server on `hashrange_session_db`; it stays the same when that is reset."""
+    with _serve(hashrange_session_db) as url:
+        yield url
+
+
+@contextmanager
+def _serve(database: Database) -> Iterator[str]:
+    """Serve a database on a free port, so that parallel runs do not meet."""
+    from hashrange.server.runner import serve_in_background
+
+    with serve_in_background(database.engine) as server, database.following(server.replace_engine):
+        yield server.url
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the former fixture names, unless another plugin, such as pytest-dynamodb, provides one of them."""
@@ -92,5 +133,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_conftest(plugin: object) -> bool:
-    """Whether a plugin is a conftest.py, whose fixtures may override and use those of plugins."""
+    """Return whether a plugin is a conftest.py, whose fixtures may override and use those of plugins."""
     return isinstance(plugin, ModuleType) and str(plugin.__file__).endswith("conftest.py")

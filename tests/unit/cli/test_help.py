@@ -62,3 +62,10 @@ def test_an_unknown_command_is_refused_without_a_traceback():
     assert outcome.returncode == 2
     assert "lode" in outcome.stderr
     assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["up", "--help"], ["load", "--help"], ["checks", "add", "--help"]])
+def test_an_option_without_a_value_shows_no_type(arguments):
+    shown = ask(*arguments).output
+    assert "--help" in shown
+    assert "<bool>" not in shown

@@ -93,6 +93,16 @@ def test_create_creates_the_table_first(cli):
     assert (described["ItemCount"], described["GlobalSecondaryIndexes"][0]["ItemCount"]) == (20, 20)
 
 
+def test_a_table_that_was_created_for_a_load_is_deleted_when_nothing_is_loaded(cli):
+    definition = cli.folder / "music.json"
+    definition.write_bytes(orjson.dumps({**define("pk:S", name="music"), "DeletionProtectionEnabled": True}))
+    bad, good = cli.write([*numbered(20), item(n=1)], "bad.jsonl"), cli.write(numbered(20), "good.jsonl")
+    code, said = cli.load(bad, "--create", definition, table="music")
+    assert (code, said.partition(":")[0]) == (FAILED, "error")
+    assert "music" not in cli.call("ListTables")["TableNames"]
+    assert cli.load(good, "--create", definition, table="music") == (0, "20 items loaded into music")
+
+
 def test_create_of_an_existing_table_fails(cli):
     definition = cli.folder / "tab.json"
     definition.write_bytes(orjson.dumps(define("pk:S", name="tab")))

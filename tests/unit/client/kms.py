@@ -31,7 +31,7 @@ class Kms:
         self.contexts = []
         self.refusal = None
 
-    def answer(self, operation, request):
+    def response(self, operation, request):
         self.calls.append(operation)
         self.contexts.append(request.get("EncryptionContext"))
         if self.refusal:
@@ -80,12 +80,12 @@ def make_handler(kms):
             assert service == "TrentService"
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
-                self.reply(200, kms.answer(operation, request))
+                self.reply(200, kms.response(operation, request))
             except Refusal as refusal:
                 self.reply(400, {"__type": refusal.code, "message": refusal.message})
 
-        def reply(self, status, answer):
-            body = json.dumps(answer).encode()
+        def reply(self, status, response):
+            body = json.dumps(response).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/x-amz-json-1.1")
             self.send_header("Content-Length", str(len(body)))

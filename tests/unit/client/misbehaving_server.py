@@ -117,11 +117,11 @@ class MisbehavingServer:
             with self._lock:
                 self.connections += 1
                 self._open.add(sock)
-                thread = threading.Thread(target=self._attend, args=(sock, self.connections), daemon=True)
+                thread = threading.Thread(target=self._handle_connection, args=(sock, self.connections), daemon=True)
                 self._threads.append(thread)
             thread.start()
 
-    def _attend(self, plain, number):
+    def _handle_connection(self, plain, number):
         sock = plain
         try:
             if self.context:

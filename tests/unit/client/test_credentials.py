@@ -114,9 +114,9 @@ def test_an_unknown_profile_is_said(home):
 
 
 def test_a_process_may_give_the_keys(home, tmp_path):
-    answer = {"Version": 1, "AccessKeyId": "p", "SecretAccessKey": "s"}
+    response = {"Version": 1, "AccessKeyId": "p", "SecretAccessKey": "s"}
     script = tmp_path / "keys.py"
-    script.write_text(f"print({json.dumps(answer)!r})", "utf-8")
+    script.write_text(f"print({json.dumps(response)!r})", "utf-8")
     home(config=f"[profile tool]\ncredential_process = {sys.executable} {script}\n")
     assert find(profile="tool")[2] == Credentials("p", "s")
 
@@ -221,7 +221,7 @@ def test_a_missing_botocore_does_not_matter_locally(home, monkeypatch):
     assert find()[2] == LOCAL_KEYS
 
 
-class Vault(http.server.BaseHTTPRequestHandler):
+class CredentialsHandler(http.server.BaseHTTPRequestHandler):
     """Gives keys that are about to expire, new ones each time."""
 
     given = 0
@@ -244,9 +244,9 @@ class Vault(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def vault(monkeypatch):
+def credentials_endpoint(monkeypatch):
     """A container's source of keys."""
-    handler = type("FreshVault", (Vault,), {"given": 0})
+    handler = type("NewCredentialsHandler", (CredentialsHandler,), {"given": 0})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -261,7 +261,7 @@ def read_keys(asked):
     return [request.head.partition("Credential=")[2].partition("/")[0] for request in asked]
 
 
-def test_keys_that_expire_are_renewed(vault):
+def test_keys_that_expire_are_renewed(credentials_endpoint):
     with misbehave(FINE) as server, connect(server.url) as remote:
         assert remote.call("ListTables") == GREETING
         assert asyncio.run(remote.call_async("ListTables")) == GREETING

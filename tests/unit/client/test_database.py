@@ -124,7 +124,7 @@ def test_the_callers_request_stays_as_it_is(db, operation, request_):
 
 
 def test_every_operation_on_the_callers_own_request_is_among_those():
-    assert {name for name, operation in OPERATIONS.items() if operation.borrows} <= set(REQUESTS)
+    assert {name for name, operation in OPERATIONS.items() if operation.needs_no_copy} <= set(REQUESTS)
 
 
 def test_the_request_may_be_used_for_something_else_afterwards(db):
@@ -226,11 +226,11 @@ def test_time_is_the_clocks_and_background_work_is_done_when_asked():
         spec = {"Enabled": True, "AttributeName": "expires"}
         db.update_time_to_live(TableName="things", TimeToLiveSpecification=spec)
         db.put_item(TableName="things", Item={"pk": {"S": "a"}, "expires": {"N": "1700000060"}})
-        db.settle()
+        db.wait_until_idle()
         assert db.scan(TableName="things")["Count"] == 1
         clock.advance(61)
         assert db.scan(TableName="things")["Count"] == 1  # expired, and readable until it is swept
-        db.settle()
+        db.wait_until_idle()
         assert db.scan(TableName="things")["Count"] == 0
 
 
@@ -267,9 +267,9 @@ def test_a_database_in_memory_opens_in_under_two_milliseconds():
 @pytest.mark.usefixtures("offline")
 def test_a_client_is_botocores_own_with_its_exceptions_and_metadata(db):
     client = db.client()
-    answer = client.put_item(TableName="things", Item={"pk": {"S": "a"}, "b": {"B": b"\xff"}})
-    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
-    assert len(answer["ResponseMetadata"]["RequestId"]) == 52
+    response = client.put_item(TableName="things", Item={"pk": {"S": "a"}, "b": {"B": b"\xff"}})
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert len(response["ResponseMetadata"]["RequestId"]) == 52
     assert client.get_item(TableName="things", Key={"pk": {"S": "a"}})["Item"]["b"] == {"B": b"\xff"}
     with pytest.raises(client.exceptions.ConditionalCheckFailedException) as caught:
         client.put_item(

@@ -48,15 +48,15 @@ def database(faults):
 
 
 @pytest.fixture
-def patient(database):
+def pauses(database):
     """Our client over HTTP; it writes down how long it would have slept."""
     with serve_in_background(database.engine) as server, NoPauseRemote(server.url) as opened:
         yield opened
 
 
 @pytest.fixture
-def remote(patient):
-    return patient.remote
+def remote(pauses):
+    return pauses.remote
 
 
 def put(pk):
@@ -73,11 +73,11 @@ def read_visits(transport):
 @pytest.mark.parametrize(
     "error", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
 )
-def test_a_throttled_call_is_sent_again(remote, patient, faults, error):
+def test_a_throttled_call_is_sent_again(remote, pauses, faults, error):
     fault = faults.throttle("PutItem", error=error, times=2)
     remote.call("PutItem", put("a"))
     assert (fault.struck, fault.seen) == (2, 3)
-    assert patient.naps
+    assert pauses.naps
     assert remote.call("Scan", {"TableName": "things"})["Count"] == 1
 
 
@@ -127,9 +127,9 @@ def test_a_conflict_of_transactions_is_typed_and_names_the_item(remote, faults):
 
 def test_a_slow_answer_is_waited_for_as_long_as_the_timeout_says(database, faults):
     faults.delay("PutItem", seconds=4, times=1)
-    with serve_in_background(database.engine) as server, NoPauseRemote(server.url, timeout=2) as patient:
-        patient.remote.call("PutItem", put("a"))  # the first attempt timed out, the second did not
-        assert len(patient.naps) == 1
+    with serve_in_background(database.engine) as server, NoPauseRemote(server.url, timeout=2) as pauses:
+        pauses.remote.call("PutItem", put("a"))  # the first attempt timed out, the second did not
+        assert len(pauses.naps) == 1
 
 
 # -- sessions on it ----------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_a_transaction_that_meets_another_one_is_tried_again(library, faults):
     assert (fault.struck, fault.seen) == (2, 3)
 
 
-def test_a_create_whose_answer_was_lost_meets_its_own_item(patient, faults):
-    library = Library.open(patient.remote)
+def test_a_create_whose_answer_was_lost_meets_its_own_item(pauses, faults):
+    library = Library.open(pauses.remote)
     faults.fail("PutItem", after=True, times=1)
     with pytest.raises(Taken) as conflict:
         library.create(book(1)).run()
@@ -198,9 +198,9 @@ def test_boto3_tries_again_after_throttles_and_internal_errors(database, faults)
     client = database.client(QUICK)
     throttled = faults.throttle("PutItem", times=1)
     failed = faults.fail("PutItem", after=True, times=1)
-    answer = client.put_item(**put("a"))
+    response = client.put_item(**put("a"))
     assert (throttled.struck, failed.struck) == (1, 1)
-    assert answer["ResponseMetadata"]["RetryAttempts"] == 2
+    assert response["ResponseMetadata"]["RetryAttempts"] == 2
 
 
 def test_boto3_gives_up_in_the_end(database, faults):
@@ -245,9 +245,9 @@ def test_a_delay_on_an_event_loop_holds_up_nobody_else(database, faults):
 def test_a_delay_on_an_event_loop_can_be_timed_out(database, faults):
     faults.delay("PutItem", seconds=30)
 
-    async def ask_impatiently():
+    async def call_with_timeout():
         async with asyncio.timeout(0.05):
             await database.call_async("PutItem", put("a"))
 
     with pytest.raises(TimeoutError):
-        asyncio.run(ask_impatiently())
+        asyncio.run(call_with_timeout())

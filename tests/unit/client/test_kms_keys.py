@@ -162,16 +162,16 @@ def test_a_disabled_key_is_refused(make, kms):
 
 def test_a_kms_that_does_not_answer_is_no_fault_of_the_value():
     client = connect("http://127.0.0.1:9", retries={"total_max_attempts": 1}, connect_timeout=1)
-    with pytest.raises(TransportError, match="did not answer GenerateDataKey"):
+    with pytest.raises(TransportError, match="did not respond to GenerateDataKey"):
         KmsKeys(MASTER, client=client).seal(b"x", b"")
     client.close()
 
 
 def test_each_kind_of_keyring_says_that_a_value_is_of_the_other_kind(make):
     local = LocalKeys.generate()
-    with pytest.raises(UnknownKey, match="another kind of keyring"):
+    with pytest.raises(UnknownKey, match="another type of keyring"):
         make().unseal(local.seal(b"x", b""), b"")
-    with pytest.raises(UnknownKey, match="another kind of keyring"):
+    with pytest.raises(UnknownKey, match="another type of keyring"):
         local.unseal(make().seal(b"x", b""), b"")
 
 

@@ -1,4 +1,4 @@
-"""Local keys: what they seal opens only where it belongs, and their file is nobody else's."""
+"""Local keys: a sealed value opens only in its own context, and only its owner can read the key file."""
 
 import copy
 import json
@@ -55,7 +55,7 @@ def test_a_flipped_bit_is_found(plain, context, data):
 
 
 def is_in_the_key_id(at):
-    """Whether that letter carries the length or the id of the key, whose change may name another key."""
+    """Return whether that letter carries the length or the id of the key, whose change may name another key."""
     return len(PREFIX) < at < len(PREFIX) + -(-(3 + len(KEYS.current)) * 4 // 3)
 
 

@@ -64,10 +64,10 @@ def test_the_clock_moves_the_database_of_a_test_that_asks_for_it(pytester):
         hashrange_client.put_item(
             TableName="things", Item={"pk": {"S": "a"}, "expires": {"N": str(int(time.time()) + 3600)}}
         )
-        hashrange_db.settle()
+        hashrange_db.wait_until_idle()
         assert hashrange_client.scan(TableName="things")["Count"] == 1
         hashrange_clock.advance(3700)
-        hashrange_db.settle()
+        hashrange_db.wait_until_idle()
         assert hashrange_client.scan(TableName="things")["Count"] == 0
 
     def test_time_goes_on_otherwise(hashrange_db):
@@ -180,3 +180,114 @@ def test_a_fixture_of_another_plugin_keeps_its_name(pytester):
     assert (
         "dynamodb_client" not in pytester.runpytest_inprocess("--fixtures", "-q", "-p", "another_plugin").stdout.str()
     )
+
+
+POST = """
+    import json
+    import os
+    import urllib.request
+
+    import pytest
+
+    def post(url, operation, **members):
+        scope = "a/20260101/eu-west-2/dynamodb/aws4_request"
+        signature = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        headers = {
+            "Authorization": signature,
+            "X-Amz-Date": "20260101T000000Z",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "Content-Type": "application/x-amz-json-1.0",
+        }
+        request = urllib.request.Request(url, json.dumps(members).encode(), headers)
+        with urllib.request.urlopen(request) as response:
+            return json.load(response)
+"""
+
+
+def test_the_url_serves_the_database_of_the_test(pytester):
+    outcome = run(
+        pytester,
+        POST
+        + """
+    @pytest.mark.parametrize("time", [1, 2])
+    def test_served(hashrange_url, hashrange_db, time):
+        assert post(hashrange_url, "ListTables") == {"TableNames": []}
+        post(hashrange_url, "CreateTable", **TABLE)
+        assert hashrange_db.list_tables() == {"TableNames": ["things"]}
+        hashrange_db.reset()
+        assert post(hashrange_url, "ListTables") == {"TableNames": []}
+
+    def test_controlled(hashrange_url, hashrange_clock, hashrange_faults):
+        hashrange_clock.set(4_000_000_000)
+        assert post(hashrange_url, "CreateTable", **TABLE)["TableDescription"]["CreationDateTime"] == 4_000_000_000
+        hashrange_faults.throttle("ListTables", times=1)
+        with pytest.raises(urllib.error.HTTPError):
+            post(hashrange_url, "ListTables")
+""",
+    )
+    outcome.assert_outcomes(passed=3)
+
+
+def test_the_operations_can_be_awaited(pytester):
+    outcome = run(
+        pytester,
+        """
+    import asyncio
+
+    import pytest
+
+    def test_awaited(hashrange_async_db, hashrange_db):
+        async def work():
+            await hashrange_async_db.create_table(**TABLE)
+            await hashrange_async_db.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}}})
+            with pytest.raises(AttributeError, match="no attribute 'putitem'"):
+                hashrange_async_db.putitem
+            assert "put_item" in dir(hashrange_async_db)
+            return await hashrange_async_db.scan(TableName="things")
+
+        assert asyncio.run(work())["Count"] == 1
+        assert hashrange_db.scan(TableName="things")["Count"] == 1
+""",
+    )
+    outcome.assert_outcomes(passed=1)
+
+
+SESSION = (
+    POST
+    + """
+    SEEN = set()
+
+    @pytest.fixture(scope="session")
+    def service(hashrange_session_db, hashrange_session_url):
+        return hashrange_session_db.client(), hashrange_session_url
+
+    @pytest.fixture(autouse=True)
+    def empty(hashrange_session_db):
+        yield
+        hashrange_session_db.reset()
+
+    @pytest.mark.parametrize("number", range(20))
+    def test_reset(service, number, tmp_path_factory):
+        client, url = service
+        SEEN.add(url)
+        assert len(SEEN) == 1
+        assert post(url, "ListTables") == {"TableNames": []} == {"TableNames": client.list_tables()["TableNames"]}
+        post(url, "CreateTable", **TABLE)
+        client.put_item(TableName="things", Item={"pk": {"S": str(number)}})
+        assert post(url, "Scan", TableName="things")["Items"] == [{"pk": {"S": str(number)}}]
+        folder = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else None
+        if folder:
+            (folder / ("port-" + url.rpartition(":")[2])).touch()
+"""
+)
+
+
+def test_one_database_serves_the_session_and_is_reset_between_tests(pytester):
+    run(pytester, SESSION).assert_outcomes(passed=20)
+
+
+def test_each_worker_of_xdist_has_its_own_server(pytester):
+    pytester.makepyfile(CREATE + SESSION)
+    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2", "--basetemp", str(pytester.path / "t"))
+    outcome.assert_outcomes(passed=20)
+    assert len(list((pytester.path / "t").glob("port-*"))) == 2

@@ -212,8 +212,8 @@ def test_an_event_loop_in_debug_mode_has_nothing_to_say(remote):
 def test_a_large_request_goes_out_on_an_event_loop(remote):
     texts = ["x" * 390_000 for _ in range(10)]
     puts = [{"PutRequest": {"Item": {**key(at), "text": {"S": text}}}} for at, text in enumerate(texts)]
-    answer = asyncio.run(remote.call_async("BatchWriteItem", {"RequestItems": {"things": puts}}))
-    assert answer["UnprocessedItems"] == {}
+    response = asyncio.run(remote.call_async("BatchWriteItem", {"RequestItems": {"things": puts}}))
+    assert response["UnprocessedItems"] == {}
 
 
 def test_a_client_is_a_transport(remote):

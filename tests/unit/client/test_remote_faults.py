@@ -74,7 +74,7 @@ def test_the_same_holds_on_an_event_loop():
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         (fail("InternalServerError", 500), InternalServerError),
         (THROTTLE, ProvisionedThroughputExceededException),
@@ -84,8 +84,8 @@ def test_the_same_holds_on_an_event_loop():
         (render(504, b"gateway"), errors.ResponseUnrecognised),
     ],
 )
-def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
-    with misbehave(answer) as server, NoPauseRemote(server.url, attempts=4) as client:
+def test_a_lasting_failure_is_raised_after_the_last_attempt(response, error):
+    with misbehave(response) as server, NoPauseRemote(server.url, attempts=4) as client:
         with pytest.raises(error):
             client.ask()
         assert len(server.asked) == 4
@@ -93,7 +93,7 @@ def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         (fail("ConditionalCheckFailedException", Item={"pk": {"S": "1"}}), ConditionalCheckFailedException),
         (render(404, b"<html>not here</html>", x_amz_crc32=None), errors.ResponseUnrecognised),
@@ -101,8 +101,8 @@ def test_a_lasting_failure_is_raised_after_the_last_attempt(answer, error):
         (render(413, b"The request is larger than that"), errors.ResponseUnrecognised),
     ],
 )
-def test_a_refusal_is_not_tried_again(answer, error):
-    with misbehave(answer) as server, NoPauseRemote(server.url) as client:
+def test_a_refusal_is_not_tried_again(response, error):
+    with misbehave(response) as server, NoPauseRemote(server.url) as client:
         with pytest.raises(error):
             client.ask()
         assert len(server.asked) == 1
@@ -193,9 +193,9 @@ def test_threads_open_no_more_connections_than_they_may():
         assert server.connections <= 3
 
 
-@pytest.mark.parametrize("answer", [render(body=GREETING, connection="close"), CloseConnection(FINE)])
-def test_a_server_that_hangs_up_after_each_answer_is_followed(answer):
-    with misbehave(answer) as server, NoPauseRemote(server.url) as client:
+@pytest.mark.parametrize("response", [render(body=GREETING, connection="close"), CloseConnection(FINE)])
+def test_a_server_that_hangs_up_after_each_answer_is_followed(response):
+    with misbehave(response) as server, NoPauseRemote(server.url) as client:
         for _ in range(3):
             assert client.ask() == GREETING
         assert client.naps == []
@@ -225,7 +225,7 @@ def wait_for_the_end_of(remote):
 
 def test_a_connection_that_waited_for_too_long_is_not_used(monkeypatch):
     monkeypatch.setattr(pool, "SURELY_ALIVE", 0.0)
-    monkeypatch.setattr(pool, "LONGEST_IDLE", 0.0)
+    monkeypatch.setattr(pool, "MAX_IDLE_SECONDS", 0.0)
     with misbehave(FINE) as server, NoPauseRemote(server.url) as client:
         client.ask()
         client.ask()

@@ -85,10 +85,13 @@ def test_tls_works_on_an_event_loop_too(context, bundle):
 
 
 def test_a_large_answer_comes_through_tls_whole(context, bundle):
-    answer = {"TableNames": ["x" * 1_000_000]}
-    with misbehave(render(body=answer), context=context) as server, NoPauseRemote(server.url, bundle=bundle) as client:
-        assert client.ask() == answer
-        assert asyncio.run(client.remote.call_async("ListTables")) == answer
+    response = {"TableNames": ["x" * 1_000_000]}
+    with (
+        misbehave(render(body=response), context=context) as server,
+        NoPauseRemote(server.url, bundle=bundle) as client,
+    ):
+        assert client.ask() == response
+        assert asyncio.run(client.remote.call_async("ListTables")) == response
 
 
 @pytest.mark.parametrize("end", [CloseConnection(), CloseConnection(FINE[:-5]), CloseConnection(FINE[:-5], reset=True)])
@@ -127,8 +130,8 @@ def test_a_bundle_that_cannot_be_used_is_named(tmp_path, text):
 class Proxy:
     """A proxy that passes bytes on, or refuses."""
 
-    def __init__(self, answer=b"HTTP/1.1 200 Connection established\r\n\r\n", context=None):
-        self.answer = answer
+    def __init__(self, response=b"HTTP/1.1 200 Connection established\r\n\r\n", context=None):
+        self.response = response
         self.context = context
         self.asked = []
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -146,9 +149,9 @@ class Proxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            self.start(self.attend, client)
+            self.start(self.handle_connection, client)
 
-    def attend(self, client):
+    def handle_connection(self, client):
         try:
             if self.context:
                 client = self.context.wrap_socket(client, server_side=True)
@@ -156,7 +159,7 @@ class Proxy:
             while b"\r\n\r\n" not in head:
                 head += client.recv(1024)
             self.asked.append(head.decode())
-            client.sendall(self.answer)
+            client.sendall(self.response)
             host, _, port = head.split(b" ")[1].decode().rpartition(":")
             with socket.create_connection((host, int(port))) as server:
                 self.start(pass_on, server, client)
@@ -216,10 +219,10 @@ def test_a_proxy_may_be_reached_through_tls_itself(context, bundle, monkeypatch)
         assert len(proxy.asked) == 1
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"garbage\r\n\r\n"])
-def test_a_proxy_that_refuses_is_named(context, bundle, monkeypatch, answer):
-    with misbehave(FINE, context=context) as server, proxied(monkeypatch, answer=answer) as proxy:
-        reason = f"the proxy 127.0.0.1:{proxy.port} answered"
+@pytest.mark.parametrize("response", [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"garbage\r\n\r\n"])
+def test_a_proxy_that_refuses_is_named(context, bundle, monkeypatch, response):
+    with misbehave(FINE, context=context) as server, proxied(monkeypatch, response=response) as proxy:
+        reason = f"the proxy 127.0.0.1:{proxy.port} responded"
         with (
             NoPauseRemote(server.url, attempts=1, bundle=bundle) as client,
             pytest.raises(errors.Unreachable, match=reason),

@@ -105,6 +105,6 @@ def test_a_damaged_answer_is_not_believed(headers, body):
 
 
 def test_a_bomb_does_not_go_off(monkeypatch):
-    monkeypatch.setattr(response_parser, "LARGEST_RESPONSE", 1000)
+    monkeypatch.setattr(response_parser, "MAX_RESPONSE_BYTES", 1000)
     with pytest.raises(ResponseTooLarge):
         parse_response(HttpResponse(200, {b"content-encoding": b"gzip"}, gzip.compress(bytes(100_000))))

@@ -1,4 +1,4 @@
-"""Retries: which failures, after which delays, at whose cost; and the rate of a table that throttles."""
+"""Retries: which failures, after which delays, within which quota; and the rate of a table that throttles."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hashrange.client import errors
 from hashrange.client.response_parser import make_error
-from hashrange.client.retry import LONGEST_DELAY, RetryPolicy, RetryQuota, TableRateLimiter
+from hashrange.client.retry import MAX_DELAY, RetryPolicy, RetryQuota, TableRateLimiter
 from hashrange.core.errors import InternalServerError, LimitExceededException, ValidationException
 
 THROTTLED = make_error("ThrottlingException", {}, 400)
@@ -79,7 +79,7 @@ def test_a_delay_is_anything_up_to_its_doubled_limit(chance, retries):
     trial = begin(RetryPolicy(100, chance=lambda: chance))
     for at in range(retries):
         delay = trial.wait_after(InternalServerError())
-        assert delay == pytest.approx(chance * min(LONGEST_DELAY, 0.05 * 2**at))
+        assert delay == pytest.approx(chance * min(MAX_DELAY, 0.05 * 2**at))
         trial.wait_before()
 
 
@@ -154,7 +154,7 @@ def test_throttling_again_and_again_never_stops_everything(time):
     for _ in range(50):
         time.now += rate.reserve()
         rate.throttle()
-    assert rate.reserve() <= 1 / TableRateLimiter.LEAST + 1
+    assert rate.reserve() <= 1 / TableRateLimiter.MIN_RATE + 1
 
 
 def test_only_the_throttled_table_waits(time):

@@ -4,7 +4,9 @@ import shutil
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from hashrange.cli.app import app
 from hashrange.hosting.discovery import (
     ExtraMissing,
     SystemInvalid,
@@ -104,6 +106,36 @@ def test_two_packages_cannot_register_the_same_name(make):
     make("swan", package="geese", system=SYSTEM.format(name="swan"))
     with pytest.raises(SystemInvalid, match=r"Two packages register a system swan: (geese and swans|swans and geese)"):
         find_entry_points()
+
+
+def test_a_name_that_two_packages_register_leaves_the_commands_of_others_alone(make):
+    make("bear", text='"""Brown."""', system=SYSTEM.format(name="bear"), cli="import typer\napp = typer.Typer()")
+    make("swan", system=SYSTEM.format(name="swan"))
+    make("swan", package="geese", system=SYSTEM.format(name="swan"))
+    listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
+    assert listed.exit_code == 0
+    assert "Brown." in listed.output
+    assert "Two packages register a system swan" in listed.output
+    called = CliRunner().invoke(app, ["swan"])
+    assert (called.exit_code, "Two packages register a system swan" in called.output) == (2, True)
+
+
+def test_an_error_that_a_systems_command_does_not_handle_is_one_sentence(make):
+    commands = """
+import typer
+from hashrange import NotFound
+app = typer.Typer()
+
+@app.command()
+def find() -> None:
+    raise NotFound("there is no such bear")
+
+@app.command()
+def lose() -> None: ...
+"""
+    make("bear", text='"""Brown."""', system=SYSTEM.format(name="bear"), cli=commands)
+    outcome = CliRunner().invoke(app, ["bear", "find"])
+    assert (outcome.exit_code, outcome.output) == (2, "error: there is no such bear\n")
 
 
 def test_the_summary_is_the_first_line_of_the_package_and_imports_nothing_else(make):

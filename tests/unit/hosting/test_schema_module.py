@@ -64,7 +64,11 @@ def test_a_module_with_a_system_is_one(write):
         ("hosted_d.other", "", r"There is no module hosted_d\.other, neither in"),
         ("hosted_d.py", "", r"There is no module hosted_d\.py, neither in"),
         ("hosted_d/schema.py", "", r"'hosted_d/schema\.py' is not the name of a module\. Write it as in an import"),
-        ("hosted_d", "x = 1", r"hosted_d declares no Patterns class and no SYSTEM, so there is nothing to host\."),
+        (
+            "hosted_d",
+            "x = 1",
+            r"hosted_d declares no Patterns class and no SYSTEM, so it has no tables: name another module\.",
+        ),
         ("hosted_d", "import feathers", r"hosted_d does not import: it needs feathers, which is not installed\."),
         (
             "hosted_d",
@@ -72,6 +76,12 @@ def test_a_module_with_a_system_is_one(write):
             r"hosted_d does not import: NameError: name 'y' is not defined \(hosted_d\.py, line 2\)",
         ),
         ("hosted_d", "\n\nx = = y", r"hosted_d does not import: SyntaxError: invalid syntax \(hosted_d\.py, line 3\)"),
+        (
+            "hosted_d",
+            "class Stop(BaseException): ...\nraise Stop('enough')",
+            r"hosted_d does not import: Stop: enough \(hosted_d\.py, line 2\)",
+        ),
+        ("hosted_d", "raise SystemExit(3)", r"hosted_d does not import: SystemExit: 3 \(hosted_d\.py, line 1\)"),
         ("hosted_d", SCHEMA.replace("isbn: str)", "title: str)"), r"hosted_d has a declaration that cannot work: HR"),
     ],
 )
@@ -79,3 +89,18 @@ def test_what_cannot_be_hosted_is_said_in_one_sentence(write, name, text, messag
     write("hosted_d.py", text)
     with pytest.raises(AppInvalid, match=message):
         load_app(name)
+
+
+def test_a_file_in_the_current_directory_replaces_no_module_of_python(write, monkeypatch):
+    write("colorsys.py", "raise AssertionError('imported instead of the module of Python')")
+    write("hosted_e.py", f"import colorsys\nassert colorsys.ONE_THIRD\n{SCHEMA}")
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    assert load_app("hosted_e").tables == ["books"]
+
+
+def test_a_directory_with_the_name_of_an_installed_package_is_explained(write):
+    write("json/schema.py", SCHEMA)
+    with pytest.raises(
+        AppInvalid, match=r"json is a module of Python or of an installed package, which is found before"
+    ):
+        load_app("json.schema")

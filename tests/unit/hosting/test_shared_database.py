@@ -77,10 +77,10 @@ def test_a_call_waits_for_no_thread_that_waits_for_the_server(run):
 TABLE_OF_B = {"TableName": "things", "Item": {"pk": {"S": "b"}}}
 
 
-def test_background_work_can_be_settled_in_the_midst_of_a_group(run):
+def test_background_work_can_be_finished_in_the_midst_of_a_group(run):
     async def call(server, database):
         _, writer = await begin_a_group(server, put("a"))
-        database.settle()
+        database.wait_until_idle()
         assert not server.dispatcher.open
         writer.close()
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from hashrange.hosting import supervisor as module
-from hashrange.hosting.supervisor import FIRST_PAUSE, LONGEST_PAUSE, Supervisor
+from hashrange.hosting.supervisor import FIRST_PAUSE, MAX_PAUSE, Supervisor
 
 
 class Scripted:
@@ -59,7 +59,7 @@ def run(script, *, demo=False):
 def test_work_that_fails_is_begun_again_later_each_time(caplog):
     supervisor, pauses = run(Scripted(*[ValueError("no")] * 9, do_nothing))
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
+    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, MAX_PAUSE)
     assert supervisor.restarts == 9
     assert supervisor.state == "finished"
     assert [record.getMessage() for record in caplog.records] == ["work failed"] * 9
@@ -68,7 +68,7 @@ def test_work_that_fails_is_begun_again_later_each_time(caplog):
 
 
 def test_a_failure_after_long_work_counts_as_the_first(monkeypatch):
-    monkeypatch.setattr(module, "STEADY", -1.0)
+    monkeypatch.setattr(module, "RESET_BACKOFF_AFTER", -1.0)
     _, pauses = run(Scripted(*[ValueError("no")] * 3, do_nothing))
     assert pauses == [FIRST_PAUSE] * 3
 
@@ -129,9 +129,9 @@ def test_work_that_fails_while_it_stops_is_not_begun_again():
     assert asyncio.run(live()) == ["work"]
 
 
-@pytest.mark.parametrize("hurried", [True, False])
-def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkeypatch, caplog, hurried):
-    monkeypatch.setattr(module, "GRACE", 60.0 if hurried else 0.01)
+@pytest.mark.parametrize("stops_now", [True, False])
+def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkeypatch, caplog, stops_now):
+    monkeypatch.setattr(module, "GRACE", 60.0 if stops_now else 0.01)
     monkeypatch.setattr(module, "LAST_GRACE", 0.01)
     caught = []
 
@@ -141,7 +141,7 @@ def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkey
                 await stay()
             except asyncio.CancelledError:
                 caught.append(True)
-                if hurried and len(caught) == 2:
+                if stops_now and len(caught) == 2:
                     raise
                 if len(caught) == 3:
                     raise
@@ -153,14 +153,14 @@ def test_work_that_does_not_stop_is_interrupted_once_more_and_left_behind(monkey
         stopping = asyncio.create_task(supervisor.stop())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        if hurried:
+        if stops_now:
             supervisor.stop_now()
         await stopping
 
     asyncio.run(live())
-    assert len(caught) == (2 if hurried else 3)
+    assert len(caught) == (2 if stops_now else 3)
     complaints = [record.getMessage() for record in caplog.records]
-    assert complaints == ([] if hurried else ["work does not stop"] * 2)
+    assert complaints == ([] if stops_now else ["work does not stop"] * 2)
 
 
 def test_who_never_started_can_be_stopped():

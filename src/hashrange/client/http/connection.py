@@ -11,7 +11,9 @@ from hashrange.client.errors import ConnectionLost, ResponseCorrupt, ResponseToo
 from hashrange.client.http.network_backend import NetworkBackend
 from hashrange.client.http.network_stream import NetworkStream
 
-LARGEST_RESPONSE = 64 * 1024 * 1024  # BatchGetItem returns up to 16 MB of items, whose JSON can be three times as large
+MAX_RESPONSE_BYTES = (
+    64 * 1024 * 1024
+)  # BatchGetItem returns up to 16 MB of items, whose JSON can be three times as large
 
 
 class HttpResponse(NamedTuple):
@@ -25,7 +27,7 @@ class HttpResponse(NamedTuple):
 class HttpConnection:
     """Carries one exchange at a time, for one user at a time."""
 
-    def __init__(self, stream: NetworkStream, largest: int = LARGEST_RESPONSE) -> None:
+    def __init__(self, stream: NetworkStream, largest: int = MAX_RESPONSE_BYTES) -> None:
         self._stream = stream
         self._largest = largest
         self._parser = HttpResponseParser(self)
@@ -41,12 +43,12 @@ class HttpConnection:
         """Return the response to a request; after a failure the connection must not be used again."""
         try:
             response = await self._send_and_receive(backend, request, time.monotonic() + within)
-        except TimeoutError as fault:
-            raise TimedOut(f"there was no complete response within {within:g} s") from fault
-        except OSError as fault:
-            raise self._lose(str(fault)) from fault
-        except (HttpParserError, HttpParserUpgrade) as fault:
-            raise ResponseCorrupt(f"the response is not HTTP: {fault}") from fault
+        except TimeoutError as error:
+            raise TimedOut(f"there was no complete response within {within:g} s") from error
+        except OSError as error:
+            raise self._lose(str(error)) from error
+        except (HttpParserError, HttpParserUpgrade) as error:
+            raise ResponseCorrupt(f"the response is not HTTP: {error}") from error
         self._used = True
         self.idle_since = time.monotonic()
         return response
@@ -70,7 +72,7 @@ class HttpConnection:
         return ConnectionLost(text, stale=self._used and not self._received)
 
     def is_stale(self) -> bool:
-        """Tell whether the server has closed the connection, or sent something unasked, as it does before closing."""
+        """Return whether the server has closed the connection, or sent something unasked, as it does before closing."""
         sock = self._stream.sock
         sock.setblocking(False)
         try:

@@ -15,7 +15,7 @@ from hashrange.client.http.network_backend import Address, NetworkBackend
 from hashrange.client.http.network_stream import NetworkStream, PlainStream, TlsStream
 
 PORTS = {"http": 80, "https": 443}
-LONGEST_HEAD = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ def parse_endpoint(url: str) -> Endpoint:
     parts = urlsplit(url)
     try:
         port = parts.port
-    except ValueError as fault:
-        raise EndpointUnknown(f"{url!r} is no endpoint: {fault}") from fault
+    except ValueError as error:
+        raise EndpointUnknown(f"{url!r} is no endpoint: {error}") from error
     if parts.scheme not in PORTS or not parts.hostname or parts.query or parts.fragment:
         raise EndpointUnknown(f"{url!r} is no endpoint; one looks like http://127.0.0.1:8000")
     name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -72,14 +72,16 @@ class Connector:
         where = f"{self._endpoint.scheme}://{self._endpoint.authority}"
         try:
             return HttpConnection(await self._open(backend, time.monotonic() + self._timeout))
-        except TimeoutError as fault:
-            raise Unreachable(f"{where} did not answer within {self._timeout:g} s") from fault
-        except ssl.SSLCertVerificationError as fault:
+        except TimeoutError as error:
+            raise Unreachable(f"{where} did not respond within {self._timeout:g} s") from error
+        except ssl.SSLCertVerificationError as error:
             raise CertificateRefused(
-                f"{where} shows a certificate that does not hold: {fault.verify_message}"
-            ) from fault
-        except OSError as fault:
-            raise Unreachable(f"{where} cannot be reached: {fault}") from fault
+                f"{where} shows a certificate that does not hold: {error.verify_message}"
+            ) from error
+        except OSError as error:
+            raise Unreachable(
+                f"{where} cannot be reached: {error}. Check the address, and that the server is running."
+            ) from error
 
     async def _open(self, backend: NetworkBackend, deadline: float) -> NetworkStream:
         first = self._proxy or self._endpoint
@@ -119,12 +121,12 @@ async def connect(backend: NetworkBackend, endpoint: Endpoint, deadline: float) 
 
 
 async def _connect(backend: NetworkBackend, address: Address, deadline: float) -> socket.socket:
-    family, kind, protocol, _, place = address
-    sock = socket.socket(family, kind, protocol)
+    family, socket_type, protocol, _, socket_address = address
+    sock = socket.socket(family, socket_type, protocol)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        await backend.connect(sock, place, deadline)
+        await backend.connect(sock, socket_address, deadline)
     except BaseException:
         sock.close()
         raise
@@ -142,8 +144,8 @@ async def open_tunnel(
     while b"\r\n\r\n" not in head:
         data = await stream.receive(backend, deadline)
         head += data
-        if not data or len(head) > LONGEST_HEAD:
-            raise OSError(f"the proxy {proxy.authority} does not answer in HTTP")
+        if not data or len(head) > MAX_HEAD_BYTES:
+            raise OSError(f"the proxy {proxy.authority} does not respond in HTTP")
     status = head.partition(b"\r\n")[0].decode("latin-1")
     if status.split(" ")[1:2] != ["200"]:
-        raise OSError(f"the proxy {proxy.authority} answered {status!r}")
+        raise OSError(f"the proxy {proxy.authority} responded {status!r}")

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 
 CHUNK = 64 * 1024
-Address = tuple[Any, ...]  # from getaddrinfo: family, kind, protocol, name, address
+Address = tuple[Any, ...]  # from getaddrinfo: family, type, protocol, name, address
 
 
 class NetworkBackend(Protocol):

@@ -106,8 +106,8 @@ def make_tls_context(bundle: str | None = None) -> ssl.SSLContext:
     chosen = bundle or os.environ.get("AWS_CA_BUNDLE") or _find_certifi()
     try:
         context = ssl.create_default_context(cafile=chosen)
-    except OSError as fault:
-        raise CertificateRefused(f"{chosen} has no certificates that could be trusted: {fault}") from fault
+    except OSError as error:
+        raise CertificateRefused(f"{chosen} has no certificates that could be trusted: {error}") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2  # Debian's Python leaves it to the system's settings
     return context
 

@@ -11,7 +11,7 @@ from hashrange.client.http.connector import Connector
 from hashrange.client.http.network_backend import NetworkBackend
 
 SURELY_ALIVE = 1.0  # seconds; no server closes so soon, and checking takes longer than signing
-LONGEST_IDLE = 60.0  # seconds; firewalls drop idle connections silently, and a request would hang
+MAX_IDLE_SECONDS = 60.0  # seconds; firewalls drop idle connections silently, and a request would hang
 
 
 class Pool:
@@ -53,7 +53,7 @@ class Pool:
         now = time.monotonic()
         while connection := self._pop():
             idle = now - connection.idle_since
-            if idle < SURELY_ALIVE or (idle < LONGEST_IDLE and not connection.is_stale()):
+            if idle < SURELY_ALIVE or (idle < MAX_IDLE_SECONDS and not connection.is_stale()):
                 return connection
             connection.close()
         return None

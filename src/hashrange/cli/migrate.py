@@ -1,0 +1,162 @@
+"""`hashrange migrate`: the steps of a declared migration."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from hashrange.cli.progress_display import CountDisplay
+from hashrange.cli.target import TARGETS, TargetOption, open_target
+
+if TYPE_CHECKING:
+    from hashrange.provision import Migration, MigrationReport, MigrationRun
+
+MAX_SHOWN = 20
+HELP = f"""Move the items of one declaration to another while programs write: the steps of a declared migration.
+
+\b
+  hashrange migrate preview shop.migrations:by_customer --target ./data    examples of each kind of change
+  hashrange migrate copy    shop.migrations:by_customer --target ./data    every item; goes on after an interruption
+  hashrange migrate follow  shop.migrations:by_customer --target ./data    what has changed since, until Ctrl-C
+  hashrange migrate verify  shop.migrations:by_customer --target ./data    compare; --repair writes what is missing
+  hashrange migrate switch  shop.migrations:by_customer --target ./data    the last changes, a verification, and done
+  hashrange migrate back    shop.migrations:by_customer --target ./data    return to the source
+  hashrange migrate finish  shop.migrations:by_customer --target ./data    end it; the source tables stay
+  hashrange migrate status  shop.migrations:by_customer --target ./data
+
+The argument names a module and the Migration in it. Before `switch`, stop the programs that write to the source; after
+it, let those write that use the target.
+
+{TARGETS}"""
+
+StepName: TypeAlias = Literal["preview", "copy", "follow", "verify", "switch", "back", "finish", "status"]
+
+
+def migrate(
+    step: Annotated[StepName, typer.Argument(help="What to do.")],
+    migration: Annotated[str, typer.Argument(help="The module and the name of the migration in it: module:name.")],
+    target: TargetOption,
+    to: Annotated[
+        str, typer.Option("--to", help="The database of the new tables, if it is another.", metavar="DIRECTORY|URL|aws")
+    ] = "",
+    repair: Annotated[bool, typer.Option("--repair", help="verify: write what the target lacks.")] = False,
+    allow_loss: Annotated[
+        bool,
+        typer.Option("--allow-loss", help="verify --repair: also overwrite items that differ, delete surplus ones."),
+    ] = False,
+    keep_differences: Annotated[
+        bool,
+        typer.Option("--keep-differences", help="switch: leave differing and surplus items of the target as they are."),
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="follow: apply what is there, then end.")] = False,
+) -> None:
+    """Do one step of a migration."""
+    with ExitStack() as stack:
+        declared = load_migration(migration)
+        source = stack.enter_context(open_target(target))
+        other = stack.enter_context(open_target(to)) if to and to != target else source
+        run = declared.open(source, other, command=_name_command(migration, target, to))
+        if step == "preview":
+            _print_report(run.preview(), with_examples=True)
+        elif step == "copy":
+            with CountDisplay("Copying") as display:
+                report = run.copy(report=display.update)
+            _print_report(report)
+        elif step == "follow":
+            _follow(run, once=once)
+        elif step == "verify":
+            _verify(run, repair=repair, allow_loss=allow_loss)
+        elif step == "switch":
+            run.switch(keep_differences=keep_differences)
+        elif step != "status":
+            {"back": run.back, "finish": run.finish}[step]()
+        typer.echo(f"The migration {declared.name!r} is {run.phase}.")
+
+
+def _name_command(migration: str, target: str, to: str) -> str:
+    """Return the command of a step, with {step} for its name."""
+    names = [migration, "--target", target, *(["--to", to] if to else [])]
+    return f"hashrange migrate {{step}} {shlex.join(names).replace('{', '{{').replace('}', '}}')}"
+
+
+def load_migration(name: str) -> Migration:
+    """Import the migration that `module:name` names."""
+    from hashrange.core.errors import PlanError
+    from hashrange.hosting.schema_module import import_from_here
+    from hashrange.provision import Migration
+
+    module, _, attribute = name.partition(":")
+    imported = import_from_here(module)
+    found = getattr(imported, attribute, None) if attribute else None
+    if isinstance(found, Migration):
+        return found
+    known = [f"{module}:{each}" for each, value in vars(imported).items() if isinstance(value, Migration)]
+    raise PlanError(f"{name} is no migration. {module} has: {', '.join(known) or 'none'}.")
+
+
+def _follow(run: MigrationRun, *, once: bool) -> None:
+    total = run.follow()
+    typer.echo(f"{total:,} changes applied")
+    try:
+        while not once:
+            time.sleep(1)
+            if count := run.follow():
+                total += count
+                typer.echo(f"{total:,} changes applied")
+    except KeyboardInterrupt:
+        typer.echo()
+
+
+def _print_report(report: MigrationReport, *, with_examples: bool = False) -> None:
+    typer.echo(
+        f"{report.items:,} items read, {report.written:,} written" if report.written else f"{report.items:,} items"
+    )
+    for (source, outcome), count in report.outcomes.most_common():
+        typer.echo(f"  {count:,} {source} -> {outcome}")
+        for conversion in report.examples.get((source, outcome), ()) if with_examples else ():
+            typer.echo(f"      {conversion.source!r}")
+            for item in conversion.targets:
+                typer.echo(f"        -> {item!r}")
+    if report.not_converted:
+        typer.echo(f"  {report.not_converted:,} items not converted: the migration has no function for their class")
+    for failure in report.failures[:MAX_SHOWN]:
+        typer.secho(f"  {failure}", fg="red")
+    if report.failed:
+        typer.secho(f"  {report.failed:,} items could not be converted", fg="red")
+    _refuse_collisions(report)
+
+
+def _refuse_collisions(report: MigrationReport) -> None:
+    """Show items of which one would replace the other; exit code 2 if there are any."""
+    for collision in report.collisions[:MAX_SHOWN]:
+        typer.secho(f"  {collision}", fg="red")
+    if report.collided:
+        typer.secho(f"  {report.collided:,} items become what others become too", fg="red", err=True)
+        raise typer.Exit(2)
+
+
+def _verify(run: MigrationRun, *, repair: bool, allow_loss: bool) -> None:
+    """Compare, and show what differs; exit code 1 if something still does."""
+    report = run.verify(repair=repair, allow_loss=allow_loss)
+    if report:
+        typer.echo(f"{report.items:,} items compared: the target is the converted source.")
+        return
+    typer.secho(f"{report.items:,} items compared: {report.differences}", fg="yellow")
+    _refuse_collisions(report)
+    if repair and report.missing:
+        typer.echo(f"{report.missing:,} missing items written")
+    if allow_loss:
+        typer.echo(f"{report.differing:,} differing items overwritten, {report.surplus:,} surplus ones deleted")
+    elif repair and (report.differing or report.surplus):
+        typer.echo("Differing and surplus items were left as they are: --allow-loss overwrites and deletes them")
+    if not repair and run.phase == "following" and run.follow() and run.changed:
+        typer.echo(
+            f"{run.changed:,} changes of the source had not been followed, and are applied now: if a program still "
+            "writes to it, stop it; then verify again"
+        )
+    if report.failed or not (allow_loss or (repair and not report.differing and not report.surplus)):
+        raise typer.Exit(1)

@@ -1,0 +1,476 @@
+"""Migrations: the items of one declaration become those of another while programs write.
+
+    migration = Migration("orders by customer", source=OldOrders, target=Orders)
+
+    @migration.convert(OldOrder)
+    def convert(old: OldOrder) -> Order | Dropped: ...
+
+    run = migration.open(database)
+    run.copy()      # every item; continues after an interruption
+    run.follow()    # what has changed since; again and again, until the programs use the new tables
+    run.verify()
+    run.switch()    # when no program writes to the source any more, and before one writes to the target
+
+The stream of the source tables says which items have changed. A changed item is read again and converted again, so the
+order in which copies and changes are applied does not matter: after `follow` has seen the last change, the target is
+the converted source. The source is never written to; `finish` ends the way back. What programs have written to the
+target is overwritten or deleted only by a repair with `allow_loss`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec.structs import replace
+from typing_extensions import TypeVar
+
+from hashrange.client.transport import Transport
+from hashrange.core.errors import ConditionalCheckFailedException, HashrangeError, PlanError, StreamTrimmed
+from hashrange.core.values import Item as Raw
+from hashrange.provision.item_repair import roots_of
+from hashrange.provision.item_transfer import SEGMENTS, ReportCount
+from hashrange.provision.job_record import JobPart, JobRecords, RecordedScan, count_written, job_table, open_jobs
+from hashrange.provision.key_collision import Collision, TargetKeys, digest_key
+from hashrange.provision.live_table import describe_table
+from hashrange.provision.migration_report import (
+    MAX_EXAMPLES,
+    MAX_LISTED,
+    Conversion,
+    Converted,
+    Dropped,
+    MigrationReport,
+    classes_in,
+)
+from hashrange.provision.plan_executor import create_tables
+from hashrange.provision.table_plan import require_tables
+from hashrange.provision.table_scan import BEGIN, scan_pages
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.model import Item
+from hashrange.schema.declare.table import Declared, Table
+from hashrange.schema.items.dumper import dump
+from hashrange.schema.items.loader import load
+from hashrange.session.batch import batch_get, batch_write
+from hashrange.session.item_change import ItemChange
+from hashrange.session.runnable import Task
+from hashrange.session.session import Session, clock_of
+from hashrange.session.stream_consumer import Consumer
+
+I = TypeVar("I", bound=Item)  # noqa: E741 - an item
+checkpoint_table = Table(
+    "${HASHRANGE_CHECKPOINTS:-hashrange-checkpoints}", "consumer", "shard", deletion_protection=False
+)
+
+Phase: TypeAlias = Literal["new", "copying", "following", "switched", "finished"]
+
+
+NEXT: dict[Phase, str] = {
+    "new": "run copy first",
+    "copying": "run copy again, which goes on where it stopped",
+    "following": "run follow, verify or switch",
+    "switched": "run finish, or back to return to the source",
+    "finished": "nothing is left to do",
+}
+
+
+class Migration:
+    """Functions that convert the items of one declaration into those of another."""
+
+    def __init__(self, name: str, *, source: Declared, target: Declared) -> None:
+        self.name, self.source, self.target = name, source, target
+        self.functions: dict[type[Item], Callable[[Any], Converted]] = {}
+
+    def convert(self, model: type[I]) -> Callable[[Callable[[I], Converted]], Callable[[I], Converted]]:
+        """Convert the items of a class, variants included, with the decorated function."""
+        if introspection.table_of(model) not in self.source.tables():
+            raise PlanError(f"{model.__name__} is stored in no table of the source of {self.name!r}.")
+
+        def register(function: Callable[[I], Converted]) -> Callable[[I], Converted]:
+            self.functions[model] = function
+            return function
+
+        return register
+
+    def open(self, source: Transport, target: Transport | None = None, *, command: str = "") -> MigrationRun:
+        """Bind it to the databases of the source and of the target tables; by default the same.
+
+        Errors advise a step as a call, or as this command, in which `{step}` stands for its name.
+        """
+        return MigrationRun(self, source, target or source, command)
+
+    def apply_to(self, item: Item) -> Conversion:
+        """Convert one item."""
+        function = next((self.functions[model] for model in type(item).__mro__ if model in self.functions), None)
+        if function is None:
+            raise PlanError(f"the migration {self.name!r} does not convert {type(item).__name__}")
+        converted = function(item)
+        if isinstance(converted, Dropped):
+            return Conversion(item, (), converted.reason)
+        targets = (converted,) if isinstance(converted, Item) else tuple(converted)
+        strange = [
+            type(one).__name__ for one in targets if introspection.table_of(type(one)) not in self.target.tables()
+        ]
+        if strange:
+            raise PlanError(f"{strange[0]} is stored in no table of the target")
+        return Conversion(item, targets)
+
+
+class MigrationRun:
+    """A migration of two databases: its phases, each of which can be run again after an interruption."""
+
+    def __init__(self, migration: Migration, source: Transport, target: Transport, command: str = "") -> None:
+        self.migration, self.source, self.target, self.command = migration, source, target, command
+        self.source_tables = require_tables([migration.source])
+        self.target_tables = require_tables([migration.target])
+        self.sources, self.targets = (
+            Session(source, clock=clock_of(source)),
+            Session(target),
+        )
+        self.job = f"migration {migration.name}"
+        self.changed = 0  # changes of items that are converted, in the last `follow`
+
+    # ── phases ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def phase(self) -> Phase:
+        """How far it is, as recorded in the target database."""
+        if describe_table(self.target, job_table.physical_name) is None:
+            return "new"
+        found = [part for part in open_jobs(self.target).parts(self.job).run() if part.part == "phase"]
+        return cast("Phase", found[0].position) if found else "new"
+
+    def _enter(self, phase: Phase) -> None:
+        open_jobs(self.target).put(JobPart(job=self.job, part="phase", position=phase)).run()
+
+    def _require(self, *phases: Phase) -> None:
+        if (phase := self.phase) not in phases:
+            raise PlanError(f"The migration {self.migration.name!r} is {phase}: {NEXT[phase]}.")
+
+    def _advise(self, step: str, *options: str) -> str:
+        """Return how a step is run: the command, or the call."""
+        if self.command:
+            return " ".join([self.command.format(step=step), *(f"--{each.replace('_', '-')}" for each in options)])
+        return f"{step}({', '.join(f'{each}=True' for each in options)})"
+
+    def preview(self, *, examples: int = MAX_EXAMPLES) -> MigrationReport:
+        """Convert every item without writing: counts, and examples of each kind of change."""
+        report, keys = MigrationReport(), TargetKeys()
+        for conversion in self._convert_all(report):
+            self._note(keys, [conversion], report)
+            found = report.examples.setdefault(conversion.outcome, [])
+            if len(found) < examples:
+                found.append(conversion)
+        return report
+
+    def _convert_all(self, report: MigrationReport) -> Iterator[Conversion]:
+        for table in self.source_tables:
+            for page in scan_pages(self.source, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
+                yield from self._convert_page(table, page.items, report)
+
+    def copy(self, *, segments: int = SEGMENTS, report: ReportCount | None = None) -> MigrationReport:
+        """Convert and write every item of the source, and return what was found. Goes on after an interruption."""
+        self._require("new", "copying")
+        self._check_streams()
+        create_tables(self.target, *self.target_tables)
+        create_tables(self.source, checkpoint_table)
+        if self.phase == "new":
+            self._consumer(_skip).run()  # earlier changes are copied with their items
+            self._enter("copying")
+        jobs, found, keys = open_jobs(self.target), MigrationReport(), TargetKeys()
+        with count_written("copy", lambda: found.written):
+            for table in self.source_tables:
+                self._copy_table(table, jobs, segments, found, keys, report)
+        self._enter("following")
+        return found
+
+    def _copy_table(
+        self,
+        table: Table,
+        jobs: JobRecords,
+        segments: int,
+        found: MigrationReport,
+        keys: TargetKeys,
+        report: ReportCount | None,
+    ) -> None:
+        name, job = table.physical_name, self._copy_job(table)
+        total = (describe_table(self.source, name) or {}).get("ItemCount", 0)
+        scan = RecordedScan(self.source, name, jobs, job, segments)
+        if scan.items:  # an earlier run has copied some: what they become must be known too
+            for page in scan_pages(self.source, name, dict.fromkeys(range(segments), BEGIN)):
+                self._check_collisions(keys, list(self._convert_page(table, page.items, MigrationReport())), jobs)
+        for page in scan:
+            conversions = list(self._convert_page(table, page.items, found))
+            self._check_collisions(keys, conversions, jobs)
+            found.written += self._put([place for each in conversions for place in _place(each.targets)])
+            if report is not None:
+                report(found.items, total)
+
+    def _copy_job(self, table: Table) -> str:
+        return f"{self.job} copy {table.physical_name}"
+
+    def _check_collisions(self, keys: TargetKeys, conversions: list[Conversion], jobs: JobRecords) -> None:
+        """Refuse items of which one would replace the other; the next copy begins again, with another conversion."""
+        found = MigrationReport()
+        self._note(keys, conversions, found)
+        if not found.collisions:
+            return
+        for table in self.source_tables:
+            jobs.batch(delete=jobs.parts(self._copy_job(table)).run()).run()
+        raise PlanError(
+            f"The migration {self.migration.name!r} stopped: {found.collisions[0]} The source is unchanged. Then run "
+            f"copy, which begins again; follow; and {self._advise('verify', 'repair', 'allow_loss')}, which deletes "
+            "what this copy wrote."
+        )
+
+    def _note(self, keys: TargetKeys, conversions: list[Conversion], report: MigrationReport) -> None:
+        """Note what items become, and report two that become the same one, unless one has changed meanwhile."""
+        for each in conversions:
+            table = introspection.table_of(type(each.source))
+            for collision in keys.add((table, each.key), _place(each.targets)):
+                if len(report.collisions) == MAX_LISTED:
+                    report.collided += 1
+                elif self._is_current(collision):
+                    report.collided += 1
+                    report.collisions.append(collision)
+
+    def _is_current(self, collision: Collision) -> bool:
+        """Return whether both items of the source still become the same one, as they are now."""
+        wanted, pair = digest_key(*collision.target), [collision.first, collision.second]
+        raws = Task(self.sources, lambda: batch_get(self.sources, pair, "collision", consistent=True)).run()
+        roots = [introspection.root(model) for model in self.migration.functions]
+        return all(
+            raw is not None and any(digest_key(*place) == wanted for place in self._place_targets(load(roots, raw)))
+            for raw in raws
+        )
+
+    def follow(self) -> int:
+        """Apply the changes of the source since the last time, and return how many there were."""
+        self._require("following")
+        self.changed = 0
+        try:
+            return self._follow_once()
+        except StreamTrimmed as error:
+            self._enter("new")
+            self._consumer().forget().run()
+            raise PlanError(
+                f"{error} The migration begins again: copy, follow, then "
+                f"{self._advise('verify', 'repair', 'allow_loss')}, which deletes what was deleted from the source "
+                "meanwhile."
+            ) from error
+
+    def verify(self, *, repair: bool = False, allow_loss: bool = False) -> MigrationReport:
+        """Compare the target with the converted source, both ways.
+
+        `repair` follows first, then writes what the target lacks; with `allow_loss` it also overwrites the items that
+        differ and deletes the surplus ones, which may be what a program has written to the target.
+        """
+        if allow_loss and not repair:
+            raise PlanError(f"allow_loss belongs to a repair: {self._advise('verify', 'repair', 'allow_loss')}.")
+        if repair:
+            self.follow()
+        self._require("following", "switched")
+        found, expected = MigrationReport(), TargetKeys()
+        for table in self.source_tables:
+            for page in scan_pages(self.source, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
+                conversions = list(self._convert_page(table, page.items, found))
+                self._note(expected, conversions, found)
+                self._verify_page(conversions, found, repair=repair, allow_loss=allow_loss)
+        self._verify_surplus(expected, found, allow_loss=allow_loss)
+        return found
+
+    def _verify_page(
+        self, conversions: list[Conversion], found: MigrationReport, *, repair: bool, allow_loss: bool
+    ) -> None:
+        wanted = [place for each in conversions for place in _place(each.targets)]
+        pairs = list(zip(wanted, self._fetch(wanted), strict=True))
+        missing = [place for place, raw in pairs if raw is None]
+        differing = [place for place, raw in pairs if raw is not None and raw != place[1]]
+        found.add_difference("missing", missing)
+        found.add_difference("differing", differing)
+        if repair:
+            self._put_missing(missing)
+        if allow_loss:
+            self._put(differing)
+
+    def _verify_surplus(self, expected: TargetKeys, found: MigrationReport, *, allow_loss: bool) -> None:
+        """Find items of the target that no source item becomes, of the classes that the conversions return."""
+        made = {
+            introspection.root(model)
+            for function in self.migration.functions.values()
+            for model in classes_in(function)
+        }
+        made |= {introspection.root(model) for model in found.classes}
+        for table in self.target_tables:
+            for page in scan_pages(self.target, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
+                other = [
+                    raw for raw in page.items if digest_key(table, raw) not in expected and _root_of(table, raw) in made
+                ]
+                keys = [(table, {attr: raw[attr] for attr in table.keys}) for raw in self._drop_sources(table, other)]
+                found.add_difference("surplus", keys)
+                if allow_loss:
+                    self._delete(keys)
+
+    def _drop_sources(self, table: Table, items: list[Raw]) -> list[Raw]:
+        """Return items without those that the source has under the same table and key, of a class that it declares."""
+        same = next((one for one in self.source_tables if one.physical_name == table.physical_name), None)
+        if same is None or same.keys != table.keys:
+            return items
+        mine = [raw for raw in items if _is_of(roots_of(same), raw)]
+        keys = [(same, {attr: raw[attr] for attr in same.keys}) for raw in mine]
+        found = Task(self.sources, lambda: batch_get(self.sources, keys, "verify", consistent=True)).run()
+        kept = {digest_key(same, raw) for raw in found if raw is not None}
+        return [raw for raw in items if digest_key(same, raw) not in kept]
+
+    def switch(self, *, keep_differences: bool = False) -> None:
+        """Record that programs use the target, after the last changes and a verification without differences.
+
+        No program may write to the source any more, and none to the target yet. `keep_differences` leaves items of the
+        target that differ or are surplus as they are, because a program has written them.
+        """
+        self.follow()
+        report = self.verify()
+        self.follow()
+        if self.changed:
+            raise PlanError(
+                f"The migration {self.migration.name!r} cannot be switched: a program still writes to the source, "
+                f"{self.changed:,} changes while it was compared. They have been applied. Stop the program, then run "
+                f"{self._advise('switch')} again."
+            )
+        if report.failed or report.collided or report.missing or not (report or keep_differences):
+            raise PlanError(
+                f"The migration {self.migration.name!r} cannot be switched: {report.differences}. "
+                f"{self._advise('verify', 'repair')} writes missing items. If a program has written differing or "
+                f"surplus ones to the target, keep them: {self._advise('switch', 'keep_differences')}. Otherwise "
+                f"{self._advise('verify', 'repair', 'allow_loss')} overwrites and deletes them."
+            )
+        self._enter("switched")
+
+    def back(self) -> None:
+        """Return to the source, which was never changed. What was written to the target only is not copied back."""
+        self._require("switched")
+        self._enter("following")
+
+    def finish(self) -> None:
+        """End the migration: the changes of the source are no longer followed. The source tables stay."""
+        self._require("switched")
+        self._consumer().forget().run()
+        self._enter("finished")
+
+    # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _convert_page(self, table: Table, items: Sequence[Raw], report: MigrationReport) -> Iterator[Conversion]:
+        models = [model for model in self.migration.functions if introspection.table_of(model) is table]
+        for raw in items:
+            try:
+                item: Item | None = load([introspection.root(model) for model in models], raw) if models else None
+                if item is None or not isinstance(item, tuple(models)):
+                    report.not_converted += 1
+                    continue
+                report.items += 1
+                key = {attr: raw[attr] for attr in table.keys}
+                conversion = replace(self.migration.apply_to(item), key=key)
+            except HashrangeError as error:
+                report.failed += 1
+                report.failures += [str(error)] if len(report.failures) < MAX_LISTED else []
+                continue
+            report.outcomes[conversion.outcome] += 1
+            report.classes.update(map(type, conversion.targets))
+            yield conversion
+
+    def _fetch(self, wanted: list[tuple[Table, Raw]]) -> list[Raw | None]:
+        keys = [(table, {attr: raw[attr] for attr in table.keys}) for table, raw in wanted]
+        return Task(self.targets, lambda: batch_get(self.targets, keys, "verify", consistent=True)).run()
+
+    def _put(self, puts: list[tuple[Table, Raw]]) -> int:
+        unique = list({digest_key(table, raw): (table, raw) for table, raw in puts}.values())
+        return Task(self.targets, lambda: batch_write(self.targets, unique, (), self.migration.name)).run()
+
+    def _put_missing(self, puts: list[tuple[Table, Raw]]) -> None:
+        """Write items, unless a program has written one under the same key meanwhile."""
+        for table, raw in puts:
+            condition = {
+                "ConditionExpression": "attribute_not_exists(#k)",
+                "ExpressionAttributeNames": {"#k": table.pk},
+            }
+            with suppress(ConditionalCheckFailedException):
+                self.target.call("PutItem", {"TableName": table.physical_name, "Item": raw, **condition})
+
+    def _delete(self, keys: list[tuple[Table, Raw]]) -> None:
+        Task(self.targets, lambda: batch_write(self.targets, (), keys, self.migration.name)).run()
+
+    # ── the stream ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _check_streams(self) -> None:
+        for table in self.source_tables:
+            live = describe_table(self.source, table.physical_name)
+            if live is None:
+                raise PlanError(
+                    f"There is no table {table.physical_name} to migrate from: check the target, and the "
+                    "variables of the table's name."
+                )
+            view = live.get("StreamSpecification", {}).get("StreamViewType")
+            if view != "NEW_AND_OLD_IMAGES":
+                raise PlanError(
+                    f"{table.physical_name} needs a stream with NEW_AND_OLD_IMAGES, so that changes can be followed: "
+                    'declare stream="NEW_AND_OLD_IMAGES", then apply.'
+                )
+
+    def _follow_once(self) -> int:
+        create_tables(self.source, checkpoint_table)
+        return self._consumer().run()
+
+    def _consumer(self, handle: Callable[[ItemChange[Any]], None] | None = None) -> Consumer:
+        """Return the consumer of the source's streams. It sets aside what cannot be read; `verify` reports it."""
+        consumer = Consumer(self.sources, self.source_tables, self.job, checkpoint_table, attempts=2)
+        for model in self.migration.functions:
+            consumer.on(model)(handle or self._apply_change)
+        if handle is None:
+            consumer.on_page(self._apply_changes)
+        return consumer
+
+    def _apply_change(self, change: ItemChange[Any]) -> None:
+        self._apply_changes([change])
+
+    def _apply_changes(self, changes: Sequence[ItemChange[Any]]) -> None:
+        """Bring the target in line with items that have changed, as the items are now."""
+        models = tuple(self.migration.functions)
+        self.changed += sum(isinstance(each.before, models) or isinstance(each.after, models) for each in changes)
+        keys = list({digest_key(change.table, change.keys): (change.table, change.keys) for change in changes}.values())
+        raws = Task(self.sources, lambda: batch_get(self.sources, keys, "follow", consistent=True)).run()
+        roots = [introspection.root(model) for model in self.migration.functions]
+        puts = [place for raw in raws if raw for place in self._place_targets(load(roots, raw))]
+        kept = {digest_key(table, target) for table, target in puts}
+        befores = [place for change in changes for place in self._place_targets(change.before)]
+        gone = {digest: one for one in befores if (digest := digest_key(*one)) not in kept}
+        self._put(puts)
+        self._delete([(table, {attr: target[attr] for attr in table.keys}) for table, target in gone.values()])
+
+    def _place_targets(self, item: Item | None) -> list[tuple[Table, Raw]]:
+        """Return what an item becomes, with the tables; nothing for an item that the migration does not convert."""
+        if item is None or not isinstance(item, tuple(self.migration.functions)):
+            return []
+        return _place(self.migration.apply_to(item).targets)
+
+
+def _skip(_change: ItemChange[Any]) -> None:
+    """Leave a change to the copy."""
+
+
+def _place(items: Iterable[Item]) -> list[tuple[Table, Raw]]:
+    """Return items as they are stored, with their tables."""
+    return [(introspection.table_of(type(item)), dump(item)) for item in items]
+
+
+def _root_of(table: Table, raw: Raw) -> Any:
+    """Return the class of an item, without its variant; None if it has none, or cannot be read."""
+    try:
+        found = load(roots_of(table), raw)
+    except HashrangeError:
+        return None
+    return found and introspection.root(type(found))
+
+
+def _is_of(roots: Sequence[Any], raw: Raw) -> bool:
+    """Return whether an item is of one of these classes, or has the key of one."""
+    try:
+        return bool(roots) and load(roots, raw) is not None
+    except HashrangeError:
+        return True
