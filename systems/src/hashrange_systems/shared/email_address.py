@@ -7,8 +7,8 @@ import unicodedata
 
 from hashrange_systems.shared.errors import FieldError, InvalidInput
 
-LONGEST_ADDRESS = 254
-LONGEST_LOCAL_PART = 64
+MAX_ADDRESS_LENGTH = 254
+MAX_LOCAL_PART_LENGTH = 64
 LOCAL_PART = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*")
 DOMAIN = re.compile(r"([^\W_]([\w-]{0,61}[^\W_])?\.)+[^\W_]([\w-]{0,61}[^\W_])?")
 
@@ -25,10 +25,10 @@ def validate_email(value: object, field: str = "email") -> str:
 
 def explain_email(text: str) -> str | None:
     """Return why the text is not an e-mail address; None if it is one."""
-    if len(text.encode("utf-8", "replace")) > LONGEST_ADDRESS:
-        return f"must be at most {LONGEST_ADDRESS} bytes"
+    if len(text.encode("utf-8", "replace")) > MAX_ADDRESS_LENGTH:
+        return f"must be at most {MAX_ADDRESS_LENGTH} bytes"
     local, at, domain = text.rpartition("@")
-    if not at or len(local) > LONGEST_LOCAL_PART or not LOCAL_PART.fullmatch(local) or not DOMAIN.fullmatch(domain):
+    if not at or len(local) > MAX_LOCAL_PART_LENGTH or not LOCAL_PART.fullmatch(local) or not DOMAIN.fullmatch(domain):
         return "must be an e-mail address such as ann@example.com"
     return None
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 KEY_PREFIX = "hrc_"  # lets secret scanners find keys in logs and repositories
 WEBHOOK_PREFIX = "whsec_"
-LONGEST_KEY = 100
-LONGEST_ID = 500
+MAX_KEY_LENGTH = 100
+MAX_ID_LENGTH = 500
 
 MakeId = Callable[[], str]
 
@@ -35,11 +35,11 @@ def make_webhook_secret() -> str:
 
 def hash_key(key: str) -> str | None:
     """Return the hash by which an API key is stored and found; None if the text is not an API key."""
-    if not key.startswith(KEY_PREFIX) or len(key) > LONGEST_KEY:
+    if not key.startswith(KEY_PREFIX) or len(key) > MAX_KEY_LENGTH:
         return None
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_valid_id(text: str) -> bool:
     """Return whether a text is possible as an id."""
-    return text.isprintable() and 0 < len(text.encode()) <= LONGEST_ID
+    return text.isprintable() and 0 < len(text.encode()) <= MAX_ID_LENGTH

@@ -13,7 +13,7 @@ from hashrange_systems.shared.errors import EditConflict
 T = TypeVar("T")
 
 FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 5.0
+MAX_PAUSE_S = 5.0
 MAX_CONFLICTS = 10
 CONFLICT_PAUSE_S = 0.02
 MOMENTARY = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
@@ -33,7 +33,7 @@ def backoff() -> Iterator[float]:
     length = FIRST_PAUSE_S
     while True:
         yield length * random.uniform(0.5, 1)  # noqa: S311 - jitter, not a secret
-        length = min(length * 2, LONGEST_PAUSE_S)
+        length = min(length * 2, MAX_PAUSE_S)
 
 
 async def retry_transient(attempt: Callable[[], Awaitable[T]], sleep: Sleep = asyncio.sleep) -> T:

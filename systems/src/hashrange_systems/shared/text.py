@@ -36,7 +36,7 @@ def format_duration(millis: int) -> str:
     seconds = max(0, millis) // 1000
     parts = {"d": seconds // 86_400, "h": seconds // 3600 % 24, "min": seconds // 60 % 60, "s": seconds % 60}
     names = list(parts)
-    first = next((place for place, name in enumerate(names) if parts[name]), 3)
+    first = next((at for at, name in enumerate(names) if parts[name]), 3)
     return " ".join(f"{parts[name]} {name}" for name in names[first : first + 2] if parts[name] or name == names[first])
 
 

@@ -7,8 +7,9 @@ import struct
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from hashrange_systems.shared.fetching.connector import Limits
 from hashrange_systems.shared.fetching.errors import NameUnresolved
-from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
+from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 
@@ -38,12 +39,12 @@ class Exchange:
         self._writer.write(data)
         await self._writer.drain()
 
-    async def answer(self, body=b"", *, status=200, **headers):
+    async def respond(self, body=b"", *, status=200, **headers):
         lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         await self.say(build(status, [*lines, f"Content-Length: {len(body)}"], body))
 
     async def redirect(self, location, status=302):
-        await self.answer(status=status, location=location)
+        await self.respond(status=status, location=location)
 
     async def stay_silent(self):
         await asyncio.Event().wait()
@@ -62,16 +63,16 @@ def build(status, lines, body=b""):
 class ScriptedResolver:
     """Returns the scripted answers in order; the last one repeats."""
 
-    def __init__(self, **answers: list[list[str]]) -> None:
-        self._answers = {name.replace("_", "."): list(lists) for name, lists in answers.items()}
+    def __init__(self, **responses: list[list[str]]) -> None:
+        self._answers = {name.replace("_", "."): list(lists) for name, lists in responses.items()}
         self.asked = []
 
     async def resolve(self, host):
         self.asked.append(host)
         if host not in self._answers:
             raise NameUnresolved(host, temporary=False)
-        answers = self._answers[host]
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+        responses = self._answers[host]
+        return responses.pop(0) if len(responses) > 1 else responses[0]
 
 
 class SilentResolver:

@@ -29,7 +29,7 @@ HERE = {"resolver": ScriptedResolver(a_example=[["127.0.0.1"]], b_example=[["127
 
 def test_a_response_comes_back_whole():
     async def script(exchange):
-        await exchange.answer(b"hello", status=203, content_type="text/plain")
+        await exchange.respond(b"hello", status=203, content_type="text/plain")
 
     response = fetch(script)
     assert (response.status, response.body, response.truncated) == (203, b"hello", False)
@@ -39,7 +39,7 @@ def test_a_response_comes_back_whole():
 
 def test_an_error_status_is_a_response_too():
     async def script(exchange):
-        await exchange.answer(b"sorry", status=503)
+        await exchange.respond(b"sorry", status=503)
 
     assert fetch(script).status == 503
 
@@ -49,7 +49,7 @@ def test_the_name_is_sent_as_host_and_the_path_as_written():
 
     async def script(exchange):
         heads.append(exchange)
-        await exchange.answer()
+        await exchange.respond()
 
     fetch(script, "http://A.example.:{port}/x%2fy/ü?q=1&r#frag", **HERE)
     assert heads[0].path == "/x%2fy/%C3%BC?q=1&r"
@@ -62,7 +62,7 @@ def test_method_headers_and_body_are_sent():
 
     async def script(exchange):
         seen.append((exchange.head.split(" ")[0], exchange.header("x-a"), await exchange.body()))
-        await exchange.answer()
+        await exchange.respond()
 
     fetch(script, method="POST", headers=(("X-A", " b "),), body=b"payload")
     fetch(script, method="PUT")
@@ -74,7 +74,7 @@ def test_the_callers_user_agent_replaces_ours():
 
     async def script(exchange):
         seen.append(exchange.header("user-agent"))
-        await exchange.answer()
+        await exchange.respond()
 
     fetch(script)
     fetch(script, headers=(("user-agent", "Mozilla"),))
@@ -92,7 +92,7 @@ def test_a_head_response_has_no_body_to_wait_for():
 def test_a_compressed_body_is_decoded():
     async def script(exchange):
         assert exchange.header("accept-encoding") == "gzip, deflate"
-        await exchange.answer(gzip.compress(b"hello" * 1000), content_encoding="gzip")
+        await exchange.respond(gzip.compress(b"hello" * 1000), content_encoding="gzip")
 
     assert fetch(script).body == b"hello" * 1000
 
@@ -116,9 +116,9 @@ def test_proxies_and_cookies_of_the_environment_are_not_used(monkeypatch):
     async def script(exchange):
         cookies.append(exchange.header("cookie"))
         if exchange.path == "/":
-            await exchange.answer(status=302, location="/next", set_cookie="a=b")
+            await exchange.respond(status=302, location="/next", set_cookie="a=b")
         else:
-            await exchange.answer()
+            await exchange.respond()
 
     assert fetch(script).status == 200
     assert cookies == [None, None]
@@ -131,7 +131,7 @@ def test_redirects_are_followed_and_told():
         elif exchange.path == "/two":
             await exchange.redirect(f"http://b.example:{exchange.port}/drei/\u00e4", 308)
         else:
-            await exchange.answer(b"there")
+            await exchange.respond(b"there")
 
     response = fetch(script, "http://a.example:{port}/", **HERE)
     assert response.body == b"there"
@@ -151,7 +151,7 @@ def test_secrets_do_not_travel_to_another_origin():
         if exchange.path in steps:
             await exchange.redirect(steps[exchange.path])
         else:
-            await exchange.answer()
+            await exchange.respond()
 
     headers = (("Authorization", "Bearer x"), ("X-Key", "y"), ("Accept", "text/html"))
     fetch(script, "http://a.example:{port}/", headers=headers, **HERE)
@@ -161,7 +161,7 @@ def test_secrets_do_not_travel_to_another_origin():
 
 def test_a_redirect_is_returned_when_it_is_not_to_be_followed():
     async def script(exchange):
-        await exchange.answer(b"moved", status=302, location="http://169.254.169.254/")
+        await exchange.respond(b"moved", status=302, location="http://169.254.169.254/")
 
     response = fetch(script, follow=False)
     assert (response.status, response.body) == (302, b"moved")
@@ -180,7 +180,7 @@ def test_the_body_of_a_redirect_is_not_waited_for():
         if exchange.path == "/":
             await exchange.say(build(302, ["Location: /b", "Content-Length: 1000"]))
             await exchange.stay_silent()
-        await exchange.answer(b"b")
+        await exchange.respond(b"b")
 
     assert fetch(script).body == b"b"
 
@@ -212,7 +212,7 @@ def test_redirects_without_end_end():
 
 def test_a_body_is_cut_at_its_limit_or_refused():
     async def script(exchange):
-        await exchange.answer(bytes(1001))
+        await exchange.respond(bytes(1001))
 
     assert not fetch(script, max_bytes=1001).truncated
     cut = fetch(script, max_bytes=1000)
@@ -225,7 +225,7 @@ def test_each_phase_is_measured():
     """A clock that moves by one second at each look makes the measurements countable."""
 
     async def script(exchange):
-        await exchange.answer(b"x")
+        await exchange.respond(b"x")
 
     ticks = itertools.count()
     phases = fetch(script, "http://a.example:{port}/", now=lambda: float(next(ticks)), **HERE).phases
@@ -236,7 +236,7 @@ def test_each_phase_is_measured():
 
 def test_an_address_needs_no_dns():
     async def script(exchange):
-        await exchange.answer()
+        await exchange.respond()
 
     assert fetch(script).phases.dns_ms is None
 
@@ -247,7 +247,7 @@ def test_an_ipv6_server_is_reached_and_named_in_brackets():
 
     async def script(exchange):
         hosts.append(exchange.header("host"))
-        await exchange.answer()
+        await exchange.respond()
 
     async def run():
         async with serving(script, host="::1") as port:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from ipaddress import ip_address
 
 import pytest
 
@@ -14,13 +15,70 @@ from hashrange_systems.shared.fetching.errors import (
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
-from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.fetching.http_url import parse_url
+from hashrange_systems.shared.fetching.own_address import list_machine_addresses, read_own_address
+from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import SystemResolver
 from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, fetch, never_reached, serving
 
+HIDDEN = [  # spellings of this machine, and names that lead to it
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "[::ffff:127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "localhost",
+    "LOCALHOST.",
+    "db.internal",
+    "other.example",
+]
+EVERYTHING = parse_exemptions(["127.0.0.0/8", "::1", "0.0.0.0/0", "::/0", "localhost", "db.internal", "other.example"])
+NAMES = {"localhost": [["127.0.0.1"]], "db_internal": [["127.0.0.1"]], "other_example": [["127.0.0.1"]]}
+
+
+@pytest.mark.parametrize("host", HIDDEN)
+@pytest.mark.parametrize("own", ["127.0.0.1", "localhost", "db.internal"])
+def test_the_service_itself_is_never_reached_even_if_an_exemption_covers_it(host, own):
+    policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address(f"http://{own}:8000/")}))
+    with pytest.raises(ForbiddenAddress, match="our own"):
+        fetch(never_reached, f"http://{host}:8000/", policy=policy, resolver=ScriptedResolver(**NAMES))
+
+
+def test_a_redirect_to_the_service_itself_is_not_followed():
+    async def redirect(exchange):
+        await exchange.redirect("http://db.internal:8000/")
+
+    policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address("http://10.0.0.7:8000")}))
+    resolver = ScriptedResolver(db_internal=[["10.0.0.7"]])
+    with pytest.raises(RedirectForbidden, match="our own"):
+        fetch(redirect, "http://127.0.0.1:{port}/", policy=policy, resolver=resolver)
+
+
+def test_a_service_at_a_public_address_is_refused_too():
+    policy = Policy(own=frozenset({read_own_address("http://93.184.215.14:8000")}))
+    resolver = ScriptedResolver(a_example=[["93.184.215.14"]])
+    with pytest.raises(ForbiddenAddress, match="our own"):
+        fetch(never_reached, "http://a.example:8000/", policy=policy, resolver=resolver)
+
+
+def test_a_port_of_this_process_is_refused_at_every_address_of_this_machine():
+    policy = Policy(exempt=EVERYTHING, own_ports=frozenset({8000}))
+    for address in [*list_machine_addresses(), "127.9.9.9", "::1", "0.0.0.0", "::ffff:127.0.0.1"]:
+        with pytest.raises(ForbiddenAddress, match="our own"):
+            policy.check_own(parse_url("http://a.example:8000/"), [ip_address(address)], {})
+    policy.check_own(parse_url("http://a.example:8000/"), [ip_address("93.184.215.14")], {})
+
+
+def test_sites_behind_the_proxy_of_our_pages_are_allowed_and_the_pages_are_not():
+    own = read_own_address("https://checks.example.com/checks")
+    proxy = [ip_address("93.184.215.14")]
+    Policy(own=frozenset({own})).check_own(parse_url("https://shop.example.com/"), proxy, {own.host: proxy})
+    with pytest.raises(ForbiddenAddress):
+        Policy(own=frozenset({own})).check_own(parse_url("https://checks.example.com/"), proxy, {own.host: proxy})
+
 
 async def answer(exchange):
-    await exchange.answer(b"reached")
+    await exchange.respond(b"reached")
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,17 @@ import sys
 
 import pytest
 
+from hashrange_systems.shared.fetching.connector import Limits
 from hashrange_systems.shared.fetching.errors import (
-    AnswerMalformed,
     BodyDamaged,
     CompressionBomb,
     ConnectFailed,
     ConnectionLost,
+    ResponseMalformed,
     TimedOut,
     TooLarge,
 )
-from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
+from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from systems.tests.shared.fetching.target import (
@@ -137,7 +138,7 @@ def test_a_compression_bomb():
     bomb = gzip.compress(bytes(30_000_000))
 
     async def script(exchange):
-        await exchange.answer(bomb, content_encoding="gzip")
+        await exchange.respond(bomb, content_encoding="gzip")
 
     with pytest.raises(CompressionBomb):
         fetch(script)
@@ -147,7 +148,7 @@ def test_a_compression_bomb():
 
 def test_a_body_that_is_not_what_it_says():
     async def script(exchange):
-        await exchange.answer(b"plain", content_encoding="gzip")
+        await exchange.respond(b"plain", content_encoding="gzip")
 
     with pytest.raises(BodyDamaged, match="not valid gzip"):
         fetch(script)
@@ -155,7 +156,7 @@ def test_a_body_that_is_not_what_it_says():
 
 def test_a_compressed_body_that_lacks_its_end():
     async def script(exchange):
-        await exchange.answer(gzip.compress(b"hello")[:-4], content_encoding="gzip")
+        await exchange.respond(gzip.compress(b"hello")[:-4], content_encoding="gzip")
 
     with pytest.raises(BodyDamaged, match="ends in the middle"):
         fetch(script)
@@ -234,7 +235,7 @@ def test_what_is_not_http_is_told_at_once(garbage):
         await exchange.say(garbage)
         await exchange.stay_silent()
 
-    with pytest.raises(AnswerMalformed):
+    with pytest.raises(ResponseMalformed):
         fetch(script, timeout_s=5)
 
 
@@ -263,7 +264,7 @@ def test_a_server_that_accepts_no_connection():
 
 def test_the_second_address_is_tried_when_the_first_refuses():
     async def script(exchange):
-        await exchange.answer()
+        await exchange.respond()
 
     response = fetch(
         script,

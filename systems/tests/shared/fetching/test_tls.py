@@ -10,6 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from hashrange_systems.shared.fetching.connector import Limits
 from hashrange_systems.shared.fetching.errors import (
     CertificateExpired,
     CertificateForOtherHost,
@@ -18,7 +19,7 @@ from hashrange_systems.shared.fetching.errors import (
     TimedOut,
     TlsFailed,
 )
-from hashrange_systems.shared.fetching.fetcher import Fetcher, Limits
+from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.fetching.tls import read_certificate
@@ -28,8 +29,8 @@ DAY = timedelta(days=1)
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 
-async def answer(exchange):
-    await exchange.answer(b"secret")
+async def response(exchange):
+    await exchange.respond(b"secret")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def serve_with(certificate):
     return context
 
 
-def get(tls, policy, url="https://a.example:{port}/", script=answer, **options):
+def get(tls, policy, url="https://a.example:{port}/", script=response, **options):
     resolver = ScriptedResolver(a_example=[["127.0.0.1"]], b_example=[["127.0.0.1"]])
     return fetch(script, url, tls=tls, policy=policy, resolver=resolver, **options)
 

@@ -7,7 +7,7 @@ import unicodedata
 from hashrange_systems.shared.charts.svg import draw, escape_text, tag
 from hashrange_systems.shared.text import clean
 
-LONGEST_PART = 60
+MAX_PART_LENGTH = 60
 FONT = "Verdana,DejaVu Sans,Geneva,sans-serif"
 NARROW = frozenset("fijlrtI.,:;'|!()[] ")
 WIDE = frozenset("mwMWQO@%&")
@@ -17,7 +17,7 @@ GROUND = "#3b4048"
 
 def draw_badge(label: str, value: str, tone: str) -> str:
     """Return a badge; `tone` (up, degraded, pending, down, idle) chooses a colour with enough contrast."""
-    label, value = clean(label, LONGEST_PART), clean(value, LONGEST_PART)
+    label, value = clean(label, MAX_PART_LENGTH), clean(value, MAX_PART_LENGTH)
     left, right = measure(label) + 12, measure(value) + 12
     return draw(
         left + right,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from hashrange_systems.shared.charts.axis import (
-    BOTTOM,
-    HEIGHT,
-    LEFT,
-    RIGHT,
-    TOP,
-    WIDTH,
+    NARROW,
+    WIDE,
     Frame,
     Percentiles,
+    Size,
     draw_clock,
     draw_values,
+    find_step,
     find_top,
     format_milliseconds,
     nice_above,
@@ -45,6 +43,14 @@ class Bar:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PricePoint:
+    """The lowest price of an interval, in the smallest unit; None if none is known."""
+
+    at: int
+    price: int | None
+
+
 # ── response times ───────────────────────────────────────────────────────────────────────────────────────────────────
 def plot_times(
     times: Sequence[Percentiles],
@@ -54,6 +60,7 @@ def plot_times(
     incidents: Iterable[Span] = (),
     *,
     name: str = "",
+    size: Size = WIDE,
 ) -> str:
     """Return the plot of response times; intervals without runs are shown as gaps, incidents are shaded.
 
@@ -62,35 +69,49 @@ def plot_times(
     known = [each for each in times if each.p50 is not None]
     shaded = [(max(low, start), min(high, end)) for low, high in incidents if low < end and high > start]
     greatest = max((each.p99 or 0 for each in known), default=0)
-    shown = find_top(known)
-    frame = Frame(start=start, end=end, top=nice_above(shown), interval_ms=interval_ms)
-    gaps = list(find_gaps(times, frame)) if known else []
-    return draw(
-        WIDTH,
-        HEIGHT,
+    frame = Frame(start=start, end=end, top=nice_above(find_top(known)), interval_ms=interval_ms, size=size)
+    gaps = list(find_gaps([(each.at, each.p50) for each in times], frame)) if known else []
+    return draw_plot(
+        frame,
         f"Response times of {name}" if name else "Response times",
         describe(known, shaded, gaps),
         draw_values(frame) if known else "",
-        draw_clock(frame),
         *(draw_gap(frame, gap) for gap in gaps),
         *(draw_incident(frame, span) for span in shaded),
         *draw_curves(frame, known),
-        *(draw_hint(frame, each) for each in known),
-        draw_legend(cut=greatest if greatest > frame.top else None, incidents=bool(shaded), gaps=bool(gaps)),
-        "" if known else draw_nothing(),
-        font_family=FONT,
-        font_size=11,
+        *(draw_hint(frame, each.at, describe_interval(each)) for each in known),
+        draw_legend(
+            frame,
+            [("median", "p50", 1.0), ("95 %", "p95", 1.0), ("99 %", "p99", 1.0)]
+            + ([("down", "bad-bar", 0.4)] if shaded else [])
+            + ([("no runs", "idle-bar", 0.7)] if gaps else []),
+            f"peaks up to {format_milliseconds(greatest)} are cut off ·" if greatest > frame.top else "",
+        ),
+        "" if known else draw_nothing(frame, "No runs in this period"),
     )
 
 
-def find_gaps(times: Sequence[Percentiles], frame: Frame) -> Iterator[Span]:
-    """Yield the spans without runs; adjacent ones are merged."""
+def draw_plot(frame: Frame, title: str, about: str, *content: str) -> str:
+    """Return a plot with its time axis; a script of the page explores it with pointer and keyboard."""
+    size = frame.size
+    look: dict[str, str | float] = {"font_family": FONT, "font_size": size.font_size}
+    look["class_"] = "narrow" if size is NARROW else "wide"
+    return draw(size.width, size.height, title, about, draw_clock(frame), *content, **look)
+
+
+def both_sizes(plot: Callable[[Size], str]) -> str:
+    """Return a plot for wide and for narrow windows; the style sheet shows one of them."""
+    return plot(WIDE) + plot(NARROW)
+
+
+def find_gaps(values: Iterable[tuple[int, int | None]], frame: Frame) -> Iterator[Span]:
+    """Yield the spans without values; adjacent ones are merged."""
     low = None
-    for each in times:
-        if each.p50 is None and low is None:
-            low = each.at
-        elif each.p50 is not None and low is not None:
-            yield low, each.at
+    for at, value in values:
+        if value is None and low is None:
+            low = at
+        elif value is not None and low is not None:
+            yield low, at
             low = None
     if low is not None:
         yield low, frame.end
@@ -125,58 +146,62 @@ def draw_curves(frame: Frame, known: Sequence[Percentiles]) -> Iterator[str]:
 def trace(frame: Frame, run: Sequence[Percentiles], curve: Curve) -> list[Point]:
     """Return the points of a curve; a single interval becomes a dash of its width."""
     if len(run) > 1:
-        return [(frame.middle(each), frame.y(curve(each) or 0)) for each in run]
+        return [(frame.middle(each.at), frame.y(curve(each) or 0)) for each in run]
     at, y = run[0].at, frame.y(curve(run[0]) or 0)
     return [(frame.x(at), y), (max(frame.x(at + frame.interval_ms), frame.x(at) + 2), y)]
 
 
 def draw_incident(frame: Frame, span: Span) -> str:
     """Return a shaded span for an incident, with a mark on the axis that is visible even if it was short."""
-    low, high = frame.x(span[0]), frame.x(span[1])
+    low, high, size = frame.x(span[0]), frame.x(span[1]), frame.size
     width = max(high - low, 2)
     hint = f"Down from {format_time(span[0])} for {format_duration(span[1] - span[0])}"
-    shade = tag("rect", x=low, y=TOP, width=width, height=HEIGHT - TOP - BOTTOM, fill=colour("bad-bar"), opacity="0.16")
-    mark = tag("rect", x=low, y=HEIGHT - BOTTOM, width=width, height=4, fill=colour("bad-bar"))
+    shade = tag(
+        "rect", x=low, y=size.top, width=width, height=size.foot - size.top, fill=colour("bad-bar"), opacity="0.16"
+    )
+    mark = tag("rect", x=low, y=size.foot, width=width, height=4, fill=colour("bad-bar"))
     return tag("g", tag("title", escape_text(hint)), shade, mark, class_="incident")
 
 
 def draw_gap(frame: Frame, span: Span) -> str:
     """Return a shaded span without measurements."""
-    low, high = frame.x(span[0]), frame.x(span[1])
-    box = tag(
-        "rect", x=low, y=TOP, width=high - low, height=HEIGHT - TOP - BOTTOM, fill=colour("idle-bar"), opacity="0.35"
-    )
-    return tag("g", tag("title", escape_text(f"No runs for {format_duration(span[1] - span[0])}")), box, class_="gap")
+    low, high, size = frame.x(span[0]), frame.x(span[1]), frame.size
+    box = {"x": low, "y": size.top, "width": high - low, "height": size.foot - size.top}
+    shade = tag("rect", **box, fill=colour("idle-bar"), opacity="0.35")
+    return tag("g", tag("title", escape_text(f"No runs for {format_duration(span[1] - span[0])}")), shade, class_="gap")
 
 
-def draw_hint(frame: Frame, times: Percentiles) -> str:
-    """Return the tooltip of an interval."""
-    low, high = frame.x(times.at), frame.x(times.at + frame.interval_ms)
-    told = ", ".join(f"{name} {format_milliseconds(curve(times) or 0)}" for name, curve in reversed(CURVES))
-    hint = f"{format_time(times.at)}: {told} ({times.runs} run{'s' if times.runs != 1 else ''})"
-    box = {"x": low, "y": TOP, "width": high - low, "height": HEIGHT - TOP - BOTTOM}
-    return tag("rect", tag("title", escape_text(hint)), **box, fill="transparent")
+def describe_interval(times: Percentiles) -> str:
+    """Return the values of an interval."""
+    values = ", ".join(f"{name} {format_milliseconds(curve(times) or 0)}" for name, curve in reversed(CURVES))
+    return f"{values} ({times.runs} run{'s' if times.runs != 1 else ''})"
 
 
-def draw_legend(*, cut: int | None, incidents: bool, gaps: bool) -> str:
-    """Return the legend."""
-    entries = [("median", "p50", 1.0), ("95 %", "p95", 1.0), ("99 %", "p99", 1.0)]
-    entries += [("down", "bad-bar", 0.4)] if incidents else []
-    entries += [("no runs", "idle-bar", 0.7)] if gaps else []
-    parts, x = [], LEFT
+def draw_hint(frame: Frame, at: int, text: str) -> str:
+    """Return the tooltip of an interval; the script of the page shows it for keys and touches, too."""
+    low, high, size = frame.x(at), frame.x(at + frame.interval_ms), frame.size
+    box = {"x": low, "y": size.top, "width": max(high - low, 1), "height": size.foot - size.top}
+    title = tag("title", escape_text(f"{format_time(at)}: {text}"))
+    return tag("rect", title, **box, fill="transparent", class_="hint", data_at=str(at), data_text=text)
+
+
+def draw_legend(frame: Frame, entries: Iterable[tuple[str, str, float]], note: str) -> str:
+    """Return the legend: what the colours are, and a note with the time zone, below it if the plot is narrow."""
+    parts, x = [], frame.size.left if frame.size is WIDE else 4.0
     for label, name, opacity in entries:
         parts.append(tag("rect", x=x, y=8, width=12, height=8, rx=2, fill=colour(name), opacity=f"{opacity}"))
         parts.append(tag("text", escape_text(label), x=x + 17, y=16, fill=colour("soft")))
         x += 32 + 6.5 * len(label)
-    note = f"peaks up to {format_milliseconds(cut)} are cut off · UTC" if cut is not None else "UTC"
-    parts.append(tag("text", escape_text(note), x=WIDTH - RIGHT, y=16, text_anchor="end", fill=colour("soft")))
-    return "".join(parts)
+    below = frame.size is NARROW
+    zone = tag("tspan", "UTC", class_="zone")
+    place = {"x": 4.0, "y": 34.0} if below else {"x": frame.size.end, "y": 16.0, "text_anchor": "end"}
+    return "".join(parts) + tag("text", f"{escape_text(note)} " if note else "", zone, fill=colour("soft"), **place)
 
 
-def draw_nothing() -> str:
-    """Return the text for a period without runs."""
-    middle = {"x": WIDTH / 2, "y": (HEIGHT + TOP - BOTTOM) / 2}
-    return tag("text", "No runs in this period", **middle, text_anchor="middle", fill=colour("soft"), font_size=14)
+def draw_nothing(frame: Frame, text: str) -> str:
+    """Return the text for a period without values."""
+    middle = {"x": frame.size.width / 2, "y": (frame.size.top + frame.size.foot) / 2}
+    return tag("text", escape_text(text), **middle, text_anchor="middle", fill=colour("soft"), font_size=14)
 
 
 def describe(known: Sequence[Percentiles], incidents: Sequence[Span], gaps: Sequence[Span]) -> str:
@@ -193,6 +218,85 @@ def describe(known: Sequence[Percentiles], incidents: Sequence[Span], gaps: Sequ
     return ", ".join(words) + "."
 
 
+# ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def plot_prices(
+    prices: Sequence[PricePoint],
+    start: int,
+    end: int,
+    interval_ms: int,
+    threshold: int | None,
+    format_price: Callable[[int], str],
+    *,
+    name: str = "",
+    size: Size = WIDE,
+) -> str:
+    """Return the plot of the lowest prices, in steps, with the threshold; gaps are intervals without a known price."""
+    known = [(each.at, each.price) for each in prices if each.price is not None]
+    low, top = find_bounds([price for _, price in known] + ([threshold] if threshold is not None else []))
+    frame = Frame(
+        start=start,
+        end=end,
+        low=low,
+        top=top,
+        interval_ms=interval_ms,
+        size=size,
+        format=lambda minor: format_price(minor).partition(" ")[0],
+    )
+    limit = "" if threshold is None else draw_threshold(frame, threshold)
+    title = f"Lowest prices of {name}" if name else "Lowest prices"
+    return draw_plot(
+        frame,
+        title,
+        describe_prices([price for _, price in known], threshold, format_price),
+        draw_values(frame) if known else "",
+        limit if known else "",
+        tag("path", d=trace_steps(frame, prices), fill="none", stroke=colour("p50"), stroke_width=2) if known else "",
+        *(draw_hint(frame, at, format_price(price)) for at, price in known),
+        draw_legend(
+            frame,
+            [("lowest price", "p50", 1.0), *([("limit", "good-bar", 1.0)] if threshold is not None else [])],
+            "",
+        ),
+        "" if known else draw_nothing(frame, "No prices in this period"),
+    )
+
+
+def find_bounds(values: Sequence[int]) -> Span:
+    """Return round ends of an axis that shows these values with some space around them."""
+    if not values:
+        return 0, 10
+    margin = max((max(values) - min(values)) // 8, max(values) // 50, 1)
+    step = find_step(max(values) - min(values) + 2 * margin)
+    return max(0, (min(values) - margin) // step * step), -(-(max(values) + margin) // step) * step
+
+
+def trace_steps(frame: Frame, prices: Sequence[PricePoint]) -> str:
+    """Return the path of the prices: level within an interval, interrupted where none is known."""
+    points: list[Point | None] = []
+    for each in prices:
+        if each.price is None:
+            points.append(None)
+        else:
+            y = frame.y(each.price)
+            points += [(frame.x(each.at), y), (frame.x(each.at + frame.interval_ms), y)]
+    return join_points(points)
+
+
+def draw_threshold(frame: Frame, threshold: int) -> str:
+    """Return the line of the threshold."""
+    y = frame.y(threshold)
+    line = {"x1": frame.size.left, "x2": frame.size.end, "y1": y, "y2": y}
+    return tag("line", **line, stroke=colour("good-bar"), stroke_width=1.5, stroke_dasharray="5 4", class_="limit")
+
+
+def describe_prices(known: Sequence[int], threshold: int | None, format_price: Callable[[int], str]) -> str:
+    """Return a text alternative of the plot."""
+    if not known:
+        return "No prices in this period."
+    limit = "" if threshold is None else f", the limit is {format_price(threshold)}"
+    return f"From {format_price(min(known))} to {format_price(max(known))}, last {format_price(known[-1])}{limit}."
+
+
 # ── uptime bar ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def plot_days(bars: Sequence[Bar], uptime: str, *, name: str = "") -> str:
     """Return the bar of days, each with its colour and tooltip."""
@@ -201,36 +305,58 @@ def plot_days(bars: Sequence[Bar], uptime: str, *, name: str = "") -> str:
             "rect",
             tag("title", escape_text(bar.text)),
             class_=bar.tone,
-            x=place * 5,
+            x=position * 5,
             width=4,
             height=30,
             rx=1,
             fill=colour(TONES.get(bar.tone, "idle-bar")),
             opacity="0.45" if bar.tone == "none" else "1",
         )
-        for place, bar in enumerate(bars)
+        for position, bar in enumerate(bars)
     ]
+    return draw_days(bars, uptime, name, days)
+
+
+def plot_days_small(bars: Sequence[Bar], uptime: str, *, name: str = "") -> str:
+    """Return the bar of days for pages with many: a dashed line for each colour, without tooltips, in a tenth of it."""
+    runs: dict[str, list[str]] = {}
+    for tone, days in groupby(enumerate(bars), key=lambda each: each[1].tone):
+        first, *more = [position for position, _ in days]
+        runs.setdefault(tone, []).append(f"M{first * 5} 15h{len(more) * 5 + 4}")
+    return draw_days(bars, uptime, name, [tag("path", class_=tone, d="".join(run)) for tone, run in runs.items()])
+
+
+def draw_days(bars: Sequence[Bar], uptime: str, name: str, content: Sequence[str]) -> str:
+    """Return the picture of a bar of days."""
     title = f"Uptime of {name}" if name else "Uptime"
     width = max(1, len(bars) * 5 - 1)
     about = f"{uptime} in the last {len(bars)} days"
-    return draw(width, 30, title, about, *days, class_="bars", preserveAspectRatio="none")
+    return draw(width, 30, title, about, *content, class_="bars", preserveAspectRatio="none")
 
 
 # ── sparkline ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def plot_sparkline(values: Sequence[int | None], *, name: str = "", width: float = 120, height: float = 28) -> str:
-    """Return a small line without axes; None is a gap."""
+def plot_sparkline(
+    values: Sequence[int | None],
+    *,
+    name: str = "",
+    title: str = "",
+    about: str = "",
+    width: float = 120,
+    height: float = 28,
+) -> str:
+    """Return a small line without axes; None is a gap. Without `title` and `about`, the values are response times."""
     known = [value for value in values if value is not None]
     low, high = min(known, default=0), max(known, default=0)
     step = (width - 4) / max(1, len(values) - 1)
     points = [
-        None if value is None else (2 + place * step, height - 3 - (value - low) / max(1, high - low) * (height - 6))
-        for place, value in enumerate(values)
+        None if value is None else (2 + position * step, height - 3 - (value - low) / max(1, high - low) * (height - 6))
+        for position, value in enumerate(values)
     ]
     last = next((point for point in reversed(points) if point), None)
     dot = tag("circle", cx=last[0], cy=last[1], r=2, fill=colour("p50")) if last else ""
     line = tag("path", d=join_points(points), fill="none", stroke=colour("p50"), stroke_width=1.5) if known else ""
-    about = f"from {format_milliseconds(low)} to {format_milliseconds(high)}" if known else "no runs"
-    title = f"Response times of {name}" if name else "Response times"
+    times = f"from {format_milliseconds(low)} to {format_milliseconds(high)}" if known else "no runs"
+    title, about = title or (f"Response times of {name}" if name else "Response times"), about or times
     return draw(width, height, title, about, line, dot, width=width, height=height, stroke_linejoin="round")
 
 

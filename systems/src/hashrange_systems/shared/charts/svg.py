@@ -6,7 +6,7 @@ from html import escape
 
 from hashrange_systems.shared.text import clean
 
-LONGEST_TEXT = 300
+MAX_TEXT_LENGTH = 300
 COLOURS = {  # names in the style sheet, with fallbacks
     "ink": "#15181e",
     "soft": "#586172",
@@ -37,7 +37,7 @@ def format_value(value: str | float) -> str:
 
 def escape_text(text: str) -> str:
     """Return a text escaped for the content of an element."""
-    return escape(clean(text, LONGEST_TEXT))
+    return escape(clean(text, MAX_TEXT_LENGTH))
 
 
 def colour(name: str) -> str:
@@ -55,6 +55,6 @@ def draw(width: float, height: float, title: str, about: str, /, *content: str, 
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {format_value(width)} {format_value(height)}",
         role="img",
-        aria_label=clean(f"{title}. {about}" if about else title, 2 * LONGEST_TEXT),
+        aria_label=clean(f"{title}. {about}" if about else title, 2 * MAX_TEXT_LENGTH),
         **attributes,
     )

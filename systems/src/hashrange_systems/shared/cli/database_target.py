@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 REFUSED, NO_DATABASE = 1, 2  # exit codes
 DEFAULT_DATA = Path("data")
+DEFAULT_PAGES = "http://127.0.0.1:8002"  # where `hashrange up` serves pages unless another port is chosen
 
 Data = Annotated[
     Path | None, typer.Option("--data", envvar="HASHRANGE_DATA", help="Data directory (./data).", show_envvar=False)
@@ -78,7 +79,7 @@ class DatabaseTarget:
         except ApplicationError as error:
             raise fail(str(error), REFUSED) from error
         except DirectoryInUse as error:
-            hint = "If that is hashrange up or serve, work through it: --endpoint http://127.0.0.1:8000"
+            hint = "If that is hashrange up or serve, work through it: --endpoint URL, the endpoint that it printed"
             raise fail(f"{error}\n{hint}", NO_DATABASE) from error
         except ResourceNotFoundException as error:
             start = f"hashrange up --endpoint {self.endpoint}" if self.endpoint else "hashrange up"

@@ -1,4 +1,4 @@
-"""Decodes a response body as it arrives, up to a limit, and rejects compression bombs.
+"""Decodes a response body as it arrives, up to a limit, and refuses compression bombs.
 
 Supports gzip and deflate, which the standard library can inflate within a bound; br and zstd are not requested.
 """
@@ -10,7 +10,7 @@ import zlib
 from hashrange_systems.shared.fetching.errors import BodyDamaged, CompressionBomb
 
 ACCEPTED = "gzip, deflate"
-LARGEST_RATIO = 200  # real pages reach 50; deflate itself can do 1032
+MAX_RATIO = 200  # real pages reach 50; deflate itself can do 1032
 RATIO_COUNTS_FROM = 1024 * 1024
 GZIP, ZLIB, RAW = 31, 15, -15  # zlib's window bits
 
@@ -28,7 +28,7 @@ class Body:
 
     @property
     def overflowed(self) -> bool:
-        """Return whether the body is longer than the limit."""
+        """Whether the body is longer than the limit."""
         return len(self._content) > self._limit
 
     @property
@@ -80,8 +80,8 @@ class Body:
 
     def _check_ratio(self) -> None:
         size = len(self._content)
-        if size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * self._consumed:
-            raise CompressionBomb(f"the body grows more than {LARGEST_RATIO} times when decompressed")
+        if size > RATIO_COUNTS_FROM and size > MAX_RATIO * self._consumed:
+            raise CompressionBomb(f"the body grows more than {MAX_RATIO} times when decompressed")
 
 
 def read_coding(encoding: str) -> str:

@@ -10,7 +10,7 @@ FetchError
 ├── TlsFailed               no trusted TLS connection
 │   └── CertificateExpired, CertificateNotYetValid, CertificateForOtherHost, CertificateUntrusted
 ├── ConnectionLost          closed or reset before the end of the response
-├── AnswerMalformed         the response is not HTTP
+├── ResponseMalformed         the response is not HTTP
 ├── BodyDamaged             the body cannot be decoded
 ├── TooLarge                larger than the caller allows (CompressionBomb)
 ├── TimedOut                a phase, or the whole, took too long
@@ -109,7 +109,7 @@ class ConnectionLost(FetchError):
     """The connection ended before the response did."""
 
 
-class AnswerMalformed(FetchError):
+class ResponseMalformed(FetchError):
     """The server's answer is not HTTP."""
 
 

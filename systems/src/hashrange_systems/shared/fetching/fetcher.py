@@ -10,49 +10,37 @@ import asyncio
 import ssl
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from ipaddress import ip_address
+from dataclasses import replace
 
 import httpcore
 
+from hashrange_systems.shared.fetching.connector import Connector, Limits
 from hashrange_systems.shared.fetching.content_encoding import ACCEPTED, Body
 from hashrange_systems.shared.fetching.errors import (
-    AnswerMalformed,
     ConnectionLost,
     FetchError,
-    NameUnresolved,
     RedirectForbidden,
     RedirectLoop,
     RequestRefused,
+    ResponseMalformed,
     TimedOut,
     TooLarge,
     TooManyRedirects,
 )
 from hashrange_systems.shared.fetching.http_message import Headers, Request, Response, find_header
-from hashrange_systems.shared.fetching.http_stream import HttpStream, connect, order
+from hashrange_systems.shared.fetching.http_stream import HttpStream, connect
 from hashrange_systems.shared.fetching.http_url import Target, parse_url
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.fetching.progress import Redirect
-from hashrange_systems.shared.fetching.public_address import Address, unwrap
+from hashrange_systems.shared.fetching.public_address import Address
 from hashrange_systems.shared.fetching.redirect import RedirectRequest, find_location, record, redirect
 from hashrange_systems.shared.fetching.resolver import Resolver, SystemResolver
 from hashrange_systems.shared.fetching.timing import Now, PhaseTimer
 from hashrange_systems.shared.fetching.tls import explain_failure, make_context, read_certificate
 
-ADDRESSES_TRIED = 4
-SMALLEST_PIECE = 64  # bytes on average; a body in smaller pieces is an attack on the parser
+MIN_PIECE_BYTES = 64  # bytes on average; a body in smaller pieces is an attack on the parser
 PIECES_ALLOWED = 10_000  # before the average counts
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long each phase may take at each server, in seconds; a request's `timeout_s` bounds the whole."""
-
-    dns_s: float = 5.0
-    connect_s: float = 10.0
-    tls_s: float = 10.0
-    answer_s: float = 30.0
 
 
 class Fetcher:
@@ -69,10 +57,20 @@ class Fetcher:
     ) -> None:
         self._policy = policy or Policy()
         self._limits = limits or Limits()
-        self._resolver = resolver or SystemResolver()
+        self.connector = Connector(self._policy, self._limits, resolver or SystemResolver())
         self._now = now
         self._user_agent = user_agent
         self._contexts: dict[bool, ssl.SSLContext] = {}
+
+    @property
+    def policy(self) -> Policy:
+        """What is allowed."""
+        return self._policy
+
+    def apply_policy(self, policy: Policy) -> None:
+        """Use another policy from the next request on; a new file of authorities needs a new fetcher."""
+        self._policy = policy
+        self.connector = replace(self.connector, policy=policy)
 
     async def fetch(self, request: Request) -> Response:
         """Return the response after redirects, whatever its status; raise a FetchError that is named by its cause."""
@@ -114,21 +112,12 @@ class Fetcher:
     async def _locate(self, target: Target, timer: PhaseTimer) -> tuple[Address, ...]:
         """Return the addresses to connect to, after the policy has checked all of them."""
         self._policy.check_port(target.port)
-        found: Sequence[Address] = [target.literal] if target.literal else await self._resolve(target.host, timer)
-        self._policy.check_addresses(target, found)
-        return order(map(_unmap, found), ADDRESSES_TRIED)
-
-    async def _resolve(self, host: str, timer: PhaseTimer) -> list[Address]:
-        async with timer.time("dns", self._limits.dns_s):
-            found = [ip_address(text) for text in await self._resolver.resolve(host)]
-        if not found:
-            raise NameUnresolved(host, temporary=False)
-        return found
+        return await self.connector.locate(target, timer)
 
     async def _open(
         self, target: Target, addresses: Sequence[Address], request: Request, timer: PhaseTimer
     ) -> HttpStream:
-        context = self._context(verify=request.verify) if target.scheme == "https" else None
+        context = self.trust(verify=request.verify) if target.scheme == "https" else None
         async with timer.time("connect"):
             connection = await connect(addresses, target.port, self._limits.connect_s)
         if context is None:
@@ -180,7 +169,7 @@ class Fetcher:
             headers.append(("Content-Length", str(len(outgoing.body or b""))))
         return [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in headers]
 
-    def _context(self, *, verify: bool) -> ssl.SSLContext:
+    def trust(self, *, verify: bool) -> ssl.SSLContext:
         """Return the TLS context; it takes some ms to create and is cached."""
         if verify not in self._contexts:
             self._contexts[verify] = make_context(self._policy.ca_file, verify=verify)
@@ -233,7 +222,7 @@ def _forbid_redirect(error: RequestRefused) -> RedirectForbidden:
 async def _read_body(answer: httpcore.Response, headers: Headers, request: Request) -> Body:
     """Read the body up to the request's limit."""
     body = Body(find_header(headers, "content-encoding") or "", request.max_bytes)
-    pieces_left = PIECES_ALLOWED + request.max_bytes // SMALLEST_PIECE
+    pieces_left = PIECES_ALLOWED + request.max_bytes // MIN_PIECE_BYTES
     async for piece in answer.aiter_stream():
         body.feed(piece)
         if body.overflowed:
@@ -251,15 +240,10 @@ def _read_headers(raw: list[tuple[bytes, bytes]]) -> Headers:
     return tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw)
 
 
-def _unmap(address: Address) -> Address:
-    """Return the IPv4 address of an IPv4-mapped address; others unchanged."""
-    return unwrap(address) if address.version == 6 and address.ipv4_mapped else address
-
-
 def _explain_protocol(error: httpcore.ProtocolError, stream: HttpStream) -> FetchError:
     """Return the cause of a protocol error: lost connection, endless headers, or malformed HTTP."""
     if stream.ended:
         return ConnectionLost("the connection was closed before the response was complete")
     if getattr(error.__cause__, "error_status_hint", None) == 431:
         return TooLarge("the headers of the response are too large")
-    return AnswerMalformed("the server's answer is not valid HTTP")
+    return ResponseMalformed("the server's answer is not valid HTTP")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, get_args
 
 from hashrange_systems.shared.fetching.errors import BadHeader, BadRequest
 from hashrange_systems.shared.fetching.progress import Phases, Redirect
 
 Headers = tuple[tuple[str, str], ...]
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+METHODS: frozenset[str] = frozenset(get_args(Method))
 TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Headers for framing, the host and encodings are set by the fetcher.
@@ -24,9 +26,9 @@ CHARSET = re.compile(
     r"utf-?8|utf-?16(le|be)?|us-ascii|ascii|latin-?1|iso-8859-\d{1,2}|windows-(125\d|874)|koi8-[ru]"
     r"|shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5"
 )
-LARGEST_BODY = 64 * 1024 * 1024
-LONGEST_WAIT_S = 300
-MOST_REDIRECTS = 20
+MAX_BODY_BYTES = 64 * 1024 * 1024
+MAX_WAIT_S = 300
+MAX_REDIRECTS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +49,12 @@ class Request:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise BadRequest(f"the method must be one of {', '.join(sorted(METHODS))}")
-        if not 0 < self.timeout_s <= LONGEST_WAIT_S:
-            raise BadRequest(f"the timeout must be more than 0 and at most {LONGEST_WAIT_S} s")
-        if not 0 <= self.max_bytes <= LARGEST_BODY:
-            raise BadRequest(f"the size limit must be from 0 to {LARGEST_BODY} bytes")
-        if not 0 <= self.max_redirects <= MOST_REDIRECTS:
-            raise BadRequest(f"the number of redirects must be from 0 to {MOST_REDIRECTS}")
+        if not 0 < self.timeout_s <= MAX_WAIT_S:
+            raise BadRequest(f"the timeout must be more than 0 and at most {MAX_WAIT_S} s")
+        if not 0 <= self.max_bytes <= MAX_BODY_BYTES:
+            raise BadRequest(f"the size limit must be from 0 to {MAX_BODY_BYTES} bytes")
+        if not 0 <= self.max_redirects <= MAX_REDIRECTS:
+            raise BadRequest(f"the number of redirects must be from 0 to {MAX_REDIRECTS}")
         for name, value in self.headers:
             check_header(name, value)
 

@@ -12,7 +12,13 @@ from collections.abc import Iterable, Sequence
 
 import httpcore
 
-from hashrange_systems.shared.fetching.errors import AnswerMalformed, ConnectFailed, ConnectionLost, TimedOut, TooLarge
+from hashrange_systems.shared.fetching.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    ResponseMalformed,
+    TimedOut,
+    TooLarge,
+)
 from hashrange_systems.shared.fetching.public_address import Address
 from hashrange_systems.shared.fetching.timing import PhaseTimer
 
@@ -78,7 +84,7 @@ class HttpStream(httpcore.AsyncNetworkStream):
         if len(self._preamble) < len(PREAMBLE):
             self._preamble += data[: len(PREAMBLE) - len(self._preamble)]
             if not PREAMBLE.startswith(self._preamble):
-                raise AnswerMalformed("the server does not answer in HTTP")
+                raise ResponseMalformed("the server does not answer in HTTP")
 
 
 async def connect(addresses: Sequence[Address], port: int, limit_s: float) -> socket.socket:

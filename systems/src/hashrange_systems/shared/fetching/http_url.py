@@ -17,7 +17,7 @@ from hashrange_systems.shared.fetching.public_address import Address
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL_LENGTH = 8192
-LONGEST_NAME = 253
+MAX_NAME_LENGTH = 253
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
@@ -120,7 +120,7 @@ def normalise_host(raw: str) -> str | Address:
     labels = name.split(".")
     if NUMBER.fullmatch(labels[-1]):
         return _parse_ipv4(labels)
-    if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels):
+    if len(name) > MAX_NAME_LENGTH or not all(LABEL.fullmatch(label) for label in labels):
         raise BadUrl("the host is not a valid name")
     return name
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
 from hashrange_systems.shared.fetching.errors import BadUrl, ForbiddenAddress, ForbiddenPort, PolicyInvalid
 from hashrange_systems.shared.fetching.http_url import Target, normalise_host
+from hashrange_systems.shared.fetching.own_address import OwnAddress, is_of_this_machine
 from hashrange_systems.shared.fetching.public_address import Address, Network, explain_forbidden, unwrap
 
 # Ports of text protocols that an HTTP request could abuse: those that browsers block, Redis and memcached.
@@ -39,13 +40,14 @@ class Exemption:
 class Policy:
     """What the operator allows besides public web servers; `ca_file` is trusted besides the public authorities.
 
-    No exemption covers `own_ports`, the ports of this process.
+    No exemption covers `own_ports`, the ports of this process, nor `own`, where the service listens elsewhere.
     """
 
     exempt: frozenset[Exemption] = frozenset()
     ports: frozenset[int] = frozenset()
     ca_file: Path | None = None
     own_ports: frozenset[int] = frozenset()
+    own: frozenset[OwnAddress] = frozenset()
 
     def check_port(self, port: int) -> None:
         """Raise ForbiddenPort for ports of other protocols."""
@@ -58,6 +60,17 @@ class Policy:
             reason = explain_forbidden(address)
             if reason and not self._exempts(target, address):
                 raise ForbiddenAddress(target.host, str(address), reason)
+
+    def find_own(self, port: int) -> list[OwnAddress]:
+        """Return the addresses of the service that have this port."""
+        return [own for own in self.own if own.port == port]
+
+    def check_own(self, target: Target, addresses: Sequence[Address], own: Mapping[str, Sequence[Address]]) -> None:
+        """Raise ForbiddenAddress if the target is the service itself; `own` has the addresses of its names."""
+        here = target.port in self.own_ports and any(map(is_of_this_machine, addresses))
+        reached = (each.is_reached(target, addresses, own.get(each.host, ())) for each in self.find_own(target.port))
+        if here or any(reached):
+            raise ForbiddenAddress(target.host, str(addresses[0]), "our own")
 
     def _exempts(self, target: Target, address: Address) -> bool:
         if target.port in self.own_ports:
@@ -72,16 +85,16 @@ def parse_exemptions(texts: Iterable[str]) -> frozenset[Exemption]:
 
 def parse_exemption(text: str) -> Exemption:
     """Parse one exemption."""
-    place, port = _split_port(text.strip())
+    address, port = _split_port(text.strip())
     try:
-        return Exemption(network=ip_network(place), port=port)
+        return Exemption(network=ip_network(address), port=port)
     except ValueError:
-        return Exemption(host=_read_name(place, text), port=port)
+        return Exemption(host=_read_name(address, text), port=port)
 
 
-def _read_name(place: str, text: str) -> str:
+def _read_name(address: str, text: str) -> str:
     try:
-        host = normalise_host(place)
+        host = normalise_host(address)
     except BadUrl as error:
         raise PolicyInvalid(f"{text!r} is neither a network nor a host name: {error}") from error
     if not isinstance(host, str):
@@ -91,10 +104,10 @@ def _read_name(place: str, text: str) -> str:
 
 def _split_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
-        place, _, port = text[1:].partition("]")
+        address, _, port = text[1:].partition("]")
         port = port.removeprefix(":")
     else:
-        place, _, port = text.partition(":") if text.count(":") == 1 else (text, "", "")
+        address, _, port = text.partition(":") if text.count(":") == 1 else (text, "", "")
     if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise PolicyInvalid(f"{text!r} has a port that is not a number from 1 to 65535")
-    return place, int(port) if port else None
+    return address, int(port) if port else None

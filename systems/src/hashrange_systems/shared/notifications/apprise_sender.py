@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Destination, Notification
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 
 if TYPE_CHECKING:
     from apprise import AppriseAsset, NotifyBase
@@ -65,19 +65,19 @@ class Apprise:
             raise DeliveryFailed(f"{scheme}:// did not take the message")
 
     def open(self, url: str) -> NotifyBase:
-        """Return the service of a URL; raise DeliveryRejected if it cannot be used."""
+        """Return the service of a URL; raise DeliveryRefused if it cannot be used."""
         scheme = check_url(url)
         try:
             asset = load_services(self._description)
         except ModuleNotFoundError as missing:
-            raise DeliveryRejected("Apprise is not installed: pip install 'hashrange-systems[apprise]'") from missing
+            raise DeliveryRefused("Apprise is not installed: pip install 'hashrange-systems[apprise]'") from missing
         from apprise import Apprise as Services
 
         service = Services.instantiate(url, asset=asset)
         if service is None:
-            raise DeliveryRejected(f"the {scheme}:// address is not complete")
+            raise DeliveryRefused(f"the {scheme}:// address is not complete")
         if scheme in SELF_HOSTED and str(service.host).lower() not in self._hosts:
-            raise DeliveryRejected(f"{scheme}:// may only be used with a host that the operator of this service allows")
+            raise DeliveryRefused(f"{scheme}:// may only be used with a host that the operator of this service allows")
         return service
 
     def _notify(self, url: str, notification: Notification) -> bool:
@@ -116,16 +116,16 @@ def load_services(description: str) -> AppriseAsset:
 
 
 def check_url(url: str) -> str:
-    """Return the scheme of a URL that may be given to Apprise; raise DeliveryRejected otherwise."""
+    """Return the scheme of a URL that may be given to Apprise; raise DeliveryRefused otherwise."""
     if len(url) > MAX_URL_LENGTH or not url.isprintable() or any(sign in url for sign in " ,\\"):
-        raise DeliveryRejected("the address is too long, or holds a character that it must not")
+        raise DeliveryRefused("the address is too long, or holds a character that it must not")
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise DeliveryRejected("the address cannot be read") from error
+        raise DeliveryRefused("the address cannot be read") from error
     if parts.scheme not in VENDORS | SELF_HOSTED:
-        raise DeliveryRejected(f"the service {parts.scheme or '(none)'}:// cannot be used here")
+        raise DeliveryRefused(f"the service {parts.scheme or '(none)'}:// cannot be used here")
     unknown = sorted({option for option, _ in parse_qsl(parts.query, keep_blank_values=True)} - OPTIONS)
     if unknown:
-        raise DeliveryRejected(f"the option {unknown[0][:40]} cannot be used here")
+        raise DeliveryRefused(f"the option {unknown[0][:40]} cannot be used here")
     return parts.scheme

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashrange import Clock
 from hashrange_systems.shared.notifications.sender import Destination, Notification
 
-MOST_MAILS = 200
+MAX_MAILS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Mail:
 class Mailbox:
     """A sender that keeps the messages."""
 
-    def __init__(self, clock: Clock, most: int = MOST_MAILS) -> None:
+    def __init__(self, clock: Clock, most: int = MAX_MAILS) -> None:
         self._clock = clock
         self._most = most
         self._mails: OrderedDict[str, Mail] = OrderedDict()

@@ -23,12 +23,12 @@ import idna
 from hashrange import Clock, HashrangeError
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Destination, Notification
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 from hashrange_systems.shared.text import clean, shorten
 
 TIMEOUT_S = 20.0
-LONGEST_SUBJECT = 200
-LONGEST_FAULT = 300
+MAX_SUBJECT_LENGTH = 200
+MAX_ERROR_LENGTH = 300
 
 Security = Literal["plain", "starttls", "tls"]
 SCHEMES: dict[str, tuple[Security, int]] = {
@@ -116,14 +116,14 @@ def read_server(url: str, sender: str, ca_file: Path | None = None, sender_name:
 
 
 def read_address(text: str) -> Address:
-    """Parse one plain address; raise DeliveryRejected for anything else."""
+    """Parse one plain address; raise DeliveryRefused for anything else."""
     local, _, domain = text.rpartition("@")
     try:
         if explain_email(text) is None:
             return Address(username=local, domain=idna.encode(domain, uts46=True).decode())
     except idna.IDNAError:
         pass
-    raise DeliveryRejected("that is no e-mail address that can be written to")
+    raise DeliveryRefused("that is no e-mail address that can be written to")
 
 
 def build_email(server: MailServer, recipient: str, notification: Notification, key: str, at: datetime) -> EmailMessage:
@@ -132,11 +132,14 @@ def build_email(server: MailServer, recipient: str, notification: Notification, 
     message = EmailMessage(policy=SMTP if to.addr_spec.isascii() else SMTPUTF8)
     message["From"] = Address(server.sender_name, addr_spec=server.sender)
     message["To"] = to
-    message["Subject"] = clean(notification.subject, LONGEST_SUBJECT)
+    message["Subject"] = clean(notification.subject, MAX_SUBJECT_LENGTH)
     message["Date"] = at
     message["Message-ID"] = f"<{key}@{server.domain}>"
     if notification.thread:
         message["References"] = f"<{re.sub(r'[^A-Za-z0-9.-]', '-', notification.thread)}@{server.domain}>"
+    if notification.unsubscribe_url:
+        message["List-Unsubscribe"] = f"<{notification.unsubscribe_url}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message.set_content(notification.text)
@@ -156,6 +159,6 @@ def explain(error: Exception) -> DeliveryFailed:
     """Return the error for a failure: only a rejected recipient or message is permanent."""
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         error = error.recipients[0]
-    reason = shorten(f"the mail server says: {error}", LONGEST_FAULT)
+    reason = shorten(f"the mail server says: {error}", MAX_ERROR_LENGTH)
     final = isinstance(error, aiosmtplib.SMTPRecipientRefused | aiosmtplib.SMTPDataError) and 500 <= error.code < 600
-    return DeliveryRejected(reason) if final else DeliveryFailed(reason)
+    return DeliveryRefused(reason) if final else DeliveryFailed(reason)

@@ -20,18 +20,18 @@ from typing import Generic, Protocol, TypeVar
 
 from hashrange import Clock, Conflict
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused
 from hashrange_systems.shared.retry import Sleep, retry_transient
 from hashrange_systems.shared.text import shorten
 
 SEND_TIMEOUT_S = 60.0
 LEASE = timedelta(seconds=120)  # longer than sending and recording take
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 15.0, 3600.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 15.0, 3600.0
 GIVE_UP_AFTER = timedelta(hours=24)
 MAX_ATTEMPTS = 100  # so that a message that crashes its sender is not retried forever
 AT_ONCE = 16
 GRACE_S = 8.0  # to finish sending at shutdown
-LONGEST_ERROR = 500
+MAX_ERROR_LENGTH = 500
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Outbox(ABC, Generic[D, M]):
 
     @abstractmethod
     async def deliver(self, message: M) -> None:
-        """Send a message; raise DeliveryFailed or DeliveryRejected."""
+        """Send a message; raise DeliveryFailed or DeliveryRefused."""
 
     @abstractmethod
     def mark_sent(self, message: M, at: datetime) -> Awaitable[object]:
@@ -138,7 +138,7 @@ class Outbox(ABC, Generic[D, M]):
             return await self._give_up(message, f"tried {MAX_ATTEMPTS} times")
         try:
             await self._deliver(message)
-        except DeliveryRejected as refusal:
+        except DeliveryRefused as refusal:
             return await self._give_up(message, str(refusal))
         except DeliveryFailed as error:
             return await self._postpone(message, str(error), error.wait_s or 0)
@@ -161,12 +161,12 @@ class Outbox(ABC, Generic[D, M]):
             return await self._give_up(message, reason)
         pause = max(backoff_delay(message.attempts, self.spread()), wait_s)
         send_at = from_ms(min(to_ms(now) + int(pause * 1000), to_ms(last)))
-        error = shorten(reason, LONGEST_ERROR)
+        error = shorten(reason, MAX_ERROR_LENGTH)
         return await self._record(lambda: self.postpone(message, send_at, error), DeliveryOutcome.POSTPONED)
 
     async def _give_up(self, message: M, reason: str) -> DeliveryOutcome:
         log.warning("an alert is given up", extra={"fields": {"alert": message.message_id, "reason": reason}})
-        error = shorten(reason, LONGEST_ERROR)
+        error = shorten(reason, MAX_ERROR_LENGTH)
         return await self._record(lambda: self.give_up(message, error), DeliveryOutcome.GIVEN_UP)
 
     async def _record(self, write: Callable[[], Awaitable[object]], outcome: DeliveryOutcome) -> DeliveryOutcome:
@@ -187,5 +187,5 @@ def raise_or_return(outcome: DeliveryOutcome | BaseException) -> DeliveryOutcome
 
 def backoff_delay(attempts: int, spread: float) -> float:
     """Return the seconds until the next attempt: exponential with jitter, up to a maximum."""
-    full = min(FIRST_PAUSE_S * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE_S)
+    full = min(FIRST_PAUSE_S * 2.0 ** min(attempts - 1, 20), MAX_PAUSE_S)
     return full * (0.5 + spread / 2)

@@ -1,7 +1,7 @@
 """The interface of senders: what they send, where to, and the two ways in which sending fails.
 
 DeliveryFailed             temporary: it is tried again later
-└── DeliveryRejected       permanent: there is no such receiver, or it refuses the message
+└── DeliveryRefused       permanent: there is no such receiver, or it refuses the message
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Notification:
     html: str
     data: dict[str, Any]
     thread: str | None = None
+    unsubscribe_url: str | None = None  # of a mailing list: mail programs show a button (RFC 8058)
 
 
 class Destination(Protocol):
@@ -53,7 +54,7 @@ class DeliveryFailed(HashrangeError):
         self.wait_s = wait_s
 
 
-class DeliveryRejected(DeliveryFailed):
+class DeliveryRefused(DeliveryFailed):
     """The message will never be accepted."""
 
 

@@ -13,12 +13,12 @@ from hashrange import Clock
 from hashrange_systems.shared.fetching.errors import FetchError, RequestRefused
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request, Response
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Destination, Notification
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 from hashrange_systems.shared.notifications.webhook_signature import DELIVERY, SIGNATURE, TIMESTAMP, sign
 
 TIMEOUT_S = 15.0
 MAX_BYTES = 16_384  # of a response that is not used
-LONGEST_WAIT_S = 3600
+MAX_WAIT_S = 3600
 GONE = 410
 
 
@@ -35,7 +35,7 @@ class Webhook:
             request = build_request(destination, notification, key, self.clock.millis() // 1000)
             response = await self.fetcher.fetch(request)
         except RequestRefused as refusal:
-            raise DeliveryRejected(str(refusal)) from refusal
+            raise DeliveryRefused(str(refusal)) from refusal
         except FetchError as error:
             raise DeliveryFailed(str(error)) from error
         check_response(response)
@@ -63,7 +63,7 @@ def check_response(response: Response) -> None:
     if 200 <= response.status < 300:
         return
     if response.status == GONE:
-        raise DeliveryRejected("the receiver answered 410: it is gone")
+        raise DeliveryRefused("the receiver answered 410: it is gone")
     raise DeliveryFailed(f"the receiver answered {response.status}", parse_retry_after(response.header("retry-after")))
 
 
@@ -71,4 +71,4 @@ def parse_retry_after(text: str | None) -> int | None:
     """Return the seconds of a Retry-After header, up to a maximum; dates are ignored."""
     if not text or not text.isascii() or not text.isdecimal() or len(text) > 9:
         return None
-    return min(int(text), LONGEST_WAIT_S)
+    return min(int(text), MAX_WAIT_S)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from hashrange_systems.shared.text import clean
 
-LONGEST_CELL = 500
+MAX_CELL_LENGTH = 500
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the start of a formula in spreadsheets
 
 
@@ -23,5 +23,5 @@ def write_csv(columns: Sequence[str], rows: Iterable[Sequence[str | int]]) -> by
 
 def escape_formula(text: str) -> str:
     """Return a cell that spreadsheets do not evaluate as a formula."""
-    cell = clean(text, LONGEST_CELL)
+    cell = clean(text, MAX_CELL_LENGTH)
     return f"'{cell}" if cell.startswith(FORMULA) else cell

@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 
 from hashrange_systems.shared.errors import FieldError
 
-FieldKind = Literal["text", "url", "number", "area", "select", "tick", "price", "time"]
+InputType = Literal["text", "url", "number", "area", "select", "tick", "price", "time"]
 Option = tuple[str, str]
 
 
@@ -23,7 +23,7 @@ class Field:
 
     path: str
     label: str
-    kind: FieldKind = "text"
+    input_type: InputType = "text"
     help: str = ""
     hint: str = ""
     options: tuple[Option, ...] = ()

@@ -29,10 +29,19 @@ A_YEAR = "max-age=31536000"
 class RequestGuard:
     """Guards an application; `name` is the application's in problem types, `secure` that it is served by https."""
 
-    def __init__(self, app: ASGIApp, *, name: str, secure: bool = False, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        name: str,
+        secure: bool = False,
+        max_bytes: int = MAX_BYTES,
+        uploads: Mapping[str, int] | None = None,
+    ) -> None:
         self._app = app
         self._name = name
         self._max_bytes = max_bytes
+        self._uploads = uploads or {}  # the longest body of paths that end so
         self._headers = {**HEADERS, **({"Strict-Transport-Security": A_YEAR} if secure else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +49,8 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = await read_body(scope, receive, self._max_bytes)
+        most = next((size for end, size in self._uploads.items() if scope["path"].endswith(end)), self._max_bytes)
+        body = await read_body(scope, receive, most)
         if body is None:
             await self._send_too_long(self._add_headers(send))
         else:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from hashrange_systems.shared.errors import FormRejected
 
 
-def reject_cross_site(request: Request) -> None:
+def refuse_cross_site(request: Request) -> None:
     """Raise FormRejected for a form that a page of another site sent, as far as the browser reports it."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise FormRejected

@@ -1,21 +1,24 @@
-"""Session of a signed-in user: a signed cookie with the user, the API key and the expiry. The server stores nothing.
+"""Session of a signed-in user: a signed cookie with the user, the API key, an id, the start and the expiry.
 
-A session ends at its expiry, and when its user or its API key is deleted. The form token of a session proves that a
-form was sent from one of its pages (CSRF protection).
+A session ends at its expiry, and when its user or its API key is deleted; an application that stores the ids of ended
+sessions ends them at sign-out. The form token of a session proves that a form was sent from one of its pages (CSRF
+protection).
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import TokenInvalid
 from hashrange_systems.shared.signed_token import TokenSigner, encode_base64url
 
 PURPOSE = "session"
-LIFETIME_MS = 7 * 86_400_000
+LIFETIME_MS = 7 * DAY_MS
 DEMO_KEY = "demo"  # instead of the id of a key: no key has so short an id
 
 
@@ -26,6 +29,8 @@ class Session:
     userid: str
     key_id: str
     text: str  # the cookie
+    session_id: str = ""
+    started_at: int = 0  # in milliseconds
 
     @property
     def is_demo(self) -> bool:
@@ -38,6 +43,7 @@ class SessionCookies:
     """Starts, reads and writes the sessions of an application."""
 
     signer: TokenSigner
+    lifetime_ms: int = LIFETIME_MS
 
     @property
     def cookie(self) -> str:
@@ -46,24 +52,26 @@ class SessionCookies:
 
     def start(self, userid: str, key_id: str, now: int) -> Session:
         """Return a new session."""
-        return Session(userid, key_id, self.signer.sign(PURPOSE, [userid, key_id], now + LIFETIME_MS))
+        session_id = secrets.token_hex(10)
+        text = self.signer.sign(PURPOSE, [userid, key_id, session_id, str(now)], now + self.lifetime_ms)
+        return Session(userid, key_id, text, session_id, now)
 
     def read(self, text: str | None, now: int) -> Session | None:
         """Return the session of a cookie; None if there is none, or it is expired or not ours."""
         if not text:
             return None
         try:
-            userid, key_id = self.signer.open(PURPOSE, text, now)
-        except TokenInvalid:
+            userid, key_id, session_id, started_at = self.signer.open(PURPOSE, text, now)
+        except (TokenInvalid, ValueError):  # ValueError: of an earlier version, without an id
             return None
-        return Session(userid, key_id, text)
+        return Session(userid, key_id, text, session_id, int(started_at))
 
     def write(self, response: Response, session: Session, path: str, *, secure: bool) -> None:
         """Set the cookie: not readable by scripts, and not sent with requests from other sites."""
         response.set_cookie(
             self.cookie,
             session.text,
-            max_age=LIFETIME_MS // 1000,
+            max_age=self.lifetime_ms // 1000,
             path=path or "/",
             secure=secure,
             httponly=True,

@@ -14,8 +14,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from hashrange_systems.shared.epoch import to_ms
-from hashrange_systems.shared.text import format_duration, format_time
+from hashrange_systems.shared.text import format_duration, format_iso_time, format_time
 
+SHARED_STATIC = Path(__file__).with_name("static")
 A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -29,6 +30,7 @@ def make_environment(package: str) -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"moment": lambda at: format_time(to_ms(at)), "duration": format_duration}
+    environment.filters |= {"iso_time": format_iso_time, "plain_time": format_time}  # of milliseconds
     return environment
 
 
@@ -42,6 +44,11 @@ class CachedStaticFiles(StaticFiles):
         return response
 
 
+def make_static_files(folder: Path) -> CachedStaticFiles:
+    """Return the static files of a folder, and those that all systems share: look.css and live.js."""
+    return CachedStaticFiles(directory=folder, packages=[(__package__, "static")])
+
+
 def find_mount_path(request: Request) -> str:
     """Return the path that the system is mounted at; empty when it is not mounted."""
     return str(request.scope.get("root_path", "")).rstrip("/")
@@ -53,6 +60,6 @@ def redirect_to(request: Request, path: str, note: str = "") -> RedirectResponse
 
 
 def hash_static_files(folder: Path) -> Mapping[str, str]:
-    """Return a hash of each static file by its name, to make URLs that change with the content."""
-    files = [path for path in folder.iterdir() if path.is_file()]
+    """Return a hash of each static file by its name, the shared ones too, for URLs that change with the content."""
+    files = [path for each in (SHARED_STATIC, folder) for path in each.iterdir() if path.is_file()]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in files}

@@ -1,0 +1,173 @@
+"""Places that callers take and give back, divided fairly between tenants: one tenant can never have all of them.
+
+A caller waits while its tenant, another of its limits, or everything is full. Free places go to the waiting tenants in
+turn, so a tenant with a thousand callers delays another tenant's caller by one turn, not by a thousand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Hashable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+Name = Hashable
+K = TypeVar("K", bound=Hashable)
+
+
+class PlacesFull(Exception):
+    """No place within the time, or too many callers wait already."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLimit:
+    """At most `count` callers with this name have a place at the same time: those of one host, or those that hang."""
+
+    name: Name
+    count: int
+
+
+@dataclass(slots=True, eq=False)
+class PlaceRequest:
+    """A caller: its limits, whether it has a place, and the future of a caller that waits for one."""
+
+    tenant: str
+    limits: tuple[PlaceLimit, ...]
+    has_place: bool = False
+    granted: asyncio.Future[None] | None = None
+
+
+@dataclass(slots=True)
+class FairPlaces:
+    """Gives `total` places, at most `per_tenant` of them to a tenant; `waiting` callers may wait in all."""
+
+    total: int
+    per_tenant: int
+    waiting: int = 1000
+    waiting_per_tenant: int = 200
+    _free: int = field(init=False)
+    _queued: int = field(default=0, init=False)
+    _taken: Counter[Name] = field(default_factory=Counter, init=False)
+    _waiting: Counter[str] = field(default_factory=Counter, init=False)
+    _at_limit: dict[Name, deque[PlaceRequest]] = field(default_factory=dict, init=False)
+    _in_turn: OrderedDict[str, deque[PlaceRequest]] = field(default_factory=OrderedDict, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.per_tenant <= self.total:
+            raise ValueError(f"per_tenant is {self.per_tenant}: it must be from 1 to total, which is {self.total}")
+        self._free = self.total
+
+    @property
+    def taken(self) -> int:
+        """How many places are taken."""
+        return self.total - self._free
+
+    @property
+    def queued(self) -> int:
+        """How many callers wait."""
+        return self._queued
+
+    @asynccontextmanager
+    async def enter(self, tenant: str, *limits: PlaceLimit, timeout_s: float | None = None) -> AsyncIterator[None]:
+        """Hold a place for the block; raise PlacesFull after the timeout, or at once if too many wait."""
+        request = PlaceRequest(tenant, (*limits, PlaceLimit(("tenant", tenant), self.per_tenant)))
+        self._try_grant(request)
+        if not request.has_place:
+            await self._wait(request, timeout_s)
+        try:
+            yield
+        finally:
+            self._release(request)
+
+    async def _wait(self, request: PlaceRequest, timeout_s: float | None) -> None:
+        tenant = request.tenant
+        if self._waiting[tenant] >= self.waiting_per_tenant or self._queued >= self.waiting:
+            self._forget(request)
+            raise PlacesFull("too many wait for a place already")
+        request.granted = asyncio.get_running_loop().create_future()
+        self._queued += 1
+        self._waiting[tenant] += 1
+        try:
+            async with asyncio.timeout(timeout_s):
+                await request.granted
+        except TimeoutError as error:
+            self._abandon(request)
+            raise PlacesFull("no place became free in time") from error
+        except BaseException:
+            self._abandon(request)
+            raise
+        finally:
+            self._queued -= 1
+            self._waiting[tenant] -= 1
+            if not self._waiting[tenant]:
+                del self._waiting[tenant]
+
+    def _abandon(self, request: PlaceRequest) -> None:
+        """Withdraw a request whose caller has gone; give back the place if it was granted meanwhile."""
+        assert request.granted is not None
+        if request.granted.done() and not request.granted.cancelled():
+            self._release(request)
+            return
+        self._forget(request)
+        self._serve(request.limits)  # what waits behind it may not be blocked by what blocked it
+
+    def _forget(self, request: PlaceRequest) -> None:
+        for limit in request.limits:
+            _remove(self._at_limit, limit.name, request)
+        _remove(self._in_turn, request.tenant, request)
+
+    # ── granting ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _try_grant(self, request: PlaceRequest) -> bool:
+        """Take a place, or queue the request; return whether it waits for nothing but its turn."""
+        if request.granted is not None and request.granted.done():
+            return False  # its caller has gone
+        full = next((limit for limit in request.limits if self._taken[limit.name] >= limit.count), None)
+        if full is not None:
+            self._at_limit.setdefault(full.name, deque()).append(request)
+            return False
+        if not self._free:
+            self._in_turn.setdefault(request.tenant, deque()).append(request)
+            return True
+        self._free -= 1
+        self._taken.update(limit.name for limit in request.limits)
+        if request.granted is not None:
+            request.granted.set_result(None)
+        request.has_place = True
+        return True
+
+    def _release(self, request: PlaceRequest) -> None:
+        self._free += 1
+        self._taken.subtract(limit.name for limit in request.limits)
+        for limit in request.limits:
+            if not self._taken[limit.name]:
+                del self._taken[limit.name]
+        self._serve(request.limits)
+
+    def _serve(self, limits: Iterable[PlaceLimit]) -> None:
+        """Serve who waits for these limits, one for each, then who waits for a turn while places are free."""
+        for limit in limits:
+            for _ in range(len(self._at_limit.get(limit.name, ()))):
+                if self._try_grant(_pop(self._at_limit, limit.name)):
+                    break  # the others have another limit to wait for
+        while self._free and self._in_turn:
+            tenant = next(iter(self._in_turn))
+            request = _pop(self._in_turn, tenant)
+            if tenant in self._in_turn:
+                self._in_turn.move_to_end(tenant)  # the other tenants are next
+            self._try_grant(request)
+
+
+def _pop(queues: dict[K, deque[PlaceRequest]], name: K) -> PlaceRequest:
+    request = queues[name].popleft()
+    if not queues[name]:
+        del queues[name]
+    return request
+
+
+def _remove(queues: dict[K, deque[PlaceRequest]], name: K, request: PlaceRequest) -> None:
+    if request in queues.get(name, ()):
+        queues[name].remove(request)
+        if not queues[name]:
+            del queues[name]

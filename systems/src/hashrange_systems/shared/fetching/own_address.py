@@ -1,0 +1,83 @@
+"""Where the service itself listens: no request on behalf of a user may reach it, whatever an operator exempts."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
+
+from hashrange_systems.shared.fetching.errors import BadUrl, PolicyInvalid
+from hashrange_systems.shared.fetching.http_url import DEFAULT_PORTS, Target, normalise_host, parse_url
+from hashrange_systems.shared.fetching.public_address import Address, unwrap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAddress:
+    """A host and a port of the service: a database, or its pages.
+
+    Its name, and every address that the name has, are refused. With `name_only` other names at the same address are
+    allowed, as of sites behind the same proxy.
+    """
+
+    host: str
+    port: int
+    name_only: bool = False
+
+    def is_reached(self, target: Target, addresses: Iterable[Address], own: Iterable[Address]) -> bool:
+        """Return whether a target with these addresses is this one, whose addresses are `own`."""
+        if target.port != self.port:
+            return False
+        if target.host == self.host:
+            return True
+        mine = {unwrap(address) for address in own}
+        return not self.name_only and any(unwrap(address) in mine for address in addresses)
+
+
+def read_own_address(url: str) -> OwnAddress:
+    """Return the address in a URL of the service; pages on the ports of the web may share their address with others."""
+    try:
+        target = parse_url(url)
+    except BadUrl as error:
+        raise PolicyInvalid(f"{url!r} is no URL of the service: {error}") from error
+    return OwnAddress(host=target.host, port=target.port, name_only=target.port in DEFAULT_PORTS.values())
+
+
+def read_host_and_port(text: str) -> OwnAddress | None:
+    """Return the address that another process has written, such as `10.0.0.5:8002`; None if it is none."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        return None
+    try:
+        return OwnAddress(host=str(normalise_host(host.strip("[]"))), port=int(port))
+    except BadUrl:
+        return None
+
+
+@lru_cache(maxsize=1000)
+def is_of_this_machine(address: Address) -> bool:
+    """Return whether an address is one of this machine's: only these can be listened on."""
+    inner = unwrap(address)
+    if inner.is_loopback or inner.is_unspecified:
+        return True
+    family = socket.AF_INET if inner.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(inner), 0))
+    except OSError:
+        return False
+    return True
+
+
+def list_machine_addresses() -> list[str]:
+    """Return the addresses by which other machines may know this one; nothing is sent to find them."""
+    found = {"127.0.0.1"}
+    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((far, 9))  # of a datagram socket: chooses the address to send from, and sends nothing
+                found.add(str(ip_address(probe.getsockname()[0])))
+        except OSError:
+            continue
+    return sorted(found)

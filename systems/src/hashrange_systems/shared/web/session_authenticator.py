@@ -1,0 +1,130 @@
+"""Authentication of pages: by session cookie, or as the demo's user; and CSRF protection of forms.
+
+A system provides its accounts; the signed-in user is of its own type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+
+from hashrange import Clock
+from hashrange_systems.shared.errors import FormRejected, SignInRequired
+from hashrange_systems.shared.web.same_origin import find_host, is_loopback, refuse_cross_site
+from hashrange_systems.shared.web.session import DEMO_KEY, Session, SessionCookies
+
+MAX_FIELDS = 500
+
+User = TypeVar("User")
+Found_co = TypeVar("Found_co", covariant=True)
+
+
+class Accounts(Protocol[Found_co]):
+    """The accounts of a system."""
+
+    async def find_signed_in(self, userid: str, key_id: str) -> Found_co | None:
+        """Return the user of a session, while user and key are valid; the key of the demo's session is `demo`."""
+        ...
+
+    async def authenticate_key(self, key: str) -> tuple[str, str]:
+        """Return the ids of the user and of an API key; raise ApiKeyInvalid."""
+        ...
+
+    async def find_demo_user(self) -> tuple[str, Found_co] | None:
+        """Return the id and the user that visitors of the demo are signed in as; None without a demo."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInVisitor(Generic[User]):
+    """A signed-in user; `fresh` if the browser does not have the cookie yet."""
+
+    user: User
+    session: Session
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedForm(Generic[User]):
+    """A form that a signed-in visitor posted."""
+
+    visitor: SignedInVisitor[User]
+    form: FormData
+
+    def text(self, name: str) -> str:
+        """Return the value of a field, without spaces around it."""
+        value = self.form.get(name, "")
+        return value.strip() if isinstance(value, str) else ""
+
+    async def file_text(self, name: str, max_bytes: int) -> str:
+        """Return the beginning of an uploaded file as text; empty without one."""
+        value = self.form.get(name)
+        return (await value.read(max_bytes)).decode("utf-8-sig", "replace") if isinstance(value, UploadFile) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAuthenticator(Generic[User]):
+    """Finds the user of a request."""
+
+    accounts: Accounts[User]
+    sessions: SessionCookies
+    clock: Clock
+    base_url: str
+
+    async def require_visitor(self, request: Request) -> SignedInVisitor[User]:
+        """Return the signed-in visitor, or the demo's user for requests from this machine; raise SignInRequired."""
+        visitor = await self.find_visitor(request)
+        if visitor is None and self._read(request) is None:
+            visitor = await self.enter_demo(request)
+        if visitor is None:
+            raise SignInRequired
+        return visitor
+
+    async def find_visitor(self, request: Request) -> SignedInVisitor[User] | None:
+        """Return the visitor of the session; None if there is none, or the user or key is no longer valid."""
+        session = self._read(request)
+        if session is None or not session.userid:
+            return None
+        user = await self.accounts.find_signed_in(session.userid, session.key_id)
+        return None if user is None else SignedInVisitor(user, session)
+
+    def _read(self, request: Request) -> Session | None:
+        return self.sessions.read(request.cookies.get(self.sessions.cookie), self.clock.millis())
+
+    async def sign_in(self, key: str) -> Session:
+        """Return a new session for the user of an API key; raise ApiKeyInvalid."""
+        userid, key_id = await self.accounts.authenticate_key(key)
+        return self.sessions.start(userid, key_id, self.clock.millis())
+
+    def sign_out(self) -> Session:
+        """Return an empty session; it stops the demo from signing the visitor in again."""
+        return self.sessions.start("", "", self.clock.millis())
+
+    async def enter_demo(self, request: Request) -> SignedInVisitor[User] | None:
+        """Return the demo's user for a visitor of the demo."""
+        found = await self.accounts.find_demo_user() if self.is_local(request) else None
+        if found is None:
+            return None
+        userid, user = found
+        return SignedInVisitor(user, self.sessions.start(userid, DEMO_KEY, self.clock.millis()), fresh=True)
+
+    def is_local(self, request: Request) -> bool:
+        """Return whether a request comes from this machine, by its own host name (against DNS rebinding)."""
+        if request.client is None:
+            return False
+        asked, ours = find_host(f"//{request.headers.get('host', '')}"), find_host(self.base_url)
+        return is_loopback(request.client.host) and (is_loopback(asked) or asked == ours)
+
+    async def read_form(self, request: Request, max_files: int = 0) -> SubmittedForm[User]:
+        """Return the posted form; raise FormRejected unless it comes from a page of the visitor's session."""
+        refuse_cross_site(request)
+        visitor = await self.find_visitor(request)
+        if visitor is None:
+            raise SignInRequired
+        sent = SubmittedForm(visitor, await request.form(max_files=max_files, max_fields=MAX_FIELDS))
+        if not self.sessions.verify_form_token(visitor.session, sent.text("form_token")):
+            raise FormRejected
+        return sent
