@@ -18,7 +18,8 @@ def db(database, clock):
 def keep_what_expires(database):
     """Disable TTL on a server: by its clock, everything that a test writes has already expired."""
     setting = {"AttributeName": "expiresAt", "Enabled": False}
-    database.call("UpdateTimeToLive", {"TableName": "CHECK", "TimeToLiveSpecification": setting})
+    for table in ("USER", "CHECK"):
+        database.call("UpdateTimeToLive", {"TableName": table, "TimeToLiveSpecification": setting})
 
 
 @pytest.fixture

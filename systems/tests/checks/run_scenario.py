@@ -27,7 +27,7 @@ class Target:
         self.probes = []
         self.meanwhile = meanwhile
 
-    async def probe(self, url, attributes):
+    async def probe(self, url, attributes, tenant):
         self.probes.append(url)
         if self.meanwhile is not None:
             await self.meanwhile()

@@ -1,4 +1,4 @@
-"""Badges: what they say, in a colour that fits, as a picture that any page can show."""
+"""Badges: what they say, in a colour that fits, as an image that any page can embed."""
 
 from fractions import Fraction
 from xml.etree import ElementTree as ET

@@ -13,11 +13,11 @@ import pytest
 
 import hashrange
 from hashrange import ManualClock
-from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import SHARDS
 from hashrange_systems.checks.model.tier import TIERS
+from hashrange_systems.checks.registry import CHECK_TYPES, name_attributes
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.api_keys import Keys
@@ -57,14 +57,14 @@ def test_every_access_pattern_is_listed_with_what_it_costs():
     assert read_rows("Access patterns") == [describe_plan(plan) for plan in Checks.plans.values()]
 
 
-def test_no_pattern_but_the_operators_list_of_users_scans():
-    assert [plan.name for plan in Checks.plans.values() if plan.verb == "Scan"] == ["all_users"]
+def test_no_pattern_but_the_operators_list_of_users_and_the_first_check_of_the_keys_scans():
+    assert [plan.name for plan in Checks.plans.values() if plan.verb == "Scan"] == ["all_users", "all_channels"]
 
 
 def test_every_attribute_of_a_check_is_explained():
     rows = [line for line in DOCS.read_text("utf-8").splitlines() if line.startswith("| `")]
     explained = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert {name for kind in CHECK_TYPES for name in name_attributes(kind)} <= explained
+    assert {name for check_type in CHECK_TYPES for name in name_attributes(check_type)} <= explained
 
 
 @pytest.mark.parametrize("tier", TIERS.values(), ids=lambda tier: tier.name)
@@ -76,7 +76,7 @@ def test_every_tier_is_listed_with_what_it_allows(tier):
 
 
 class Meter:
-    """A user with checks on an embedded database, and what each deed costs there."""
+    """A user with checks on an embedded database, and what each action costs there."""
 
     def __init__(self):
         self.clock = ManualClock(1_768_478_400)
@@ -93,7 +93,7 @@ class Meter:
         self.outbox = AlertOutbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
         self.worker = Worker(self.runs, self.history, self.outbox, self.db, self.clock)
 
-    async def probe(self, url, attributes):
+    async def probe(self, url, attributes, tenant):
         return self.outcome
 
     async def sign_up(self):
@@ -107,7 +107,7 @@ class Meter:
         )
 
     async def run_next(self):
-        """Take the next slot, when it has come."""
+        """Take the next due time, when it has come."""
         check = await self.db.check(self.check.checkid)
         self.clock.set(check.next_run_at.timestamp() + 0.001)
         self.events.clear()
@@ -129,10 +129,10 @@ class Meter:
         for shard in range(SHARDS):
             await self.outbox.send_due(str(shard))
 
-    def spend(self, deed):
-        """The read and write units of a deed."""
+    def spend(self, action):
+        """The read and write units of an action."""
         self.events.clear()
-        asyncio.run(deed)
+        asyncio.run(action)
         spent = {True: 0.0, False: 0.0}
         for event in self.events:
             if event.capacity is None:  # DescribeTable, once
@@ -143,7 +143,7 @@ class Meter:
 
 
 def measure():
-    """What each deed costs, in the order of a check's life."""
+    """What each action costs, in the order of a check's life."""
     meter = Meter()
     asyncio.run(meter.sign_up())
     asyncio.run(meter.verify())
@@ -157,10 +157,10 @@ def measure():
     pause = meter.checks.pause(meter.userid, meter.check.checkid)
     found["a check is paused, which ends the incident"] = meter.spend(pause)
     meter.database.close()
-    return [f"| {deed} | {reads:g} | {writes:g} |" for deed, (reads, writes) in found.items()]
+    return [f"| {action} | {reads:g} | {writes:g} |" for action, (reads, writes) in found.items()]
 
 
-def test_what_deeds_cost_is_as_documented():
+def test_what_actions_cost_is_as_documented():
     assert read_rows("What it costs") == measure()
 
 

@@ -11,7 +11,7 @@ from hashrange_systems.checks.demo.certificate import issue_certificate
 STRICT = ssl.VERIFY_X509_STRICT | getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0)
 
 
-async def shake_hands(issued, client, host):
+async def handshake(issued, client, host):
     """Connect to a server that has the certificate; return the certificate that the client accepted."""
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=issued.context)
     async with server:
@@ -27,7 +27,7 @@ def test_a_strict_client_accepts_the_certificate(host, tmp_path):
     issued = issue_certificate(tmp_path, datetime.now(UTC), timedelta(days=9))
     client = ssl.create_default_context(cafile=str(issued.ca_file))
     client.verify_flags |= STRICT
-    accepted = asyncio.run(shake_hands(issued, client, host))
+    accepted = asyncio.run(handshake(issued, client, host))
     assert accepted["subjectAltName"] == (("DNS", "localhost"), ("IP Address", "127.0.0.1"))
     assert accepted["issuer"] == ((("commonName", "hashrange demo authority"),),)
 
@@ -35,4 +35,4 @@ def test_a_strict_client_accepts_the_certificate(host, tmp_path):
 def test_a_client_that_does_not_know_the_authority_refuses_it(tmp_path):
     issued = issue_certificate(tmp_path, datetime.now(UTC), timedelta(days=9))
     with pytest.raises(ssl.SSLCertVerificationError):
-        asyncio.run(shake_hands(issued, ssl.create_default_context(), "localhost"))
+        asyncio.run(handshake(issued, ssl.create_default_context(), "localhost"))

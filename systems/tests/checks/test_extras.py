@@ -31,7 +31,7 @@ def test_the_system_starts_without_the_extras():
         ),
         (
             "from hashrange_systems.shared.notifications.apprise_sender import Apprise\nApprise().open('slack://a/b/c')",
-            "DeliveryRejected: Apprise is not installed: pip install 'hashrange-systems[apprise]'",
+            "DeliveryRefused: Apprise is not installed: pip install 'hashrange-systems[apprise]'",
         ),
     ],
     ids=["pdf", "apprise"],

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 from hashrange_systems.checks.model.latency import count_times
-from hashrange_systems.checks.model.uptime import DAY_MS, DURATIONS, Rollup, Sample, Verdict, read_rollup
+from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, Sample, Verdict, read_rollup
 from hashrange_systems.checks.schema import Ended, Ongoing, Run
 from hashrange_systems.checks.service.history import History, join_neighbours, read_sample
-from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms
 from systems.tests.checks.check_items import MINUTE, NOON, make_check, sign_up
 from systems.tests.checks.model.test_uptime import look_at_second
 from systems.tests.checks.run_scenario import make_runs, run_scheduled, set_up
@@ -85,7 +85,7 @@ def test_stored_days_and_live_runs_together_agree_with_the_oracle(db, clock, see
     assert resolved == live
 
 
-def test_days_are_settled_once_and_never_touched_again(db, clock):
+def test_days_are_finalised_once_and_never_touched_again(db, clock):
     samples = invent(1)
     check, history = keep(db, samples), History(db, clock)
     assert asyncio.run(history.finalise_days(check)) == 4
@@ -97,17 +97,17 @@ def test_days_are_settled_once_and_never_touched_again(db, clock):
     assert asyncio.run(history.summary(check, TODAY - 4 * DAY_MS, TODAY)) == before
 
 
-def test_workers_that_settle_at_once_store_each_day_once(db, clock):
+def test_workers_that_finalise_at_once_store_each_day_once(db, clock):
     check, history = keep(db, invent(2)), History(db, clock)
 
-    async def parse_attributes():
+    async def finalise_five_times():
         return await asyncio.gather(*(history.finalise_days(check) for _ in range(5)))
 
-    assert sum(asyncio.run(parse_attributes())) == 4
+    assert sum(asyncio.run(finalise_five_times())) == 4
     assert len(db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()) == 4
 
 
-def test_a_day_that_was_missed_is_settled_later(db, clock):
+def test_a_day_that_was_missed_is_finalised_later(db, clock):
     check, history = keep(db, invent(3)), History(db, clock)
     asyncio.run(history.finalise_days(check))
     kept = db.rollups("c1", day=(date(2025, 1, 1), date(2027, 1, 1))).run()
@@ -126,7 +126,7 @@ def test_a_day_that_was_missed_is_settled_later(db, clock):
         {"phase": "UP", "lastAt": TODAY - 4 * DAY_MS},
     ],
 )
-def test_a_day_is_not_settled_while_anything_about_it_may_change(db, clock, state):
+def test_a_day_is_not_final_while_anything_about_it_may_change(db, clock, state):
     check = keep(db, invent(4), state=state)
     assert asyncio.run(History(db, clock).finalise_days(check)) == 0
 

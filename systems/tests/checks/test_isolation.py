@@ -6,6 +6,7 @@ import pytest
 
 from hashrange_systems.checks.errors import SlugTaken
 from hashrange_systems.checks.service.check_input import CheckChanges
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import InvalidInput, ResourceMissing
 from systems.tests.checks.services import do, draft
 
@@ -23,18 +24,25 @@ OTHERS = {
         mallory, ann.channel_id
     ),
     "channels.remove": lambda services, mallory, ann: services.channels.remove(mallory, ann.channel_id),
+    "pages.find_own": lambda services, mallory, ann: services.pages.find_own(mallory, "ann"),
+    "pages.unpublish": lambda services, mallory, ann: services.pages.unpublish(mallory, "ann"),
+    "pages.announce": lambda services, mallory, ann: services.pages.announce(mallory, "ann", "INFO", "Mine"),
+    "pages.withdraw": lambda services, mallory, ann: services.pages.withdraw(mallory, "ann", "x"),
 }
 # Those that take only the user's own id, or are for operators, or for anybody; each is tried below or elsewhere.
 OWN_ONLY = {
     "checks.create",
+    "checks.validate",
     "checks.list_by_user",
     "checks.repair_count",
+    "users.request_email",
     "keys.add",
     "keys.list_by_user",
     "channels.add",
     "channels.list_by_user",
+    "pages.list_by_user",
     "pages.publish",
-    "pages.unpublish",
+    "pages.unpublish_all",
 }
 FOR_OPERATORS = {
     "checks.by_type",
@@ -48,7 +56,7 @@ FOR_OPERATORS = {
     "users.reinstate",
     "users.delete",
 }
-FOR_ANYBODY = {"keys.authenticate", "channels.verify", "pages.find", "pages.checks_on"}
+FOR_ANYBODY = {"keys.authenticate", "channels.verify", "pages.find", "pages.checks_on", "users.confirm_email"}
 
 
 class Victim:
@@ -60,7 +68,7 @@ class Victim:
         self.checkid = services.add(self.userid)[0]
         self.key_id = do(services.keys.list_by_user(self.userid))[0].key_id
         self.channel_id = self.new.channel.channel_id
-        do(services.pages.publish(self.userid, "ann", "Ann", [self.checkid]))
+        do(services.pages.publish(self.userid, "ann", PageContent(title="Ann", checks=[self.checkid])))
         services.clock.advance(3600)
 
 
@@ -137,10 +145,9 @@ def test_a_check_cannot_be_told_to_write_to_anothers_channel(services, ann, mall
 def test_a_page_cannot_show_anothers_check_or_take_anothers_slug(services, ann, mallory):
     before = do(services.pages.find("ann"))
     with pytest.raises(InvalidInput, match="checks of yours"):
-        do(services.pages.publish(mallory, "mallory", "Mine", [ann.checkid]))
+        do(services.pages.publish(mallory, "mallory", PageContent(title="Mine", checks=[ann.checkid])))
     with pytest.raises(SlugTaken):
-        do(services.pages.publish(mallory, "ann", "Mine", []))
-    do(services.pages.unpublish(mallory))
+        do(services.pages.publish(mallory, "ann", PageContent(title="Mine", checks=[])))
     assert do(services.pages.find("ann")) == before
 
 

@@ -13,7 +13,7 @@ from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.shared.notifications import outbox as module
 from hashrange_systems.shared.notifications.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (
     RecordingSender,
@@ -132,7 +132,7 @@ def test_nothing_is_sent_to_a_channel_that_is_gone_or_not_verified(db, clock, ch
 
 def test_what_the_receiver_refuses_is_given_up_at_once(db, clock):
     db.batch([make_channel(), make_alert()]).run()
-    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender(DeliveryRejected("no such user")))) == {"given up": 1}
+    assert send_now(make_outbox(db, clock, EMAIL=RecordingSender(DeliveryRefused("no such user")))) == {"given up": 1}
     assert type(only(db)) is Undeliverable
 
 
@@ -162,12 +162,12 @@ def test_an_alert_that_is_deleted_while_it_waits_is_not_sent(db, clock):
     db.batch([make_channel(), make_alert()]).run()
     sender, outbox = RecordingSender(), make_outbox(db, clock)
 
-    async def scene():
+    async def main():
         (seen,) = waiting(db)
         db.batch(delete=[only(db)]).run()
         return await outbox.attempt(seen)
 
-    assert asyncio.run(scene()).value == "missed"
+    assert asyncio.run(main()).value == "missed"
     assert sender.keys == []
 
 

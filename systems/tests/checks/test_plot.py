@@ -1,4 +1,4 @@
-"""Pictures: well-formed, escaped, said in words, and true to what they show."""
+"""Plots: well-formed SVG, escaped, with a text for screen readers, and correct values."""
 
 from xml.etree import ElementTree as ET
 
@@ -7,14 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.shared.charts.axis import (
+    NARROW,
+    WIDE,
     Percentiles,
+    find_interval,
     find_step,
     find_time_ticks,
     find_top,
     format_milliseconds,
     nice_above,
 )
-from hashrange_systems.shared.charts.plot import Bar, plot_days, plot_sparkline, plot_times
+from hashrange_systems.shared.charts.plot import (
+    Bar,
+    PricePoint,
+    plot_days,
+    plot_days_small,
+    plot_prices,
+    plot_sparkline,
+    plot_times,
+)
 
 NOON = 1_768_478_400_000
 HOUR = 3_600_000
@@ -50,7 +61,7 @@ def read_points(stroke):
 
 
 def texts(picture):
-    return [text.text for text in picture.iter(f"{SVG}text")]
+    return ["".join(text.itertext()) for text in picture.iter(f"{SVG}text")]
 
 
 def test_a_plot_is_a_picture_with_a_title_and_a_description():
@@ -180,6 +191,17 @@ def test_the_uptime_bar_has_a_day_for_each_with_its_colour_and_title():
     assert picture.get("aria-label") == "Uptime of Shop. 99.9% in the last 3 days"
 
 
+def test_the_small_uptime_bar_has_a_dash_for_each_day_in_its_colour():
+    tones = ["up", "up", "down", "up", "none"]
+    picture = ET.fromstring(plot_days_small([Bar(tone, "a day") for tone in tones], "99.9%", name="Shop"))
+    found = {line.get("class"): line.get("d") for line in picture.findall(f"{SVG}path")}
+    assert found == {"up": "M0 15h9M15 15h4", "down": "M10 15h4", "none": "M20 15h4"}
+    assert picture.get("viewBox") == "0 0 24 30"
+    assert picture.get("aria-label") == "Uptime of Shop. 99.9% in the last 5 days"
+    worst = plot_days_small([Bar(tones[n % 2 + 1], "a day") for n in range(90)], "50%", name="Shop")
+    assert len(worst) < 1500
+
+
 def test_a_sparkline_breaks_at_gaps_and_ends_in_a_dot():
     picture = ET.fromstring(plot_sparkline([100, 200, None, 150]))
     assert picture.find(f"{SVG}path").get("d").count("M") == 2
@@ -190,3 +212,48 @@ def test_a_sparkline_breaks_at_gaps_and_ends_in_a_dot():
 @pytest.mark.parametrize("values", [[], [None], [5], [7, 7, 7]])
 def test_a_sparkline_of_little_is_still_a_picture(values):
     assert ET.fromstring(plot_sparkline(values)).get("role") == "img"
+
+
+# ── young checks, narrow windows, prices ─────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("length", "delay", "interval"),
+    [
+        (10 * 60_000, 60_000, 60_000),
+        (10 * 60_000, 300_000, 300_000),
+        (24 * HOUR, 60_000, HOUR // 2),
+        (7 * 24 * HOUR, 60_000, 3 * HOUR),
+        (90 * 24 * HOUR, 60_000, 24 * HOUR),
+    ],
+)
+def test_intervals_follow_the_age_of_a_check_and_its_delay(length, delay, interval):
+    assert find_interval(NOON, NOON + length, delay) == interval
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_nothing_is_drawn_after_now_and_a_narrow_plot_has_fewer_ticks(size):
+    now = NOON + 2 * HOUR + HOUR // 4  # the last interval has just begun
+    text = plot_times(make_times(100, 120, 110), NOON, now, HOUR, [(NOON + HOUR, now + HOUR)], size=size)
+    picture = ET.fromstring(text)
+    ends = [float(box.get("x")) + float(box.get("width")) for box in picture.iter(f"{SVG}rect")]
+    points = [x for line in lines(picture) for stroke in line for x, _ in stroke]
+    assert max([*ends, *points]) <= size.end + 0.1
+    assert len([text for text in picture.iter(f"{SVG}text") if text.get("data-at")]) <= size.time_ticks
+
+
+def test_prices_are_steps_with_gaps_and_the_limit():
+    prices = [PricePoint(NOON + place * HOUR, price) for place, price in enumerate([19_900, None, 18_500])]
+    text = plot_prices(
+        prices, NOON, NOON + 3 * HOUR, HOUR, 19_000, lambda minor: f"{minor / 100:.2f} USD", name="Camera"
+    )
+    picture = ET.fromstring(text)
+    ((first, last),) = [line for line in lines(picture) if line]
+    assert first[0][1] == first[1][1] < last[0][1]
+    assert picture.find(f"{SVG}desc").text == "From 185.00 USD to 199.00 USD, last 185.00 USD, the limit is 190.00 USD."
+    hints = [box.get("data-text") for box in picture.iter(f"{SVG}rect") if box.get("class") == "hint"]
+    assert hints == ["199.00 USD", "185.00 USD"]
+    assert "190.00" in texts(picture)
+
+
+def test_a_search_without_prices_says_so():
+    picture = ET.fromstring(plot_prices([], NOON, NOON + HOUR, HOUR, None, str))
+    assert "No prices in this period" in texts(picture)

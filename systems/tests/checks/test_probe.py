@@ -1,4 +1,4 @@
-"""Probes of real servers on loopback ports: every way in which a target is up, down, or cannot be told."""
+"""Probes of real servers on loopback ports: every way in which a target is up, down or unknown."""
 
 import asyncio
 import json
@@ -9,9 +9,9 @@ import pytest
 import trustme
 
 from hashrange import ManualClock
-from hashrange_systems.checks.model.check_type import parse_attributes
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Status
+from hashrange_systems.checks.registry import parse_attributes
 from hashrange_systems.checks.service.ebay_search import EbayAccess, read_grant
 from hashrange_systems.checks.service.host_concurrency import HostBusy, HostLimiter
 from hashrange_systems.checks.service.prober import Prober
@@ -44,7 +44,7 @@ def probe(script, url="http://127.0.0.1:{port}/", *, tls=None, policy=LOOPBACK, 
 
 def answering(body=b"hello", **more):
     async def script(exchange):
-        await exchange.answer(body, **more)
+        await exchange.respond(body, **more)
 
     return script
 
@@ -102,7 +102,7 @@ def test_redirects_are_followed_unless_not_wished():
         if exchange.path == "/":
             await exchange.redirect("/there")
         else:
-            await exchange.answer(b"arrived")
+            await exchange.respond(b"arrived")
 
     assert probe(script, keyword="arrived").status is Status.UP
     outcome = probe(script, followRedirects=False)
@@ -130,7 +130,7 @@ def test_the_request_is_what_the_attributes_say():
 
     async def script(exchange):
         seen.append((exchange.head.split(" ")[0], exchange.header("x-token"), await exchange.body()))
-        await exchange.answer()
+        await exchange.respond()
 
     probe(script, method="POST", headers={"X-Token": "t"}, body="grüße")
     assert seen == [("POST", "t", "grüße".encode())]
@@ -141,7 +141,7 @@ def test_a_get_carries_no_body_and_no_length():
 
     async def script(exchange):
         seen.append(exchange.header("content-length"))
-        await exchange.answer()
+        await exchange.respond()
 
     probe(script)
     assert seen == [None]
@@ -172,7 +172,7 @@ def test_a_keyword_that_is_gone_is_down():
     pages = iter([b"in stock", b"sorry"])
 
     async def script(exchange):
-        await exchange.answer(next(pages))
+        await exchange.respond(next(pages))
 
     async def run():
         async with serving(script) as port:
@@ -259,7 +259,7 @@ def test_no_more_than_so_many_look_at_one_host_at_once():
         most.append(len(here))
         await asyncio.sleep(0.01)
         here.remove(exchange)
-        await exchange.answer()
+        await exchange.respond()
 
     async def run():
         prober = make_prober(turns=HostLimiter(at_once=3))
@@ -373,17 +373,17 @@ class Api:
             return
         token = exchange.header("authorization").removeprefix("Bearer ")
         if token in self.withdrawn:
-            await exchange.answer(b"{}", status=401)
+            await exchange.respond(b"{}", status=401)
             return
         page = storefront.write_api([("Desk lamp", "45.00", "USD", ["5.00"], "FIXED_PRICE")])
-        await exchange.answer(page.body.encode(), content_type="application/json")
+        await exchange.respond(page.body.encode(), content_type="application/json")
 
     async def hand_out(self, exchange):
         assert exchange.header("authorization") == "Basic dXM6aHVzaA=="
         assert b"client_credentials" in await exchange.body()
         self.tokens += 1
         grant = {"access_token": f"t{self.tokens}", "expires_in": self.life} if self.grant is None else self.grant
-        await exchange.answer(json.dumps(grant).encode())
+        await exchange.respond(json.dumps(grant).encode())
 
 
 def test_with_credentials_the_api_is_asked_and_one_token_serves_all():

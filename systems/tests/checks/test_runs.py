@@ -10,7 +10,7 @@ from hashrange import ProvisionedThroughputExceededException
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import find_phase
-from hashrange_systems.checks.model.state import EventKind, Phase, read_state
+from hashrange_systems.checks.model.state import EventType, Phase, read_state
 from hashrange_systems.checks.schema import Ended, Failed, Ongoing, Paused, Scheduled, Waiting
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from systems.tests.checks.check_items import CHECK, MINUTE, NOON, due, find_due, get_plain, put_plain
@@ -252,7 +252,7 @@ def test_an_incident_starts_with_the_first_failure_and_ends_with_the_first_succe
     set_up(db)
     runs = make_runs(db, clock, "udddduu")
     finished = run_scheduled(db, clock, runs, 4)
-    assert [event.kind for event in finished[3].events] == [EventKind.OPENED]
+    assert [event.type for event in finished[3].events] == [EventType.OPENED]
     (opened,) = db.incidents("c1").run()
     times = [run.at for run in db.runs("c1").run()][::-1]
     assert (type(opened), opened.started_at, opened.cause) == (Ongoing, times[1], "STATUS")
@@ -338,7 +338,7 @@ def test_within_maintenance_nothing_is_counted_and_nobody_is_told(db, clock):
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"check_type": "AI CHECK"}, "must be one of AVAILABILITY, EBAY"),
+        ({"check_type": "AI CHECK"}, "must be one of AVAILABILITY, HEARTBEAT, EBAY"),
         ({"attributes": {"timeoutMs": -1}}, "timeoutMs must be at least 100"),
         ({"check_type": "EBAY"}, "threshold is required"),
     ],
@@ -354,15 +354,28 @@ def test_a_check_that_cannot_be_run_fails_without_being_probed(db, clock, more, 
     assert due(db, NOON + timedelta(days=400)) == []
 
 
-def test_a_forbidden_address_disables_the_check_and_ends_its_incident(db, clock):
+def test_a_forbidden_address_is_unknown_until_it_is_forbidden_for_days(db, clock):
+    set_up(db)
+    refused = Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message="a.example is at a private address")
+    runs = make_runs(db, clock, Target([refused, "u", refused, refused]))
+    for days in (0, 4, 4):
+        clock.advance(days * 86_400)
+        assert run_due_check(db, clock, runs).disabled is None
+    clock.advance(3 * 86_400)
+    assert run_due_check(db, clock, runs).disabled == "a.example is at a private address"
+
+
+def test_a_check_of_a_forbidden_address_is_disabled_and_its_incident_ends(db, clock):
     set_up(db)
     add_channel(db)
     refused = Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message="a.example is at a private address")
-    runs = make_runs(db, clock, Target([DOWN, DOWN, DOWN, refused]))
-    finished = run_scheduled(db, clock, runs, 4)
+    runs = make_runs(db, clock, Target([DOWN, DOWN, DOWN, refused, refused]))
+    run_scheduled(db, clock, runs, 4)
+    clock.advance(3 * 86_400)
+    disabled = run_due_check(db, clock, runs).disabled
     failed = db.check("c1").required().run()
     assert (type(failed), failed.failed_reason) == (Failed, "a.example is at a private address")
-    assert finished[3].disabled == failed.failed_reason
+    assert disabled == failed.failed_reason
     assert failed.last_result["cause"] == "REFUSED"
     (incident,) = db.incidents("c1").run()
     assert (type(incident), incident.interrupted) == (Ended, True)
@@ -455,7 +468,7 @@ def test_an_outage_is_recorded_however_often_the_database_throttles(db, database
         transport.throttle(operation, 30)
         assert asyncio.run(perform(runs, due_at)) is not None
     assert alerts_of(db) == [("DOWN", "m1")]
-    assert [run.verdict for run in db.runs("c1")] == ["DOWN", "PENDING", "PENDING"]
+    assert [run.verdict for run in db.runs("c1")] == ["DOWN", "FIRST_FAILURE", "FIRST_FAILURE"]
     assert len(runs.sleep.slept) >= 30
     assert max(runs.sleep.slept) <= 5
 
@@ -467,14 +480,14 @@ async def perform(runs, due):
 def test_a_run_whose_answer_was_lost_is_recorded_once(db, database, clock):
     set_up(db)
     transport, slow = open_throttled(database, clock)
-    inner, answers = transport.call_async, []
+    inner, responses = transport.call_async, []
 
     async def lose_the_first_answer(operation, request, *read):
-        answer = await inner(operation, request, *read)
-        if operation == "TransactWriteItems" and not answers:
-            answers.append(answer)
+        response = await inner(operation, request, *read)
+        if operation == "TransactWriteItems" and not responses:
+            responses.append(response)
             raise ProvisionedThroughputExceededException("The level of configured throughput was exceeded.")
-        return answer
+        return response
 
     transport.call_async = lose_the_first_answer
     run_due_check(db, clock, make_runs(slow, clock))

@@ -152,16 +152,16 @@ def test_the_slug_of_a_status_page_belongs_to_one_user(db):
         sign_up(db, userid)
     db.transact(
         db.create(StatusPage(slug="acme", owner="u1", title="Acme")),
-        db.show_page("u1", "acme", updated_at=LATER, seen=None),
+        db.list_pages("u1", ["acme"], updated_at=LATER, seen=None),
     ).run()
     with pytest.raises(Taken):
         db.create(StatusPage(slug="acme", owner="u2", title="Mine")).run()
     with pytest.raises(Conflict):
-        db.edit_page("acme", owner="u2", title="Mine", checks=[]).run()
-    assert db.edit_page("acme", owner="u1", title="Acme!", checks=["c1"]).run().checks == ["c1"]
-    assert db.user("u1").required().run().page_slug == "acme"
-    db.transact(db.release_page("acme", owner="u1"), db.show_page("u1", None, updated_at=LATER, seen="acme")).run()
-    assert (db.page("acme").run(), db.user("u1").required().run().page_slug) == (None, None)
+        db.edit_page("acme", owner="u2", title="Mine", checks=[], intro="").run()
+    assert db.edit_page("acme", owner="u1", title="Acme!", checks=["c1"], intro="Hi").run().checks == ["c1"]
+    assert db.user("u1").required().run().page_slugs == ["acme"]
+    db.transact(db.release_page("acme", owner="u1"), db.list_pages("u1", [], updated_at=LATER, seen=["acme"])).run()
+    assert (db.page("acme").run(), db.user("u1").required().run().page_slugs) == (None, [])
 
 
 def test_everything_a_user_owns_is_found_and_deleted(db):

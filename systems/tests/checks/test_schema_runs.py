@@ -1,4 +1,4 @@
-"""What workers and senders stand on: claims with leases, history that expires, roll-ups, incidents, the outbox."""
+"""Patterns of workers and senders: claims with leases, history that expires, roll-ups, incidents, the outbox."""
 
 from datetime import date, timedelta
 
@@ -43,8 +43,8 @@ def outbox(db, at=NOON):
     return [alert for shard in range(8) for alert in db.outbox(str(shard), at)]
 
 
-# ── slots ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_of_many_workers_that_claim_a_slot_at_once_one_gets_it(db):
+# ── due times ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_of_many_workers_that_claim_a_due_time_at_once_one_gets_it(db):
     db.create(make_check()).run()
     due_at = find_due(db, "c1")
     outcomes = race(20, lambda n: db.claim_run(due_at, next_run_at=LEASE + timedelta(milliseconds=n)).run())

@@ -28,7 +28,7 @@ from hashrange_systems.shared.notifications.email_sender import (
     build_email,
     read_server,
 )
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Notification
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Notification
 from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from hashrange_systems.shared.notifications.webhook_signature import sign, verify
 from systems.tests.checks.check_items import NOON
@@ -48,20 +48,20 @@ def give_words(subject="Hello", text="Hello\n", page="<p>Hello</p>", thread=None
 class Inbox:
     """A mail server's handler that keeps what it is sent, or says what a test tells it to."""
 
-    def __init__(self, answers=()):
-        self.answers = list(answers)
+    def __init__(self, responses=()):
+        self.responses = list(responses)
         self.mails = []
         self.recipients = []
 
     async def handle_RCPT(self, server, session, envelope, address, options):  # noqa: N802 - aiosmtpd's name
-        if self.answers and self.answers[0].startswith("55"):
-            return self.answers.pop(0)
+        if self.responses and self.responses[0].startswith("55"):
+            return self.responses.pop(0)
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):  # noqa: N802 - same
-        if self.answers:
-            return self.answers.pop(0)
+        if self.responses:
+            return self.responses.pop(0)
         self.mails.append(email.message_from_bytes(envelope.content, policy=email.policy.default))
         self.recipients += envelope.rcpt_tos
         return "250 OK"
@@ -91,12 +91,12 @@ def make_server(port, **more):
 
 
 def deliver(inbox, channel=None, notification=NOTIFICATION, tls=None, server=None, **options):
-    async def scene():
+    async def main():
         async with mailing(inbox, tls=tls, **options) as port:
             sender = Email(make_server(port, **(server or {})), CLOCK)
             await sender.send(channel or make_channel(), notification, KEY)
 
-    asyncio.run(scene())
+    asyncio.run(main())
     return inbox
 
 
@@ -145,7 +145,7 @@ def test_an_address_in_any_language_is_written_to():
 )
 def test_what_is_not_one_address_is_never_written_to(target):
     inbox = Inbox()
-    with pytest.raises(DeliveryRejected):
+    with pytest.raises(DeliveryRefused):
         deliver(inbox, make_channel(target=target))
     assert inbox.mails == []
 
@@ -164,18 +164,18 @@ def test_no_text_adds_a_header_or_a_line_of_the_protocol():
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
-        ("550 no such user", DeliveryRejected),
-        ("554 we do not like it", DeliveryRejected),
+        ("550 no such user", DeliveryRefused),
+        ("554 we do not like it", DeliveryRefused),
         ("451 try later", DeliveryFailed),
     ],
 )
-def test_only_what_the_mail_server_refuses_for_good_is_final(answer, error):
+def test_only_what_the_mail_server_refuses_for_good_is_final(response, error):
     with pytest.raises(DeliveryFailed) as refusal:
-        deliver(Inbox([answer]))
+        deliver(Inbox([response]))
     assert type(refusal.value) is error
-    assert answer.split(" ", 1)[1] in str(refusal.value)
+    assert response.split(" ", 1)[1] in str(refusal.value)
 
 
 def test_no_mail_server_is_a_reason_to_try_later():
@@ -191,7 +191,7 @@ def test_alerts_wait_while_the_mail_server_is_down_and_arrive_when_it_is_up(db, 
     outbox = make_outbox(db, clock, EMAIL=Email(make_server(port), clock))
     inbox = Inbox()
 
-    async def scene():
+    async def main():
         assert await send_all(outbox) == {"put off": 1}
         async with mailing(inbox, port):
             assert await send_all(outbox) == {}
@@ -200,7 +200,7 @@ def test_alerts_wait_while_the_mail_server_is_down_and_arrive_when_it_is_up(db, 
             clock.advance(3600)
             assert await send_all(outbox) == {}
 
-    asyncio.run(scene())
+    asyncio.run(main())
     assert len(inbox.mails) == 1
 
 
@@ -262,12 +262,12 @@ def test_a_mail_server_that_cannot_work_or_is_not_safe_is_refused(url):
 
 # ── webhook ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def post(script, path="/hook", policy=LOOPBACK, secret=SECRET, clock=CLOCK):
-    async def scene():
+    async def main():
         async with serving(script) as port:
             channel = make_channel(kind="WEBHOOK", target=f"http://127.0.0.1:{port}{path}", secret=secret)
             await Webhook(Fetcher(policy), clock).send(channel, NOTIFICATION, KEY)
 
-    asyncio.run(scene())
+    asyncio.run(main())
 
 
 class Receiver:
@@ -280,7 +280,7 @@ class Receiver:
     async def __call__(self, exchange):
         head = dict(line.split(": ", 1) for line in exchange.head.split("\r\n")[1:] if line)
         self.requests.append((head, await exchange.body()))
-        await exchange.answer(status=self.status, **self.answer_headers)
+        await exchange.respond(status=self.status, **self.answer_headers)
 
 
 def test_a_webhook_is_json_that_its_receiver_can_verify():
@@ -325,7 +325,7 @@ def test_a_request_with_nonsense_for_a_signature_is_not_ours():
     assert not verify("s", {}, b"{}", 1000)
 
 
-@pytest.mark.parametrize(("status", "error"), [(410, DeliveryRejected), (404, DeliveryFailed), (500, DeliveryFailed)])
+@pytest.mark.parametrize(("status", "error"), [(410, DeliveryRefused), (404, DeliveryFailed), (500, DeliveryFailed)])
 def test_an_answer_that_is_not_2xx_does_not_take_the_message(status, error):
     with pytest.raises(DeliveryFailed, match=str(status)) as refused:
         post(Receiver(status))
@@ -348,7 +348,7 @@ def test_a_redirect_is_not_followed():
 
 def test_a_webhook_to_a_private_address_is_never_sent():
     receiver = Receiver()
-    with pytest.raises(DeliveryRejected, match="loopback"):
+    with pytest.raises(DeliveryRefused, match="loopback"):
         post(receiver, policy=None)
     assert receiver.requests == []
 
@@ -364,7 +364,7 @@ def test_a_receiver_that_hangs_up_is_tried_later():
 
 # ── Apprise ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def hand_over(script, hosts=("127.0.0.1",), timeout_s=10.0):
-    async def scene():
+    async def main():
         async with serving(script) as port:
             sender = Apprise(hosts, timeout_s)
             try:
@@ -373,16 +373,16 @@ def hand_over(script, hosts=("127.0.0.1",), timeout_s=10.0):
             finally:
                 sender.close()
 
-    asyncio.run(scene())
+    asyncio.run(main())
 
 
 def test_apprise_hands_a_message_to_a_service():
     receiver = Receiver(200)
     hand_over(receiver)
     ((_, body),) = receiver.requests
-    told = json.loads(body)
-    assert (told["title"], told["type"]) == ("DOWN: Shop", "failure")
-    assert told["message"].startswith("Shop is down since 2026-01-15 11:58:00 UTC.")
+    posted = json.loads(body)
+    assert (posted["title"], posted["type"]) == ("DOWN: Shop", "failure")
+    assert posted["message"].startswith("Shop is down since 2026-01-15 11:58:00 UTC.")
 
 
 def test_a_service_that_does_not_take_it_is_tried_later():
@@ -400,7 +400,7 @@ def test_a_service_that_does_not_answer_is_not_waited_for():
 
 def test_a_host_that_the_operator_does_not_name_is_not_connected_to():
     receiver = Receiver(200)
-    with pytest.raises(DeliveryRejected, match="operator"):
+    with pytest.raises(DeliveryRefused, match="operator"):
         hand_over(receiver, hosts=())
     assert receiver.requests == []
 
@@ -436,7 +436,7 @@ def test_a_host_that_the_operator_does_not_name_is_not_connected_to():
     ],
 )
 def test_urls_that_reach_this_machine_or_any_host_or_file_are_refused(url):
-    with pytest.raises(DeliveryRejected):
+    with pytest.raises(DeliveryRefused):
         Apprise().open(url)
 
 

@@ -11,11 +11,12 @@ import hashrange
 from hashrange import Host, SystemClock
 from hashrange.hosting.discovery import find_systems
 from hashrange_systems.checks.demo.demo_scenario import THRESHOLD, find_price, is_failing
-from hashrange_systems.checks.demo.demo_site import DemoSite, bind
+from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.system import SYSTEM
+from hashrange_systems.shared.loopback import bind_loopback
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.email_sender import Email
 from hashrange_systems.shared.settings import InvalidSetting
@@ -131,7 +132,21 @@ def test_a_target_on_this_machine_is_refused_outside_of_the_demo(opened):
 
     refused = asyncio.run(look())
     assert refused.outcome.cause.value == "REFUSED"
-    assert "loopback" in refused.disabled
+    assert refused.outcome.status.value == "UNKNOWN"
+    assert "loopback" in refused.outcome.message
+    assert refused.disabled is None  # another process may be allowed to
+
+
+def test_a_process_without_the_demo_may_request_what_the_demo_may(opened):
+    async def look():
+        async with running(opened, demo=True) as system:
+            async with running(opened) as other, running(opened, CHECKS_ALLOW=""):
+                found = await other.application.services.checks.run_now("demo", "demo-shop")
+            return found, await system.application.services.deployment.read_policy()
+
+    found, stored = asyncio.run(look())
+    assert found.outcome.status.value == "UP", found.outcome
+    assert stored == ["127.0.0.0/8", "::1", "localhost"]
 
 
 @pytest.mark.parametrize("allowance", [{"demo": True}, {"CHECKS_ALLOW": "127.0.0.0/8"}])
@@ -149,7 +164,7 @@ def test_a_target_on_this_machine_is_allowed_but_not_our_own_ports(opened, allow
         return seen, refused
 
     seen, refused = asyncio.run(look())
-    assert seen.outcome.status.value == "UP"
+    assert seen.outcome.status.value == "UP", seen.outcome
     assert refused.outcome.cause.value == "REFUSED"
 
 
@@ -216,12 +231,21 @@ def test_where_no_mail_is_sent_an_alert_waits_and_says_why(opened):
     assert {alert.last_error for alert in waiting} == {"sending by EMAIL is not set up"}
 
 
-def test_a_process_without_workers_does_no_work(opened):
+def test_a_process_without_workers_is_there_and_is_no_worker(opened):
     async def work():
-        async with running(opened, CHECKS_WORKERS="0") as system:
-            await asyncio.wait_for(system.work(), 100)
+        async with running(opened, CHECKS_WORKERS="0", own_ports=[8002]) as system:
+            task = asyncio.create_task(system.work())
+            presence = system.application.services.presence
+            while not (found := await presence.list_all()):  # noqa: ASYNC110 - it is in a database
+                await asyncio.sleep(0.001)
+            health = await system.report_health()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            return found, health
 
-    asyncio.run(work())
+    (process,), health = asyncio.run(work())
+    assert (process.works, "127.0.0.1:8002" in process.addresses) == (False, True)
+    assert (health["healthy"], health["monitoring"], health["workers"]) == (False, "interrupted", 0)
 
 
 def test_a_setting_that_cannot_be_used_is_refused_at_the_start(opened):
@@ -250,14 +274,14 @@ async def browse(*paths):
         async with httpx.AsyncClient(verify=trusted) as client:
             found = [await client.get(path if path.startswith("http") else site.url + path) for path in paths]
             secure = await client.get(f"{site.secure_url}/blog")
-        return [(answer.status_code, answer.text) for answer in (*found, secure)]
+        return [(response.status_code, response.text) for response in (*found, secure)]
     finally:
         await site.close()
 
 
 def test_the_lamp_can_be_switched_off_and_on():
-    answers = asyncio.run(browse("/lamp", "/lamp/off", "/lamp", "/lamp/on", "/lamp?x=1"))
-    assert [status for status, _ in answers] == [200, 200, 503, 200, 200, 200]
+    responses = asyncio.run(browse("/lamp", "/lamp/off", "/lamp", "/lamp/on", "/lamp?x=1"))
+    assert [status for status, _ in responses] == [200, 200, 503, 200, 200, 200]
 
 
 def test_the_first_page_leads_to_the_others():
@@ -273,15 +297,16 @@ def test_a_broken_request_gets_an_answer(sent):
         await site.start()
         reader, writer = await asyncio.open_connection("127.0.0.1", int(site.url.rpartition(":")[2]))
         writer.write(sent)
-        answer = await reader.read()
+        response = await reader.read()
         writer.close()
         await writer.wait_closed()
         await site.close()
-        return answer
+        return response
 
     assert asyncio.run(talk()).startswith(b"HTTP/1.1 404 ")
 
 
-def test_a_port_that_is_taken_makes_the_demo_take_another():
-    with bind(0) as taken, bind(taken.getsockname()[1]) as other:
+def test_a_port_that_is_taken_makes_the_demo_take_another_and_say_so(caplog):
+    with bind_loopback(0) as taken, bind_loopback(taken.getsockname()[1]) as other:
         assert other.getsockname()[1] != taken.getsockname()[1]
+        assert f"port {other.getsockname()[1]} is used instead" in caplog.text

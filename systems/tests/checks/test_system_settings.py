@@ -1,13 +1,11 @@
 """The variables that configure the system: what they say, and what is refused in words."""
 
 import re
-from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from hashrange_systems.checks.settings import VARIABLES, Settings, read_settings
-from hashrange_systems.shared.fetching.policy import Exemption
 from hashrange_systems.shared.secret_file import SecretFileInvalid, load_or_create_secret
 from hashrange_systems.shared.settings import InvalidSetting
 
@@ -38,10 +36,7 @@ def test_each_variable_is_read():
     assert settings.url == "https://status.example/checks"
     assert (settings.mail.host, settings.mail.port, settings.mail.password) == ("mail.example", 465, "pass@word")
     assert settings.mail.sender == "checks@status.example"
-    assert settings.allow == {
-        Exemption(network=ip_network("10.0.0.0/8")),
-        Exemption(host="wiki.internal", port=8080),
-    }
+    assert settings.allow == ("10.0.0.0/8", "wiki.internal:8080")
     assert (settings.at_once, settings.works, settings.demo_port) == (7, True, 0)
     assert settings.secret == b"0123456789abcdef"
     assert settings.keys == Path("/etc/keys.json")

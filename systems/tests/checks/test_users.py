@@ -1,4 +1,4 @@
-"""Users: taken in once for each address, found by id and by address, given another address."""
+"""Users: added once for each address, found by id and by address, given another address."""
 
 import pytest
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.service.channels import MOST_CHANNELS, Channels
+from hashrange_systems.checks.service.channels import MAX_CHANNELS, Channels
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing, TokenInvalid, TooSoon
-from hashrange_systems.shared.notifications.sender import DeliveryRejected
+from hashrange_systems.shared.notifications.sender import DeliveryRefused
 from hashrange_systems.shared.signed_token import TokenSigner
 from systems.tests.checks.check_items import NOON, get_plain
 from systems.tests.checks.services import SECRET, ServiceSet, do
@@ -125,7 +125,7 @@ def test_a_webhook_gets_a_secret_that_is_stored_sealed(services, database):
 def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, database):
     def allow(url):
         if not url.startswith("tgram://"):
-            raise DeliveryRejected("not that service")
+            raise DeliveryRefused("not that service")
 
     userid = services.sign_up().user.userid
     channels = Channels(services.db, services.clock, try_service=allow)
@@ -159,7 +159,7 @@ def test_a_target_that_cannot_be_used_is_refused(services, kind, target):
 
 def test_there_are_not_too_many_channels(services):
     userid = services.sign_up().user.userid
-    for number in range(MOST_CHANNELS - 1):
+    for number in range(MAX_CHANNELS - 1):
         do(services.channels.add(userid, "EMAIL", f"a{number}@example.com"))
     with pytest.raises(LimitReached):
         do(services.channels.add(userid, "EMAIL", "one.more@example.com"))

@@ -3,12 +3,13 @@
 import pytest
 
 from hashrange_systems.checks.schema import RollupItem, Waiting
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, ResourceMissing, StateConflict
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.services import do, draft, fail_at_every_call, race
 
 
-def furnish(services, name):
+def add_user_with_everything(services, name):
     """A user who has one of everything."""
     new = services.sign_up(name)
     userid = new.user.userid
@@ -20,14 +21,14 @@ def furnish(services, name):
     do(services.checks.pause(userid, second))
     day = NOON.date()
     services.db.create(RollupItem(checkid=first, day=day, rollup={"up": 1}, expires_at=NOON.replace(year=2030))).run()
-    do(services.pages.publish(userid, f"page-{name}", name, [first]))
+    do(services.pages.publish(userid, f"page-{name}", PageContent(title=name, checks=[first])))
     return userid, first
 
 
 def test_deletion_removes_everything_the_user_owns_and_nothing_else(services):
-    bob, _ = furnish(services, "bob")
+    bob, _ = add_user_with_everything(services, "bob")
     before = services.stored("USER"), services.stored("CHECK")
-    ann, first = furnish(services, "ann")
+    ann, first = add_user_with_everything(services, "ann")
     kinds = {key.split("/")[1].split("#")[0] for key in services.stored("CHECK") if key.startswith(first)}
     assert kinds == {"CHECK", "RESULT", "ROLLUP", "INCIDENT", "ALERT"}
     do(services.users.delete(ann))
@@ -38,16 +39,16 @@ def test_deletion_removes_everything_the_user_owns_and_nothing_else(services):
 
 
 def test_what_was_the_users_is_free_again(services):
-    ann, _ = furnish(services, "ann")
+    ann, _ = add_user_with_everything(services, "ann")
     do(services.users.delete(ann))
-    again, first = furnish(services, "ann")
+    again, first = add_user_with_everything(services, "ann")
     assert again != ann
     assert do(services.pages.find("page-ann")).checks == [first]
 
 
 def test_a_deletion_cut_short_anywhere_is_completed_by_another(services):
     def prepare(calls):
-        return furnish(services, f"u{calls}")[0]
+        return add_user_with_everything(services, f"u{calls}")[0]
 
     def resolved(_userid):
         assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
@@ -82,13 +83,13 @@ def test_who_is_being_deleted_has_no_keys_and_gets_nothing_new(services):
 
 
 def test_deleting_a_user_many_times_at_once_deletes_them_once(services):
-    ann, _ = furnish(services, "ann")
+    ann, _ = add_user_with_everything(services, "ann")
     race(5, lambda _: services.users.delete(ann))
     assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
 
 
 def test_what_waits_to_be_sent_goes_with_its_check(services):
-    ann, first = furnish(services, "ann")
+    ann, first = add_user_with_everything(services, "ann")
     (alert,) = services.db.alerts(first).run()
     assert type(alert) is Waiting
     do(services.users.delete(ann))

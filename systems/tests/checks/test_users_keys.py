@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hashrange_systems.checks.service.api_keys import MOST_KEYS
+from hashrange_systems.checks.service.api_keys import MAX_KEYS
 from hashrange_systems.shared.errors import ApiKeyInvalid, InvalidInput, LimitReached, ResourceMissing
 from hashrange_systems.shared.identifier import KEY_PREFIX, make_key
 from systems.tests.checks.check_items import NOON
@@ -101,7 +101,7 @@ def test_there_are_not_too_many_keys_and_each_has_a_name(services):
     for name in ("", "  ", "a\nb", "x" * 101):
         with pytest.raises(InvalidInput, match="name"):
             do(services.keys.add(userid, name))
-    for number in range(MOST_KEYS - 1):
+    for number in range(MAX_KEYS - 1):
         do(services.keys.add(userid, f"key {number}"))
     with pytest.raises(LimitReached):
         do(services.keys.add(userid, "one more"))

@@ -1,8 +1,9 @@
-"""Suspension takes a user's checks out of the schedule, reinstatement puts them back; both can be taken up again."""
+"""Suspension takes a user's checks out of the schedule, reinstatement puts them back; both can be interrupted."""
 
 import pytest
 
 from hashrange_systems.checks.schema import ActiveUser, Ended, Paused, Scheduled, SuspendedCheck, SuspendedUser
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import AccountSuspended, ResourceMissing, StateConflict
 from systems.tests.checks.services import do, draft, fail_at_every_call, interfere, race, winners
 
@@ -40,7 +41,7 @@ def test_a_suspended_user_can_do_nothing_but_look_stop_and_delete(services):
         lambda: services.keys.authenticate(new.key),
         lambda: services.keys.add(userid, "more"),
         lambda: services.channels.add(userid, "EMAIL", "bob@example.com"),
-        lambda: services.pages.publish(userid, "ann", "Ann", []),
+        lambda: services.pages.publish(userid, "ann", PageContent(title="Ann", checks=[])),
         lambda: services.checks.create(userid, draft()),
         lambda: services.checks.resume(userid, checkid),
         lambda: services.checks.run_now(userid, checkid),

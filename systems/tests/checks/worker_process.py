@@ -1,10 +1,11 @@
-"""A worker in a process of its own: `python -m systems.tests.checks.worker_process URL UNTIL`, until it is killed.
+"""A worker in a process of its own: `python -m systems.tests.checks.worker_process URL REPAIRED`, until it is killed.
 
-The outcome of each check depends on the time only, so that any worker finds the same.
+Every check is down until the file REPAIRED exists, so that all workers find the same.
 """
 
 import asyncio
 import sys
+from pathlib import Path
 
 import hashrange
 from hashrange import SystemClock
@@ -19,29 +20,28 @@ SETTINGS = WorkerSettings(poll_every=0.02, at_once=20, maintain_every=1.0)
 
 
 class Outages:
-    """Is down until a given time, and up from then on."""
+    """Is down until a file exists, and up from then on."""
 
-    def __init__(self, clock, until):
-        self.clock = clock
-        self.until = until
+    def __init__(self, repaired):
+        self.repaired = repaired
 
-    async def probe(self, url, attributes):
+    async def probe(self, url, attributes, tenant):
         await asyncio.sleep(0.02)
-        return DOWN if self.clock.millis() < self.until else UP
+        return UP if self.repaired.exists() else DOWN
 
 
-def make_worker(url, until):
+def make_worker(url, repaired):
     clock = SystemClock()
     db = Checks.open(hashrange.connect(url), clock=clock)
-    runs = Runs(db, clock, Outages(clock, until), lease_ms=LEASE_MS)
+    runs = Runs(db, clock, Outages(repaired), lease_ms=LEASE_MS)
     return Worker(runs, History(db, clock), SilentOutbox(), db, clock, SETTINGS)
 
 
-async def work(url, until):
+async def work(url, repaired):
     sys.stdout.write("working\n")
     sys.stdout.flush()
-    await make_worker(url, until).work()
+    await make_worker(url, repaired).work()
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(work(sys.argv[1], Path(sys.argv[2])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,18 @@ from pathlib import Path
 from hashrange import Clock, LocalKeys, Transport
 from hashrange_systems.checks.demo.demo_data import EMAIL
 from hashrange_systems.checks.demo.demo_site import DemoSite
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.api_keys import Keys
 from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.checks import CheckService
+from hashrange_systems.checks.service.deployment import LOOPBACK
 from hashrange_systems.checks.service.ebay_search import EbayAccess
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
+from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, list_own_addresses
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator, make_sandbox
 from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.status_pages import Pages
@@ -24,15 +30,17 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
+from hashrange_systems.shared.fetching.own_address import OwnAddress, read_own_address
+from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.notifications.apprise_sender import Apprise
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.email_sender import Email
 from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.notifications.webhook_sender import Webhook
+from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import load_or_create_secret
 
-LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1", "localhost"])
 OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -42,6 +50,7 @@ class Deployment:
 
     base_url: str
     own_ports: frozenset[int] = frozenset()
+    endpoint: str | None = None  # of a database that is not this process's
     site: DemoSite | None = None
 
     @property
@@ -49,6 +58,11 @@ class Deployment:
         """The origins of this service, which checks and webhooks must not use."""
         local = (f"http://{host}:{port}" for host in OWN_HOSTS for port in sorted(self.own_ports))
         return (self.base_url, *local)
+
+    @property
+    def own(self) -> frozenset[OwnAddress]:
+        """Where the service listens that is not this process: its public pages, and its database."""
+        return frozenset(read_own_address(url) for url in (self.base_url, self.endpoint) if url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +72,24 @@ class Application:
     services: Services
     worker: Worker
     apprise: Apprise
+    outbound: OutboundPolicy
+    sandbox: Sandbox
+
+    async def work(self) -> None:
+        """Write the presence and follow the address policy; run checks and send alerts, if this process does."""
+        presence = self.services.presence
+        tasks = [asyncio.create_task(presence.write_forever()), asyncio.create_task(self.outbound.follow())]
+        try:
+            await (self.worker.work() if presence.works else asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
-        """Release its threads."""
+        """Release its threads and processes."""
         self.apprise.close()
+        self.sandbox.close()
 
 
 def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Checks:
@@ -72,16 +100,34 @@ def open_tables(database: Transport, clock: Clock, settings: Settings, directory
     return Checks.open(database, clock=clock, keys=keys, secret=secret)
 
 
+def agree(application: Application, settings: Settings, *, keys_kept: bool, demo: bool = False) -> None:
+    """Make sure that this process fits to the others of its database, or raise DeploymentMismatch."""
+    deployment = application.services.deployment
+    application.outbound.apply(deployment.agree_on_policy(settings.allow, LOOPBACK if demo else ()))
+    deployment.verify_keys(kept=keys_kept)
+
+
 def build_application(db: Checks, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
     """Create the services, the senders and the worker."""
-    fetcher = Fetcher(make_policy(settings, deployment), user_agent="hashrange-checks")
-    runs = Runs(db, clock, Prober(fetcher, clock, find_ebay(settings, deployment.site)))
+    policy, sandbox = make_policy(settings, deployment), make_sandbox()
+    fetcher = Fetcher(policy, user_agent="hashrange-checks")
+    ebay, evaluator = find_ebay(settings, deployment.site), PageEvaluator(sandbox)
+    runs = Runs(db, clock, Prober(fetcher, clock, ebay, rdap=settings.rdap, evaluator=evaluator))
     history = History(db, clock)
     apprise = Apprise(settings.apprise_hosts, description="hashrange checks")
     mailbox = Mailbox(clock) if deployment.site else None
     senders = make_senders(settings, fetcher, clock, apprise, mailbox)
     outbox = AlertOutbox(db=db, clock=clock, senders=senders, find_page=lambda checkid: find_page(deployment, checkid))
     origins = deployment.own_origins
+    worker = Worker(runs, history, outbox, db, clock, WorkerSettings(at_once=max(1, settings.at_once)))
+    presence = Presence(
+        db,
+        WorkerPresence,
+        clock,
+        works=settings.works,
+        addresses=list_own_addresses(deployment.own_ports),
+        measure=worker.describe,
+    )
     services = Services(
         db=db,
         clock=clock,
@@ -89,24 +135,25 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         keys=Keys(db, clock),
         channels=Channels(db, clock, own_origins=origins, try_service=apprise.open),
         pages=Pages(db, clock),
-        checks=CheckService(db, clock, runs, own_origins=origins),
+        checks=CheckService(db, clock, runs, own_origins=origins, manual_runs=ManualRunLimit(clock)),
         history=history,
+        presence=presence,
         senders=senders,
         mailbox=mailbox,
         demo_email=EMAIL if deployment.site else None,
         admin_token=settings.admin_token,
     )
-    worker = Worker(runs, history, outbox, db, clock, WorkerSettings(at_once=max(1, settings.at_once)))
-    return Application(services=services, worker=worker, apprise=apprise)
+    outbound = OutboundPolicy(fetcher, policy, services.deployment, presence)
+    return Application(services=services, worker=worker, apprise=apprise, outbound=outbound, sandbox=sandbox)
 
 
 def make_policy(settings: Settings, deployment: Deployment) -> Policy:
-    """Return the policy for checks and webhooks: the demo may reach this machine, but never this process."""
+    """Return what this process alone knows of the policy: where the service is, and whom to trust."""
     site = deployment.site
     return Policy(
-        exempt=settings.allow | (LOOPBACK if site else frozenset()),
         ca_file=site.trust(settings.ca_file) if site else settings.ca_file,
         own_ports=deployment.own_ports,
+        own=deployment.own,
     )
 
 

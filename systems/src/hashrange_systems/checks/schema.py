@@ -1,13 +1,11 @@
 """Website checks: users with tiers and limits, their checks, schedules, results, incidents and alerts."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
-from pydantic import AfterValidator, ConfigDict, Field, with_config
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from hashrange import (
-    KEYS_ONLY,
     Add,
     Between,
     Delete,
@@ -15,7 +13,6 @@ from hashrange import (
     Eq,
     Ge,
     Get,
-    Gsi,
     IsoMillis,
     Item,
     Key,
@@ -28,52 +25,16 @@ from hashrange import (
     Scan,
     Secret,
     Stored,
-    Table,
     Ttl,
     Update,
+    Upsert,
     View,
     after,
-    camel,
     where,
 )
-
-users = Table("${USER_TABLE:-USER}", "PK", "SK", naming=camel, indexes=[
-    Gsi("Email-Index", "email", "PK", ["tier", "status"]),  # "Email Index" is not a legal name
-])
-checks = Table("${CHECK_TABLE:-CHECK}", "PK", "SK", naming=camel, ttl="expiresAt", indexes=[
-    Gsi("User-Check-Index", "userid", "PK"),
-    Gsi("Type-Status-Index", "checkType", "status", ["PK", "userid", "createdAt"]),
-    Gsi("Due-Index", "dueShard", "nextRunAt", KEYS_ONLY),  # added: only active checks of active users are in it
-    Gsi("Outbox-Index", "outboxShard", "sendAt", KEYS_ONLY),  # added: only alerts that are still to be sent
-])
-
-Tier = Literal["FREE", "PRO", "BUSINESS"]
-Status = Literal["ACTIVE", "PAUSED", "FAILED"]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # SHA-256: what a key hashes to, never the key itself
-Address = Annotated[str, AfterValidator(str.casefold)]
-Short = Annotated[str, Field(max_length=1000)]
-Record = dict[str, Any]  # a small map that the model writes and reads
-
-
-@with_config(ConfigDict(extra="forbid"))
-class Result(TypedDict, total=False):
-    """The outcome of a run as stored; its size is bounded, so that a check stays far below 400 KB."""
-
-    status: Literal["UP", "DOWN", "DEGRADED", "UNKNOWN"]
-    responseTime: int
-    keywordFound: bool
-    httpStatus: int
-    certificateDays: int
-    available: bool
-    price: int
-    shipping: int
-    shippingKnown: bool
-    currency: Annotated[str, Field(max_length=3)]
-    cause: Annotated[str, Field(max_length=20)]
-    message: Short
-    link: Short
-    phases: dict[Literal["dns", "connect", "tls", "firstByte"], int]
+from hashrange_systems.checks.deployment_schema import AddressPolicy, KeyMark, MessageBudget, WorkerPresence
+from hashrange_systems.checks.field_types import Address, ChannelKind, Digest, Record, Result, Short, Slug, Status, Tier
+from hashrange_systems.checks.table_definitions import checks, users
 
 
 # ── USER ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +47,10 @@ class User(Item, table=users, PK="{userid}", SK="USER"):
     status: str
     created_at: datetime
     updated_at: datetime
-    page_slug: str | None = None
+    page_slug: str | None = None  # of the only page, before there could be several
+    page_slugs: list[str] | None = None
+    signed_out_at: IsoMillis | None = None  # from all sessions that were started before
+    wanted_email: str | None = None  # the next address, until it is confirmed
 
 
 class ActiveUser(User):
@@ -143,11 +107,19 @@ class Channel(Item, table=users, PK="{userid}", SK="CHANNEL#{channel_id}"):
 
     userid: Key[str]
     channel_id: Key[str]
-    kind: Literal["EMAIL", "WEBHOOK", "APPRISE"]
+    kind: ChannelKind
     target: str
     secret: Secret[str] | None = None  # signs a webhook, or is the secret part of an address
     created_at: datetime
     asked_at: datetime | None = None  # when the last verification link was sent
+    verified_at: datetime | None = None
+
+
+class AlertTarget(View[Channel]):
+    """What queueing an alert needs of a channel, and no secret."""
+
+    userid: Key[str]
+    channel_id: Key[str]
     verified_at: datetime | None = None
 
 
@@ -158,12 +130,35 @@ class StatusPage(Item, table=users, PK="PAGE#{slug}", SK="PAGE"):
     owner: str
     title: Short
     checks: list[str] = []
+    intro: Annotated[str, Field(max_length=4000)] = ""
+    announcements: list[Record] = []
 
 
-class DemoMark(Item, table=users, PK="DEMO", SK="DEMO"):
+class EndedSession(Item, table=users, PK="{userid}", SK="SIGNOUT#{session_id}"):
+    """A session that its user ended, until it would have expired."""
+
+    userid: Key[str]
+    session_id: Key[str]
+    expires_at: Ttl
+
+
+class TwoFactor(Item, table=users, PK="{userid}", SK="TOTP"):
+    """The second factor of a user: required for signing in once it is confirmed with a code."""
+
+    userid: Key[str]
+    secret: Secret[str]
+    created_at: datetime
+    confirmed_at: datetime | None = None
+    recovery: list[str] = []  # hashes of the recovery codes that are left
+    last_step: int = 0  # the time step of the last code: no code is accepted twice
+    failures: int = 0  # wrong codes in a row
+    locked_until: IsoMillis | None = None
+
+
+class DemoProgress(Item, table=users, PK="DEMO", SK="DEMO"):
     """The start time of the demo data, and whether it is complete."""
 
-    anchor: datetime
+    started_at: Annotated[datetime, Stored("anchor")]
     complete: bool = False
 
 
@@ -181,11 +176,15 @@ class Check(Item, table=checks, PK="{checkid}", SK="CHECK"):
     last_result: Record | None = None  # written as a Result
     name: str | None = None
     state: Record | None = None  # retries, the open incident, flapping
-    told: Record | None = None  # what alerts were sent
+    alert_history: Annotated[Record | None, Stored("told")] = None  # what alerts were sent
     rules: Record | None = None  # what alerts are wanted
     channels: list[str] | None = None  # which receive them; None for all of the user's
     maintenance: list[Record] | None = None
     revision: int | None = None  # counts the edits
+    group: str | None = None
+    tags: list[str] | None = None
+    signal_key: str | None = None  # of a heartbeat: the secret part of the URL that the job calls
+    signals: Record | None = None  # of a heartbeat: the latest
 
 
 class ForeignCheck(Check):
@@ -323,6 +322,20 @@ unchanged = where("state = {seen}")  # no run has been recorded since it was rea
 
 
 class Checks(Patterns, Protocol):
+    # deployment
+    def address_policy(self) -> Get[AddressPolicy]: ...
+    @where("revision = {seen}")
+    def change_policy(
+        self, allow: list[str], updated_at: datetime, revision: int, seen: int
+    ) -> Update[AddressPolicy]: ...
+    def key_mark(self) -> Get[KeyMark]: ...
+    def workers(self) -> Query[WorkerPresence]: ...
+    def forget_worker(self, worker_id: str) -> Delete[WorkerPresence]: ...
+    @where("attribute_not_exists(sent) OR sent < {most}")
+    def spend_message(
+        self, scope: str, day: date, sent: Add[int], expires_at: datetime, most: int
+    ) -> Upsert[MessageBudget]: ...
+
     # users
     def user(self, userid: str) -> Get[User]: ...
     def all_users(self) -> Scan[User]: ...  # for operators
@@ -334,7 +347,32 @@ class Checks(Patterns, Protocol):
     def key_owner(self, digest: str) -> Get[KeyClaim]: ...
     def channel(self, userid: str, channel_id: str) -> Get[Channel]: ...
     def channels(self, userid: str) -> Query[Channel]: ...
+    def all_channels(self) -> Scan[Channel]: ...  # for the first check of the keys
+    def alert_targets(self, userid: str) -> Query[AlertTarget]: ...
     def page(self, slug: str) -> Get[StatusPage]: ...
+    def ended_session(self, userid: str, session_id: str) -> Get[EndedSession]: ...
+    def ended_sessions(self, userid: str) -> Query[EndedSession]: ...
+    def two_factor(self, userid: str) -> Get[TwoFactor]: ...
+
+    @where("attribute_not_exists(confirmed_at)")
+    def confirm_two_factor(
+        self, userid: str, confirmed_at: datetime, last_step: int, recovery: list[str]
+    ) -> Update[TwoFactor]: ...
+    @where("last_step < {step}")
+    def accept_code(
+        self, userid: str, step: int, last_step: int, failures: int, locked_until: datetime | None
+    ) -> Update[TwoFactor]: ...
+    @where("recovery = {seen}")
+    def change_recovery(
+        self, userid: str, recovery: list[str], seen: list[str], failures: int = ...,
+        locked_until: datetime | None = ...,
+    ) -> Update[TwoFactor]: ...
+    @where("failures = {seen}")
+    def reject_code(
+        self, userid: str, failures: int, seen: int, locked_until: datetime | None
+    ) -> Update[TwoFactor]: ...
+    def remove_two_factor(self, userid: str) -> Delete[TwoFactor]: ...
+
 
     @below_limit
     def reserve_check(self, user: ActiveUser, check_count: Add[int]) -> Update[ActiveUser]: ...
@@ -349,14 +387,17 @@ class Checks(Patterns, Protocol):
     @where("check_count <= check_limit")
     def is_within_limit(self, user: ActiveUser) -> Ensure[ActiveUser]: ...
     def change_tier(self, userid: str, tier: Tier, check_limit: int, updated_at: datetime) -> Update[User]: ...
-    def change_email(self, user: User, email: str, updated_at: datetime) -> Update[User]: ...
+    def change_email(self, user: User, email: str, updated_at: datetime, wanted_email: None = ...) -> Update[User]: ...
+    def want_email(self, userid: str, wanted_email: str | None, updated_at: datetime) -> Update[User]: ...
     def suspend(self, user: ActiveUser, updated_at: datetime) -> Update[SuspendedUser]: ...
     def reinstate(self, user: SuspendedUser, updated_at: datetime) -> Update[ActiveUser]: ...
     def close(self, user: User, updated_at: datetime) -> Update[ClosingUser]: ...
-    @where("page_slug = {seen}")
-    def show_page(
-        self, userid: str, page_slug: str | None, updated_at: datetime, seen: str | None
+    @where("page_slugs = {seen}")
+    def list_pages(
+        self, userid: str, page_slugs: list[str], updated_at: datetime, seen: list[str] | None,
+        page_slug: str | None = ...,
     ) -> Update[User]: ...
+    def sign_out_everywhere(self, userid: str, signed_out_at: datetime) -> Update[User]: ...
     def delete_user(self, userid: str, email: Eq[str]) -> Delete[User]: ...
     def release_email(self, address: str, owner: Eq[str]) -> Delete[EmailClaim]: ...
     @where("attribute_not_exists(last_used_at) OR last_used_at <= {before}")
@@ -367,7 +408,13 @@ class Checks(Patterns, Protocol):
     def ask(self, userid: str, channel_id: str, asked_at: datetime, before: datetime) -> Update[Channel]: ...
     def verify(self, userid: str, channel_id: str, verified_at: datetime) -> Update[Channel]: ...
     def delete_channel(self, userid: str, channel_id: str) -> Delete[Channel]: ...
-    def edit_page(self, slug: str, owner: Eq[str], title: str, checks: list[str]) -> Update[StatusPage]: ...
+    def edit_page(
+        self, slug: str, owner: Eq[str], title: str, checks: list[str], intro: str
+    ) -> Update[StatusPage]: ...
+    @where("announcements = {seen}")
+    def announce(
+        self, slug: str, owner: Eq[str], announcements: list[Record], seen: list[Record]
+    ) -> Update[StatusPage]: ...
     def release_page(self, slug: str, owner: Eq[str]) -> Delete[StatusPage]: ...
 
     # checks
@@ -382,17 +429,17 @@ class Checks(Patterns, Protocol):
         self, check: OurCheck, updated_at: datetime, revision: int, seen: int | None,
         url: str = ..., delay_ms: int = ..., attributes: Record = ...,
         name: str | None = ..., rules: Record | None = ..., channels: list[str] | None = ...,
-        maintenance: list[Record] | None = ...,
+        maintenance: list[Record] | None = ..., group: str | None = ..., tags: list[str] | None = ...,
     ) -> Update[Check]: ...
     @unchanged
     def pause(
-        self, check: Active, updated_at: datetime, seen: Record | None, state: Record = ..., told: Record = ...
+        self, check: Active, updated_at: datetime, seen: Record | None, state: Record = ..., alert_history: Record = ...
     ) -> Update[Paused]: ...
     def schedule(self, check: OurCheck, updated_at: datetime, next_run_at: datetime) -> Update[Scheduled]: ...
     def disable(self, check: Active, updated_at: datetime, failed_reason: str = ...) -> Update[Failed]: ...
     @unchanged
     def suspend_check(
-        self, check: Active, shelved_at: datetime, seen: Record | None, state: Record = ..., told: Record = ...
+        self, check: Active, shelved_at: datetime, seen: Record | None, state: Record = ..., alert_history: Record = ...
     ) -> Update[SuspendedCheck]: ...
     def resume_schedule(self, check: Active, next_run_at: datetime) -> Update[Scheduled]: ...  # suspended, or foreign
     def drop(self, checkid: str, userid: Eq[str]) -> Delete[Check]: ...
@@ -403,15 +450,19 @@ class Checks(Patterns, Protocol):
     ) -> Update[Scheduled]: ...
     def finish_run(
         self, check: Scheduled, next_run_at: datetime, last_executed_at: datetime, last_result: Result,
-        state: Record = ..., told: Record = ..., due_at: datetime | None = ...,
+        state: Record = ..., alert_history: Record = ..., due_at: datetime | None = ...,
     ) -> Update[Scheduled]: ...
     @where("next_run_at = {lease}")
     def fail_run(
         self, check: Scheduled, lease: datetime, updated_at: datetime, failed_reason: str,
-        last_executed_at: datetime = ..., last_result: Result = ..., state: Record = ..., told: Record = ...,
+        last_executed_at: datetime = ..., last_result: Result = ..., state: Record = ..., alert_history: Record = ...,
     ) -> Update[Failed]: ...
     def reschedule(
         self, check: Scheduled, next_run_at: datetime, due_at: datetime | None = ...
+    ) -> Update[Scheduled]: ...
+    @where("signals = {seen}")
+    def receive(
+        self, check: Scheduled, seen: Record | None, signals: Record, next_run_at: datetime = ...
     ) -> Update[Scheduled]: ...
     def record(self, check: Active, last_executed_at: datetime, last_result: Result) -> Update[Active]: ...
     def everything_of(self, checkid: str) -> Query[AnyCheck | Run | RollupItem | IncidentItem | Alert]: ...

@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hashrange import Clock
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.api_keys import Keys
 from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.checks import CheckService
+from hashrange_systems.checks.service.deployment import DeploymentSettings
+from hashrange_systems.checks.service.heartbeats import Heartbeats
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.imports import Imports
+from hashrange_systems.checks.service.sessions import Sessions
 from hashrange_systems.checks.service.status_pages import Pages
+from hashrange_systems.checks.service.two_factor import SecondFactors
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.sender import Sender
+from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.web.session import SessionCookies
 
@@ -31,10 +38,36 @@ class Services:
     pages: Pages
     checks: CheckService
     history: History
+    presence: Presence[WorkerPresence]
     senders: Mapping[str, Sender] = field(default_factory=dict)
     mailbox: Mailbox | None = None  # the demo's mails
     demo_email: str | None = None  # the user that visitors of the demo are signed in as
     admin_token: str | None = field(default=None, repr=False)  # enables the operator's API
+
+    @property
+    def imports(self) -> Imports:
+        """Imports of the files of other monitors."""
+        return Imports(self.checks)
+
+    @property
+    def deployment(self) -> DeploymentSettings:
+        """What the processes of this database agree on."""
+        return DeploymentSettings(self.db, self.clock)
+
+    @property
+    def heartbeats(self) -> Heartbeats:
+        """The signals of jobs."""
+        return Heartbeats(self.db, self.clock)
+
+    @property
+    def ended_sessions(self) -> Sessions:
+        """The sessions that were ended."""
+        return Sessions(self.db, self.clock)
+
+    @property
+    def second_factors(self) -> SecondFactors:
+        """The second factors of users."""
+        return SecondFactors(self.db, self.clock)
 
     @property
     def sessions(self) -> SessionCookies:

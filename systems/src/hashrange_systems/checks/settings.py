@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from hashrange_systems.checks.service.check_type import RDAP
 from hashrange_systems.checks.service.ebay_search import EbayAccess
 from hashrange_systems.shared.fetching.errors import PolicyInvalid
-from hashrange_systems.shared.fetching.policy import Exemption, parse_exemptions
+from hashrange_systems.shared.fetching.policy import parse_exemptions
 from hashrange_systems.shared.notifications.email_sender import MailServer, MailServerInvalid, read_server
-from hashrange_systems.shared.notifications.sender import DeliveryRejected
+from hashrange_systems.shared.notifications.sender import DeliveryRefused
 from hashrange_systems.shared.settings import (
     InvalidSetting,
     Variable,
@@ -27,6 +28,7 @@ from hashrange_systems.shared.settings import (
 )
 
 MAX_CONCURRENT_CHECKS = 1000
+USUAL_AT_ONCE = 200
 
 VARIABLES = (
     Variable("CHECKS_URL", "where it runs", "The public URL of the pages, used for links in messages."),
@@ -39,16 +41,16 @@ VARIABLES = (
     Variable("CHECKS_SMTP_CA_FILE", "the public ones", "Certificate authorities, in PEM, for the mail server."),
     Variable(
         "CHECKS_ALLOW",
-        "none",
+        "as stored",
         "Non-public addresses that may be checked, separated by commas: `10.0.0.0/8`, `127.0.0.1:9000`, "
-        "`wiki.internal`.",
+        "`wiki.internal`. The first process stores them; `hashrange checks policy set` changes them for all.",
     ),
     Variable(
         "CHECKS_CA_FILE",
         "the public ones",
         "Certificate authorities, in PEM, that checks trust besides the public ones.",
     ),
-    Variable("CHECKS_WORKERS", "100", "How many checks run at the same time; `0`: none in this process."),
+    Variable("CHECKS_WORKERS", str(USUAL_AT_ONCE), "How many checks run at the same time; `0`: none in this process."),
     Variable(
         "CHECKS_SECRET", "a file", "The secret that signs cursors, sessions and links; the same for all processes."
     ),
@@ -61,6 +63,7 @@ VARIABLES = (
         "Hosts, separated by commas, that are allowed in Apprise URLs such as `gotify://`.",
     ),
     Variable("CHECKS_ADMIN_TOKEN", "none", "The token for the operator's API; without it, that API is disabled."),
+    Variable("CHECKS_RDAP_URL", f"`{RDAP}`", "The RDAP service that says until when domains are registered."),
     Variable("CHECKS_DEMO_PORT", "8003", "With `--demo`: the port of the pages that the demo checks request."),
     Variable("EBAY_CLIENT_ID", "none", "The credentials of eBay's Browse API; without them, search pages are parsed."),
     Variable("EBAY_CLIENT_SECRET", "none", "The secret that belongs to `EBAY_CLIENT_ID`."),
@@ -73,19 +76,20 @@ class Settings:
 
     url: str | None = None
     mail: MailServer | None = None
-    allow: frozenset[Exemption] = frozenset()
+    allow: tuple[str, ...] | None = None  # None: as the deployment says
     ca_file: Path | None = None
-    at_once: int = 100
+    at_once: int = USUAL_AT_ONCE
     secret: bytes | None = field(default=None, repr=False)
     keys: Path | None = None
     apprise_hosts: tuple[str, ...] = ()
     admin_token: str | None = field(default=None, repr=False)
+    rdap: str = RDAP
     demo_port: int = 8003
     ebay: EbayAccess = field(default_factory=EbayAccess)
 
     @property
     def works(self) -> bool:
-        """Return whether this process runs checks."""
+        """Whether this process runs checks."""
         return self.at_once > 0
 
 
@@ -98,11 +102,14 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         mail=_read_mail(given, url),
         allow=_read_allowed(given["CHECKS_ALLOW"]),
         ca_file=parse_file("CHECKS_CA_FILE", given["CHECKS_CA_FILE"]),
-        at_once=parse_number("CHECKS_WORKERS", given["CHECKS_WORKERS"], range(MAX_CONCURRENT_CHECKS + 1), 100),
+        at_once=parse_number(
+            "CHECKS_WORKERS", given["CHECKS_WORKERS"], range(MAX_CONCURRENT_CHECKS + 1), USUAL_AT_ONCE
+        ),
         secret=(parse_secret("CHECKS_SECRET", given["CHECKS_SECRET"]) or "").encode() or None,
         keys=Path(given["CHECKS_KEYS"]) if given["CHECKS_KEYS"] else None,
         apprise_hosts=tuple(split_list(given["CHECKS_APPRISE_HOSTS"])),
         admin_token=parse_secret("CHECKS_ADMIN_TOKEN", given["CHECKS_ADMIN_TOKEN"]),
+        rdap=parse_url("CHECKS_RDAP_URL", given["CHECKS_RDAP_URL"], RDAP) or RDAP,
         demo_port=parse_number("CHECKS_DEMO_PORT", given["CHECKS_DEMO_PORT"], range(65536), 8003),
         ebay=_read_ebay(given),
     )
@@ -120,15 +127,18 @@ def _read_mail(given: Mapping[str, str], url: str | None) -> MailServer | None:
         return read_server(given["CHECKS_SMTP_URL"], sender, ca_file, "hashrange checks")
     except MailServerInvalid as error:  # its text does not contain the password
         raise InvalidSetting(f"CHECKS_SMTP_URL cannot be used: {error}.") from error
-    except DeliveryRejected as error:
+    except DeliveryRefused as error:
         raise InvalidSetting(f"CHECKS_SENDER is {sender!r}: it must be an e-mail address.") from error
 
 
-def _read_allowed(text: str) -> frozenset[Exemption]:
+def _read_allowed(text: str) -> tuple[str, ...] | None:
+    if not text:
+        return None
     try:
-        return parse_exemptions(split_list(text))
+        parse_exemptions(split_list(text))
     except PolicyInvalid as error:
         raise InvalidSetting(f"CHECKS_ALLOW cannot be used: {error}.") from error
+    return tuple(split_list(text))
 
 
 def _read_ebay(given: Mapping[str, str]) -> EbayAccess:

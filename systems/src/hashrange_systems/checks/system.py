@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hashrange import Host, System
-from hashrange_systems.checks.application import Deployment, build_application, open_tables
+from hashrange_systems.checks.application import Deployment, agree, build_application, open_tables
 from hashrange_systems.checks.demo.demo_data import Demo
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.settings import read_settings
 from hashrange_systems.checks.web.app import make_app
+from hashrange_systems.shared.text import format_iso_time
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -26,9 +28,12 @@ class RunningChecks:
         self.settings = read_settings(host.environment)
         self.site = DemoSite(host.clock, self.settings.demo_port) if host.demo else None
         base_url = self.settings.url or host.base_url
-        deployment = Deployment(base_url=base_url, own_ports=host.own_ports, site=self.site)
+        endpoint = getattr(host.database, "endpoint", None)  # of a database elsewhere
+        deployment = Deployment(base_url=base_url, own_ports=host.own_ports, endpoint=endpoint, site=self.site)
         db = open_tables(host.database, host.clock, self.settings, host.directory)
         self.application = build_application(db, host.clock, self.settings, deployment)
+        kept = host.directory is not None or self.settings.keys is not None
+        agree(self.application, self.settings, keys_kept=kept, demo=host.demo)
         self._app = make_app(self.application.services, base_url)
         if "EMAIL" not in self.application.services.senders:
             log.warning("no e-mails are sent: set CHECKS_SMTP_URL")
@@ -39,9 +44,20 @@ class RunningChecks:
         return self._app
 
     async def work(self) -> None:
-        """Run checks and send alerts until cancelled; return at once if another process does."""
-        if self.settings.works:
-            await self.application.worker.work()
+        """Work until cancelled: presence, and checks and alerts unless other processes do that."""
+        await self.application.work()
+
+    async def report_health(self) -> Mapping[str, object]:
+        """Return whether a worker of any process is there, and how late it is."""
+        monitoring = await self.application.services.presence.read()
+        since = None if monitoring.since is None else format_iso_time(monitoring.since)
+        return {
+            "healthy": monitoring.healthy,
+            "monitoring": monitoring.state.value,
+            "workers": len(monitoring.workers),
+            "lastSeen": since,
+            "lateSeconds": round(monitoring.late_ms / 1000, 1),
+        }
 
     async def fill_demo(self) -> None:
         """Write the demo data, and serve the pages that its checks request."""

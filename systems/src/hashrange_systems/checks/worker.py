@@ -1,7 +1,8 @@
 """The background work: runs due checks, sends alerts, stores roll-ups. Any number of workers may share a database.
 
-`service.runs` runs a check; the worker decides when and how many at a time. At shutdown it starts nothing new, lets
-runs finish for a while, and releases the rest.
+`service.runs` runs a check; the worker decides when and how many at a time. Places are divided between users and
+hosts, and checks that were slow the last time have places of their own: those that hang delay no others. At shutdown
+it starts nothing new, lets runs finish for a while, and releases the rest.
 """
 
 from __future__ import annotations
@@ -9,18 +10,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from hashrange import Clock, Conflict, HashrangeError
+from hashrange_systems.checks.model.fetch_result import Cause
+from hashrange_systems.checks.model.outcome import read_outcome
 from hashrange_systems.checks.model.schedule import SHARDS, is_too_far_ahead, next_due_time
-from hashrange_systems.checks.schema import Checks, Due, Scheduled
+from hashrange_systems.checks.registry import CHECK_TYPES
+from hashrange_systems.checks.schema import Check, Checks, Due, Scheduled
+from hashrange_systems.checks.service.adoption import adopt_checks
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.fair_places import FairPlaces, PlaceLimit, PlacesFull
 from hashrange_systems.shared.retry import retry_transient
 
 log = logging.getLogger(__name__)
@@ -28,6 +36,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 AT_ONCE_FROM_A_SHARD = 200
+SLOW_MS = 2_000  # a check whose last run took longer is slow
+WAIT_S = 15.0  # for a place; far below the lease
+POSTPONED_MS = 2_000
+SLOW_POSTPONED_MS = 15_000
+AT_A_HOST = 16
+FAILURES_SHOWN_MS = 600_000
 CHECKS_AT_ONCE = 100  # read at a time by `maintain`
 
 
@@ -43,12 +57,22 @@ class DueAlerts(Protocol):
 class WorkerSettings:
     """Concurrency and polling intervals. Times are in seconds."""
 
-    at_once: int = 100
+    at_once: int = 200
     poll_every: float = 0.5
     send_every: float = 1.0
     maintain_every: float = 3600.0
     after_failure: float = 5.0
     grace: float = 7.0  # less than the host's
+
+    @property
+    def of_a_user(self) -> int:
+        """How many places a user can have: never all."""
+        return max(1, self.at_once * 3 // 4)
+
+    @property
+    def slow(self) -> int:
+        """How many places checks can have that were slow the last time."""
+        return max(1, self.at_once * 3 // 4)
 
 
 class Worker:
@@ -66,8 +90,13 @@ class Worker:
         self.settings = settings or WorkerSettings()
         self._runs, self._history, self._outbox = runs, history, outbox
         self._db, self._clock = db, clock
-        self._permits = asyncio.Semaphore(self.settings.at_once)
+        at_once = self.settings.at_once
+        self._places = FairPlaces(at_once, self.settings.of_a_user, waiting=4 * at_once, waiting_per_tenant=at_once)
+        self._permits = asyncio.Semaphore(5 * at_once)  # of runs that have a place or wait for one
         self._running: dict[asyncio.Task[None], Claim | None] = {}
+        self._slow_waiting = 0
+        self._late: dict[int, int] = {}  # by how much the oldest due check of each shard is late
+        self._failures: deque[int] = deque(maxlen=1000)
 
     async def work(self) -> None:
         """Work until cancelled; then finish running checks within the grace time."""
@@ -96,6 +125,14 @@ class Worker:
             else:
                 await asyncio.sleep(0 if busy is True else pause)
 
+    def describe(self) -> tuple[str, int]:
+        """Return what it is doing, and by how many milliseconds it is late."""
+        recent = [at for at in self._failures if at > self._clock.millis() - FAILURES_SHOWN_MS]
+        failed = f", {len(recent)} runs could not be recorded in the last minutes" if recent else ""
+        return f"{self._places.taken} checks run, {self._places.queued} wait{failed}", max(
+            self._late.values(), default=0
+        )
+
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def run_due(self) -> None:
         """Run the due checks, and wait until they are finished."""
@@ -109,6 +146,8 @@ class Worker:
         for shard in shuffle(range(SHARDS)):
             now = from_ms(self._clock.millis())
             found = await self._db.due(str(shard), now).limit(AT_ONCE_FROM_A_SHARD)
+            oldest = min((to_ms(due.next_run_at) for due in found), default=to_ms(now))
+            self._late[shard] = to_ms(now) - oldest
             more |= len(found) == AT_ONCE_FROM_A_SHARD
             for due in shuffle(found):  # concurrent workers start with different ones
                 await self._permits.acquire()
@@ -124,9 +163,31 @@ class Worker:
             claim = await self._runs.claim(due)
             if claim is not None:
                 self._running[task] = claim
-                await self._runs.perform(claim)
+                await self._perform(claim)
         except Exception:  # the outermost handler: the run is repeated after the lease
+            self._failures.append(self._clock.millis())
             log.exception("a run failed", extra={"fields": {"check": due.checkid}})
+
+    async def _perform(self, claim: Claim) -> None:
+        """Run a claimed check when it has a place; put it off if there is none for a while."""
+        slow = is_slow(claim.check)
+        if slow and self._slow_waiting >= self.settings.slow:
+            await self._runs.postpone(claim, SLOW_POSTPONED_MS)
+            return
+        limits = [PlaceLimit(("host", find_host(claim.check.url)), AT_A_HOST)]
+        if slow:
+            limits.append(PlaceLimit("slow", self.settings.slow))
+        waiting = int(slow)
+        self._slow_waiting += waiting
+        try:
+            async with self._places.enter(claim.check.userid, *limits, timeout_s=WAIT_S):
+                self._slow_waiting -= waiting
+                waiting = 0
+                await self._runs.perform(claim)
+        except PlacesFull:
+            await self._runs.postpone(claim, SLOW_POSTPONED_MS if slow else POSTPONED_MS)
+        finally:
+            self._slow_waiting -= waiting
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._permits.release()
@@ -154,16 +215,23 @@ class Worker:
 
     # ── tending ──────────────────────────────────────────────────────────────────────────────────────────────────────
     async def maintain(self) -> None:
-        """Store roll-ups of every scheduled check, and reschedule those that a wrong clock moved far ahead."""
+        """Store roll-ups of every scheduled check, and reschedule those that a wrong clock moved far ahead.
+
+        Active checks without a schedule, as the original system writes them, are scheduled.
+        """
+        known: set[str] = set()
         for shard in shuffle(range(SHARDS)):
             cursor, more = None, True
             while more:
                 page = await self._db.scheduled(str(shard)).whole().page(CHECKS_AT_ONCE, after=cursor)
+                known.update(check.checkid for check in page)
                 for check in page:
                     await self._repair(check)
                     await self._history.finalise_days(check)
                     await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
                 cursor, more = page.cursor, page.cursor is not None
+        for check_type in CHECK_TYPES:
+            await adopt_checks(self._db, self._clock, check_type, known)
 
     async def _repair(self, check: Scheduled) -> None:
         now, delay = self._clock.millis(), read_delay(check)
@@ -174,6 +242,20 @@ class Worker:
             await retry_transient(lambda: self._db.reschedule(check, next_run_at=due_at, due_at=None))
         except Conflict:
             return  # it was run or deleted
+
+
+def is_slow(check: Check) -> bool:
+    """Return whether the last run of a check took long, so that the next one probably does."""
+    last = read_outcome(check.last_result or {})
+    return last.cause is Cause.TIMEOUT or (last.response_time or 0) >= SLOW_MS
+
+
+def find_host(url: str) -> str:
+    """Return the host and port of a URL, by which its requests are counted."""
+    try:
+        return urlsplit(url).netloc.lower() or url
+    except ValueError:
+        return url
 
 
 def shuffle(things: Iterable[T]) -> list[T]:

@@ -88,8 +88,8 @@ def test_a_check_that_stops_flapping_while_down_says_so_and_its_end_is_told():
 def test_pausing_ends_an_announced_incident_without_a_word():
     life = Timeline().run("uddd")
     state, events = interrupt(life.state, life.state.last_at + 1)
-    scene = AlertInput(check_id="c1", state=state, events=events, outcome=Outcome(status=Status.UNKNOWN), at=START)
-    assert decide(Rules(), life.history, scene) == (AlertHistory(), ())
+    given = AlertInput(check_id="c1", state=state, events=events, outcome=Outcome(status=Status.UNKNOWN), at=START)
+    assert decide(Rules(), life.history, given) == (AlertHistory(), ())
     assert forget_incident(life.history) == AlertHistory()
 
 
@@ -161,5 +161,5 @@ def test_the_key_of_a_message_names_check_topic_and_incident(letters):
 
 
 def test_a_new_state_says_nothing():
-    scene = AlertInput(check_id="c1", state=State(), events=(), outcome=Outcome(status=Status.UNKNOWN), at=START)
-    assert decide(Rules(reminder_ms=MINUTE), AlertHistory(), scene) == (AlertHistory(), ())
+    given = AlertInput(check_id="c1", state=State(), events=(), outcome=Outcome(status=Status.UNKNOWN), at=START)
+    assert decide(Rules(reminder_ms=MINUTE), AlertHistory(), given) == (AlertHistory(), ())

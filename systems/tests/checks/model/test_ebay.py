@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import Found, Offer, Unreadable, build_search_url, evaluate_offers
-from hashrange_systems.checks.model.ebay_api import build_parameters, read_answer
+from hashrange_systems.checks.model.ebay_api import build_parameters, read_response
 from hashrange_systems.checks.model.ebay_page import read_page
 from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse
-from hashrange_systems.checks.model.money import Money
 from hashrange_systems.checks.model.outcome import Status
+from hashrange_systems.shared.money import Money
 from systems.tests.checks.model.storefront import (
     LAYOUTS,
     Listing,
@@ -38,8 +38,8 @@ OFFERS = [
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
-def offers_of(answer):
-    found = read_page(answer)
+def offers_of(response):
+    found = read_page(response)
     assert isinstance(found, Found), found
     return [(offer.title, offer.price, offer.shipping) for offer in found.offers]
 
@@ -55,9 +55,9 @@ def offer(price, shipping=0, currency="USD"):
 
 @each_layout
 def test_every_layout_gives_the_same_offers_and_not_the_placeholder(layout):
-    answer = write_page(layout, LISTINGS)
-    assert offers_of(answer) == OFFERS
-    assert [offer.url for offer in read_page(answer).offers] == [listing.link for listing in LISTINGS]
+    response = write_page(layout, LISTINGS)
+    assert offers_of(response) == OFFERS
+    assert [offer.url for offer in read_page(response).offers] == [listing.link for listing in LISTINGS]
 
 
 @each_layout
@@ -146,7 +146,7 @@ def test_no_page_breaks_the_reading(body):
 
 
 def test_the_api_gives_the_same_kind_of_offers():
-    answer = write_api(
+    response = write_api(
         [
             ("Lamp", "11.00", "USD", ["4.50", "3.00"], "FIXED_PRICE", "BEST_OFFER"),
             ("Free lamp", "12.00", "USD", ["0.00"], "FIXED_PRICE"),
@@ -155,7 +155,7 @@ def test_the_api_gives_the_same_kind_of_offers():
             ("Auctioned lamp", "0.01", "USD", ["0.00"], "AUCTION"),
         ]
     )
-    assert [(offer.title, offer.price.minor, offer.shipping) for offer in read_answer(answer).offers] == [
+    assert [(offer.title, offer.price.minor, offer.shipping) for offer in read_response(response).offers] == [
         ("Lamp", 1100, 300),
         ("Free lamp", 1200, 0),
         ("Calculated lamp", 999, None),
@@ -164,11 +164,11 @@ def test_the_api_gives_the_same_kind_of_offers():
 
 
 def test_the_api_that_found_nothing_says_so():
-    assert read_answer(write_api([])) == Found(())
+    assert read_response(write_api([])) == Found(())
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         write_api([], total=12),
         write_api([("Lamp", "priceless", "USD", [], "FIXED_PRICE")]),
@@ -182,8 +182,8 @@ def test_the_api_that_found_nothing_says_so():
     ],
     ids=range(9),
 )
-def test_an_api_answer_that_tells_nothing_is_unreadable(answer):
-    assert isinstance(read_answer(answer), Unreadable)
+def test_an_api_answer_that_tells_nothing_is_unreadable(response):
+    assert isinstance(read_response(response), Unreadable)
 
 
 def test_the_api_is_asked_for_fixed_prices_cheapest_first():

@@ -1,4 +1,4 @@
-"""Outcomes: the judgement of what was fetched, and the stored map."""
+"""Outcomes: the evaluation of a response, and the stored map."""
 
 import json
 from decimal import Decimal
@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Availability
-from hashrange_systems.checks.model.availability import DAY_MS, evaluate_availability
+from hashrange_systems.checks.model.availability import evaluate_availability
 from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse, PhaseTimes
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
+from hashrange_systems.shared.epoch import DAY_MS
 
 NOW = 1_800_000_000_000
 whole = st.none() | st.integers(0, 10**9)
@@ -35,9 +36,9 @@ outcomes = st.builds(
 )
 
 
-def evaluate(answer=None, /, *, now=NOW, **attributes):
+def evaluate(response=None, /, *, now=NOW, **attributes):
     return evaluate_availability(
-        Availability(**attributes), answer or PageResponse(status=200, body="Example Domain"), now
+        Availability(**attributes), response or PageResponse(status=200, body="Example Domain"), now
     )
 
 
@@ -70,8 +71,8 @@ def test_a_message_with_half_a_character_can_be_stored():
 
 
 def test_an_answer_within_the_accepted_ranges_is_up():
-    answer = PageResponse(status=204, elapsed_ms=120, phases=PhaseTimes(dns=1, connect=2, first_byte=90))
-    assert evaluate(answer) == Outcome(status=Status.UP, http_status=204, response_time=120, phases=answer.phases)
+    response = PageResponse(status=204, elapsed_ms=120, phases=PhaseTimes(dns=1, connect=2, first_byte=90))
+    assert evaluate(response) == Outcome(status=Status.UP, http_status=204, response_time=120, phases=response.phases)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.schema.declare.key_template import format_field
-from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS
+from hashrange.schema.declare.field_kind import KINDS
+from hashrange.schema.declare.key_format import find_format
+from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.schedule import (
     due_shard,
     first_due_time,
@@ -17,7 +18,7 @@ from hashrange_systems.checks.model.schedule import (
 
 NOW = 1_800_000_000_000
 ids = st.text(min_size=1, max_size=12)
-delays = st.integers(30_000, LONGEST_DELAY_MS)
+delays = st.integers(30_000, MAX_DELAY_MS)
 moments = st.integers(NOW - 10**10, NOW + 10**10)
 
 
@@ -104,4 +105,6 @@ def test_the_shards_of_the_due_index_share_the_checks():
 
 @given(ids)
 def test_the_shard_is_the_one_that_the_schema_writes(check_id):
-    assert due_shard(check_id) == format_field(check_id, "shard8", 1024)
+    shard = find_format("shard8")
+    assert shard is not None
+    assert due_shard(check_id) == shard.write(check_id, KINDS[str].codec, 1024)

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.alert import read_alert_history, write_alert_history
-from hashrange_systems.checks.model.check_type import read_attributes
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.lifecycle import DISABLE_AFTER_MS, find_reason_to_disable
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.state import (
-    EventKind,
+    EventType,
     Phase,
     State,
     StatePolicy,
@@ -23,6 +22,7 @@ from hashrange_systems.checks.model.state import (
     read_state,
     write_state,
 )
+from hashrange_systems.checks.registry import read_attributes
 from systems.tests.checks.model.timeline import MINUTE, OUTCOMES, START, Timeline, minute_of
 
 lives = st.text("udw?DU", max_size=40)
@@ -57,7 +57,7 @@ def test_a_failure_that_a_retry_refutes_opens_nothing():
 def test_an_incident_starts_with_the_first_failure_and_says_what_went_wrong():
     life = Timeline().run("uuddd")
     (opened,) = life.events
-    assert (opened.kind, minute_of(opened.at)) == (EventKind.OPENED, 4)
+    assert (opened.type, minute_of(opened.at)) == (EventType.OPENED, 4)
     assert minute_of(opened.incident.started_at) == minute_of(life.state.since) == 2
     assert (opened.incident.cause, opened.incident.evidence) == (Cause.STATUS, "HTTP 500: answered 500")
     assert opened.incident.ended_at is None
@@ -65,25 +65,25 @@ def test_an_incident_starts_with_the_first_failure_and_says_what_went_wrong():
 
 def test_an_incident_ends_with_the_first_success_once_it_is_believed():
     life = Timeline().run("udddduu")
-    assert life.happenings() == [("OPENED", 3), ("CLOSED", 6)]
+    assert life.list_events() == [("OPENED", 3), ("CLOSED", 6)]
     assert minute_of(life.events[1].incident.ended_at) == 5
     assert (life.state.phase, life.state.incident) == (Phase.UP, None)
 
 
 def test_a_success_among_failures_does_not_end_the_incident():
     life = Timeline().run("udddudud")
-    assert life.happenings() == [("OPENED", 3)]
+    assert life.list_events() == [("OPENED", 3)]
     assert life.state.phase is Phase.DOWN
 
 
 def test_unknown_neither_opens_nor_closes_an_incident():
     assert Timeline().run("u?????").events == []
-    assert Timeline().run("uddd????").happenings() == [("OPENED", 3)]
+    assert Timeline().run("uddd????").list_events() == [("OPENED", 3)]
     assert phase_after("uddd????") is Phase.DOWN
 
 
 def test_unknown_does_not_interrupt_a_row_of_failures_or_successes():
-    assert Timeline().run("ud?d?du?u").happenings() == [("OPENED", 5), ("CLOSED", 8)]
+    assert Timeline().run("ud?d?du?u").list_events() == [("OPENED", 5), ("CLOSED", 8)]
 
 
 def test_a_check_whose_first_run_failed_is_up_since_it_answered():
@@ -91,13 +91,13 @@ def test_a_check_whose_first_run_failed_is_up_since_it_answered():
 
 
 def test_a_check_never_seen_well_can_go_down():
-    assert Timeline().run("ddd").happenings() == [("OPENED", 2)]
+    assert Timeline().run("ddd").list_events() == [("OPENED", 2)]
 
 
 def test_maintenance_freezes_everything():
     assert Timeline().run("uDDDDDu").events == []
-    assert Timeline().run("udddUUUU").happenings() == [("OPENED", 3)]
-    assert Timeline().run("udddUUUUuu").happenings() == [("OPENED", 3), ("CLOSED", 9)]
+    assert Timeline().run("udddUUUU").list_events() == [("OPENED", 3)]
+    assert Timeline().run("udddUUUUuu").list_events() == [("OPENED", 3), ("CLOSED", 9)]
 
 
 def test_a_target_still_down_after_maintenance_is_an_incident_from_then_on():
@@ -106,14 +106,14 @@ def test_a_target_still_down_after_maintenance_is_an_incident_from_then_on():
 
 
 def test_a_warning_is_no_incident():
-    assert Timeline().run("uwwu").happenings() == [("DEGRADED", 1), ("RESTORED", 3)]
-    assert Timeline().run("udddww").happenings() == [("OPENED", 3), ("CLOSED", 5), ("DEGRADED", 5)]
+    assert Timeline().run("uwwu").list_events() == [("DEGRADED", 1), ("RESTORED", 3)]
+    assert Timeline().run("udddww").list_events() == [("OPENED", 3), ("CLOSED", 5), ("DEGRADED", 5)]
 
 
 def test_too_many_changes_are_flapping_and_quiet_makes_it_steady():
     life = Timeline(StatePolicy(failure_threshold=1, success_threshold=1, flap_count=4, flap_window_ms=10 * MINUTE))
     life.run("ududuuuuuuuuuuuuuu")
-    assert life.happenings() == [
+    assert life.list_events() == [
         ("OPENED", 1),
         ("CLOSED", 2),
         ("OPENED", 3),
@@ -169,9 +169,9 @@ def test_a_change_not_yet_believed_is_looked_at_again_soon():
 @given(lives)
 def test_incidents_open_and_close_in_turns_and_never_overlap(letters):
     life = Timeline(StatePolicy(failure_threshold=2, success_threshold=2)).run(letters)
-    turns = [event for event in life.events if event.kind in (EventKind.OPENED, EventKind.CLOSED)]
-    expected = [EventKind.OPENED, EventKind.CLOSED] * len(turns)
-    assert [event.kind for event in turns] == expected[: len(turns)]
+    turns = [event for event in life.events if event.type in (EventType.OPENED, EventType.CLOSED)]
+    expected = [EventType.OPENED, EventType.CLOSED] * len(turns)
+    assert [event.type for event in turns] == expected[: len(turns)]
     ends = [
         time
         for event in turns
@@ -212,7 +212,14 @@ def reason_after(outcome, elapsed_ms=0, phase=Phase.DOWN):
 def test_trap_5_a_check_that_cannot_be_run_is_disabled():
     reading = read_attributes("EBAY", {})
     assert find_reason_to_disable(reading, None, State(), START) == "threshold is required"
-    assert reason_after(Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message="private address"))
+
+
+def test_a_refused_address_is_given_three_days():
+    refused = Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message="private address")
+    reading, state = read_attributes("AVAILABILITY", {}), State(refused_since=START)
+    assert find_reason_to_disable(reading, refused, state, START + DISABLE_AFTER_MS - 1) is None
+    assert find_reason_to_disable(reading, refused, state, START + DISABLE_AFTER_MS) == "private address"
+    assert read_state(write_state(state)) == state
 
 
 def test_trap_5_a_page_gone_or_a_host_that_does_not_exist_is_given_three_days():

@@ -1,4 +1,4 @@
-"""URLs that may be checked, and those that the text alone gives away."""
+"""URLs that may be checked, and those that are refused by their text alone."""
 
 import pytest
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS, validate_delay
+from hashrange_systems.checks.model.delay import MAX_DELAY_MS, validate_delay
 from hashrange_systems.checks.model.tier import BUSINESS, FREE, PRO, TIERS, choose_tier, find_excess, read_tier
 from hashrange_systems.shared.errors import InvalidInput
 
@@ -46,7 +46,7 @@ def test_trap_2_a_downgrade_pauses_the_newest_checks_above_the_limit():
         (True, "must be a whole number of milliseconds, not True"),
         (None, "must be a whole number of milliseconds, not NoneType"),
         (299_999, "must be at least 300000 (FREE), not 299999"),
-        (LONGEST_DELAY_MS + 1, "must be at most 86400000 (24 hours), not 86400001"),
+        (MAX_DELAY_MS + 1, "must be at most 86400000 (24 hours), not 86400001"),
     ],
 )
 def test_trap_7_a_delay_out_of_bounds_is_refused_with_the_reason(value, reason):
@@ -58,4 +58,4 @@ def test_trap_7_a_delay_out_of_bounds_is_refused_with_the_reason(value, reason):
 @pytest.mark.parametrize("tier", [FREE, PRO, BUSINESS])
 def test_the_bounds_of_a_delay_are_allowed(tier):
     assert validate_delay(tier.shortest_delay_ms, tier) == tier.shortest_delay_ms
-    assert validate_delay(LONGEST_DELAY_MS, tier) == LONGEST_DELAY_MS
+    assert validate_delay(MAX_DELAY_MS, tier) == MAX_DELAY_MS

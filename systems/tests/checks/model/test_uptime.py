@@ -13,7 +13,6 @@ from hashrange_systems.checks.model.latency import count_times, find_percentile,
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.state import Phase, State
 from hashrange_systems.checks.model.uptime import (
-    DAY_MS,
     DURATIONS,
     Rollup,
     Sample,
@@ -27,6 +26,7 @@ from hashrange_systems.checks.model.uptime import (
     summarise,
     write_rollup,
 )
+from hashrange_systems.shared.epoch import DAY_MS
 from systems.tests.checks.model.timeline import OUTCOMES
 
 LETTERS = {
@@ -34,6 +34,7 @@ LETTERS = {
     "w": Verdict.DEGRADED,
     "d": Verdict.DOWN,
     "p": Verdict.PENDING,
+    "f": Verdict.FIRST_FAILURE,
     "r": Verdict.RECOVERING,
     "?": Verdict.UNKNOWN,
     "s": Verdict.PAUSED,
@@ -80,13 +81,13 @@ def look_at_second(samples, at, windows):
         return "paused"
     if (at - last.at) >= 2.5 * last.delay_ms:
         return "blind"
-    if last.verdict in (Verdict.PENDING, Verdict.RECOVERING):
+    if last.verdict in (Verdict.PENDING, Verdict.FIRST_FAILURE, Verdict.RECOVERING):
         return find_out(samples[before[-1] + 1 :], last.verdict)
     return last.verdict.value.lower()
 
 
 def find_out(later, verdict):
-    """What an unsettled verdict turned out to be: what the next clear one says, before any pause."""
+    """What an unconfirmed verdict turned out to be: what the next clear one says, before any pause."""
     for sample in later:
         if sample.verdict in (Verdict.UP, Verdict.DEGRADED):
             return "up"
@@ -94,7 +95,7 @@ def find_out(later, verdict):
             return "down"
         if sample.verdict is Verdict.PAUSED:
             break
-    return "up" if verdict is Verdict.PENDING else "down"
+    return {Verdict.PENDING: "up", Verdict.FIRST_FAILURE: "unknown", Verdict.RECOVERING: "down"}[verdict]
 
 
 @given(histories())
@@ -207,7 +208,7 @@ def test_uptime_is_shown_rounded_down_so_that_100_means_never_down(uptime, text)
     ],
 )
 def test_the_verdict_of_a_run_is_what_is_believed_after_it(phase, degraded, letter, verdict):
-    assert find_verdict(State(phase=phase, degraded=degraded), OUTCOMES[letter]) is verdict
+    assert find_verdict(State(phase=phase, degraded=degraded, since=1), OUTCOMES[letter]) is verdict
 
 
 def test_a_run_within_maintenance_says_nothing():
@@ -239,3 +240,10 @@ def test_without_runs_there_is_no_percentile():
 
 def test_a_year_of_response_times_needs_few_buckets():
     assert len(count_times(range(120_000))) < 310
+
+
+def test_a_check_that_never_succeeded_has_no_uptime():
+    assert find_verdict(State(phase=Phase.PENDING), OUTCOMES["d"]) is Verdict.FIRST_FAILURE
+    assert minutes("f") == {"unknown": 1}
+    assert find_uptime(summarise(make_samples("ff"), 0, 120_000)) is None
+    assert minutes("ffd") == {"down": 3}

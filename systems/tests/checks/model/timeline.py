@@ -41,15 +41,15 @@ class Timeline:
         at = START + self.minute * MINUTE if at is None else at
         self.minute += 1
         self.state, events = advance(self.state, outcome, at, self.policy, maintenance=maintenance)
-        scene = AlertInput(
+        given = AlertInput(
             check_id="c1", state=self.state, events=events, outcome=outcome, at=at, maintenance=maintenance
         )
-        self.history, messages = decide(self.rules, self.history, scene)
+        self.history, messages = decide(self.rules, self.history, given)
         self.events += events
         self.messages += messages
 
-    def happenings(self):
-        return [(event.kind.value, minute_of(event.at)) for event in self.events]
+    def list_events(self):
+        return [(event.type.value, minute_of(event.at)) for event in self.events]
 
     def topics(self):
         return [(message.topic.value, minute_of(message.at)) for message in self.messages]

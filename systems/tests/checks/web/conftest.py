@@ -4,6 +4,7 @@ import pytest
 
 import hashrange
 from hashrange_systems.checks.schema import Checks
+from systems.tests.browser import page  # noqa: F401 a fixture
 from systems.tests.checks.web.web_client import WebClient
 from tests.browser.chromium import chromium  # noqa: F401 a fixture
 

@@ -15,16 +15,16 @@ def api(client, ann):
 
 
 def add(api, **more):
-    answer = api.post("/checks", json={"url": "https://example.com/", **more})
-    assert answer.status_code == 201, answer.text
-    return answer.json()
+    response = api.post("/checks", json={"url": "https://example.com/", **more})
+    assert response.status_code == 201, response.text
+    return response.json()
 
 
-def is_problem(answer, status):
-    """Whether a refusal has the one shape that all have."""
-    problem = answer.json()
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
+def is_problem(response, status):
+    """Return whether a refusal has the one shape that all have."""
+    problem = response.json()
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
     assert set(problem) == PROBLEM
     assert problem["status"] == status
     assert problem["type"].startswith("urn:hashrange:checks:")
@@ -32,9 +32,9 @@ def is_problem(answer, status):
     return True
 
 
-def faults_of(answer):
-    assert is_problem(answer, 422)
-    return {error["field"]: error["message"] for error in answer.json()["faults"]}
+def faults_of(response):
+    assert is_problem(response, 422)
+    return {error["field"]: error["message"] for error in response.json()["faults"]}
 
 
 # ── checks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,9 +91,9 @@ def test_a_field_that_is_not_known_is_refused(api):
 
 
 def test_what_is_no_json_is_refused(api):
-    answer = api.post("/checks", content=b"{", headers={"content-type": "application/json"})
-    assert is_problem(answer, 400)
-    assert answer.json()["type"] == "urn:hashrange:checks:NotJson"
+    response = api.post("/checks", content=b"{", headers={"content-type": "application/json"})
+    assert is_problem(response, 400)
+    assert response.json()["type"] == "urn:hashrange:checks:NotJson"
 
 
 def test_an_edit_based_on_an_old_revision_is_refused(api):
@@ -116,9 +116,9 @@ def test_a_check_is_paused_resumed_and_run(client, api):
 def test_the_limit_of_the_tier_is_told(client):
     free = client.sign_up("free", "FREE")
     client.add(free.user.userid, 5)
-    answer = client.client(free.key).post("/checks", json={"url": "https://example.com/"})
-    assert is_problem(answer, 403)
-    assert "allows 5 checks" in answer.json()["detail"]
+    response = client.client(free.key).post("/checks", json={"url": "https://example.com/"})
+    assert is_problem(response, 403)
+    assert "allows 5 checks" in response.json()["detail"]
 
 
 def test_results_are_paged_from_the_latest_on(client, ann, api):
@@ -161,7 +161,7 @@ def test_incidents_and_uptime_are_told(client, ann, api):
 
 def test_the_types_of_checks_describe_their_attributes(api):
     found = {each["checkType"]: each["attributes"] for each in api.get("/check-types").json()["items"]}
-    assert set(found) == {"AVAILABILITY", "EBAY"}
+    assert {"AVAILABILITY", "EBAY", "HEARTBEAT", "TCP", "DNS", "TLS", "DOMAIN", "PING"} == set(found)
     assert "soldOutText" in found["AVAILABILITY"]["properties"]
 
 
@@ -169,9 +169,9 @@ def test_the_types_of_checks_describe_their_attributes(api):
 @pytest.mark.parametrize("given", [None, "", "hrc_wrong", "x" * 5000, "Bearer", "hrc_é"])
 def test_without_a_good_key_there_is_nothing(client, given):
     headers = {} if given is None else {"Authorization": f"Bearer {given}".encode()}
-    answer = client.client().get("/checks", headers=headers)
-    assert is_problem(answer, 401)
-    assert answer.headers["www-authenticate"] == "Bearer"
+    response = client.client().get("/checks", headers=headers)
+    assert is_problem(response, 401)
+    assert response.headers["www-authenticate"] == "Bearer"
 
 
 def test_a_key_is_shown_once_and_opens_until_it_is_revoked(client, api):
@@ -191,10 +191,10 @@ def test_a_suspended_user_is_shut_out(client, ann, api):
 
 
 def test_a_key_may_make_so_many_requests_and_then_waits(client, ann, bob, api):
-    answers = [api.get("/users/me") for _ in range(101)]
-    assert [answer.status_code for answer in answers[:100]] == [200] * 100
-    assert is_problem(answers[100], 429)
-    assert answers[100].headers["retry-after"] == "1"
+    responses = [api.get("/users/me") for _ in range(101)]
+    assert [response.status_code for response in responses[:100]] == [200] * 100
+    assert is_problem(responses[100], 429)
+    assert responses[100].headers["retry-after"] == "1"
     assert client.client(bob.key).get("/users/me").status_code == 200
     client.clock.advance(1)
     assert [api.get("/users/me").status_code for _ in range(11)] == [200] * 10 + [429]
@@ -208,8 +208,8 @@ def test_who_tries_many_keys_is_told_to_wait(client, ann):
 
 
 def test_a_body_that_is_too_long_is_not_read(api):
-    answer = api.post("/checks", json={"url": "https://example.com/", "name": "x" * MAX_BYTES})
-    assert is_problem(answer, 413)
+    response = api.post("/checks", json={"url": "https://example.com/", "name": "x" * MAX_BYTES})
+    assert is_problem(response, 413)
 
     def chunks():
         while True:
@@ -242,8 +242,16 @@ def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, a
     named, unnamed = add(api, name="Shop")["checkid"], add(api, url="https://secret.example/")["checkid"]
     hidden = add(api, name="Hidden")["checkid"]
     client.run(ann.user.userid, named, "u")
-    page = {"slug": "ann-co", "title": "Ann & Co", "checks": [named, unnamed]}
-    assert api.put("/status-page", json=page).json() == page | {"url": f"{BASE_URL}/status/ann-co"}
+    page = {"title": "Ann & Co", "checks": [named, unnamed], "intro": "Welcome."}
+    made = page | {"slug": "ann-co", "url": f"{BASE_URL}/status/ann-co", "announcements": []}
+    assert api.put("/status-pages/ann-co", json=page).json() == made
+    assert api.get("/status-pages").json()["items"] == [made]
+    assert api.get("/status-pages/ann-co").json() == made
+    news = api.post(
+        "/status-pages/ann-co/announcements", json={"title": "Upgrade", "endsAt": "2026-01-20T12:00:00Z"}
+    ).json()
+    assert client.client().get("/status/ann-co").json()["announcements"] == [news]
+    assert api.delete(f"/status-pages/ann-co/announcements/{news['announcementId']}").status_code == 204
 
     public = client.client().get("/status/ann-co")
     assert public.json()["checks"] == [
@@ -252,12 +260,12 @@ def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, a
     ]
     assert hidden not in public.text
     assert "secret.example" not in public.text
-    assert api.delete("/status-page").status_code == 204
+    assert api.delete("/status-pages/ann-co").status_code == 204
     assert is_problem(client.client().get("/status/ann-co"), 404)
 
 
 def test_the_page_of_a_suspended_user_is_not_there(client, ann, api):
-    api.put("/status-page", json={"slug": "ann-co", "title": "Ann", "checks": []})
+    assert api.put("/status-pages/ann-co", json={"title": "Ann", "checks": []}).status_code == 200
     do(client.users.suspend(ann.user.userid))
     assert is_problem(client.client().get("/status/ann-co"), 404)
     assert client.browser().get("/status/ann-co").status_code == 404
@@ -325,9 +333,9 @@ def test_a_failure_of_ours_tells_nothing(client, ann, api, caplog):
         raise RuntimeError("secret detail")
 
     object.__setattr__(client.services.checks.db.session.transport, "call_async", fail)
-    answer = api.get("/checks")
-    assert is_problem(answer, 500)
-    assert "secret detail" not in answer.text
+    response = api.get("/checks")
+    assert is_problem(response, 500)
+    assert "secret detail" not in response.text
     assert "secret detail" in caplog.text
     page = client.browser(peer="127.0.0.2").get("/status/x")
     assert page.status_code == 500

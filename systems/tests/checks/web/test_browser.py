@@ -1,21 +1,18 @@
 """The whole way of a newcomer in a real browser: sign in, add a check, see it up, break its page, read the message."""
 
-import os
 import re
-import subprocess
-import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
-from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
+from systems.tests.browser import host_demo, open_tab
+from tests.browser.accessibility import SCHEMES, assert_accessible
+from tests.conftest import find_free_port, start_server, stop, wait_until_healthy
 
 ADMIN_TOKEN = "the operator's token of the browser tests"
-STARTED_WITHIN = 240.0
-PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -34,45 +31,12 @@ def wire(tmp_path_factory):
 @pytest.fixture(scope="module", params=["embedded", "wire"])
 def site(request, tmp_path_factory):
     """The address of the system, as `hashrange up --demo` hosts it, on its own database and over the wire."""
-    port, log = find_free_port(), tmp_path_factory.mktemp("up") / "log"
-    embedded = request.param == "embedded"
-    remote = ["--data", str(log.parent / "data"), "--endpoint"]
-    where = ["--memory", "--port", "0"] if embedded else [*remote, request.getfixturevalue("wire")]
-    command = [sys.executable, "-m", "hashrange.cli", "up", "--demo", "--only", "checks", *where]
-    environment = os.environ | {"CHECKS_DEMO_PORT": "0", "CHECKS_ADMIN_TOKEN": ADMIN_TOKEN}
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--web-port", str(port)], cwd=ROOT, env=environment, stdout=output, stderr=output
-        )
-        try:
-            wait_for_demo(process, log)
-            yield f"http://127.0.0.1:{port}/checks"
-        finally:
-            stop(process)
-
-
-def wait_for_demo(process, log):
-    deadline = time.monotonic() + STARTED_WITHIN
-    while time.monotonic() < deadline and process.poll() is None:
-        if "demo data is there" in log.read_text("utf-8"):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"hashrange up did not start:\n{log.read_text('utf-8')}")
-
-
-@pytest.fixture
-def page(chromium, site):
-    """A tab of a new browser, in which anything that the browser complains about is a failure."""
-    context = chromium.new_context(base_url=f"{site}/", locale="en-GB")
-    context.set_default_timeout(PATIENCE_MS)
-    tab = context.new_page()
-    complaints = []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    yield tab
-    context.close()
-    refusals = re.compile(r"status of 4(09|22)")  # which a page shows, and a browser notes
-    assert [complaint for complaint in complaints if not refusals.search(complaint)] == []
+    folder = tmp_path_factory.mktemp("up")
+    remote = ["--data", str(folder / "data"), "--endpoint"]
+    where = [] if request.param == "embedded" else [*remote, request.getfixturevalue("wire")]
+    environment = {"CHECKS_DEMO_PORT": "0", "CHECKS_ADMIN_TOKEN": ADMIN_TOKEN}
+    with host_demo("checks", folder, *where, environment=environment) as address:
+        yield address
 
 
 @pytest.fixture
@@ -103,13 +67,13 @@ def target():
 
 
 def sign_up(site, email):
-    answer = httpx.post(
+    response = httpx.post(
         f"{site}/api/admin/users",
         json={"email": email, "tier": "PRO"},
         headers={"Authorization": f"Bearer {ADMIN_TOKEN}"},
     )
-    assert answer.status_code == 201, answer.text
-    return answer.json()["key"]
+    assert response.status_code == 201, response.text
+    return response.json()["key"]
 
 
 def test_a_newcomer_adds_a_check_breaks_its_page_and_reads_the_message(page, site, target):
@@ -118,49 +82,50 @@ def test_a_newcomer_adds_a_check_breaks_its_page_and_reads_the_message(page, sit
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("API key").fill(sign_up(site, "newcomer@example.com"))
     page.get_by_role("button", name="Sign in", exact=True).click()
-    assert "There are no checks yet" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text("There are no checks yet")
 
     page.get_by_role("link", name="Messages").click()
     page.get_by_role("link", name="verify").click()
     page.get_by_role("button", name="Confirm").click()
-    assert "Messages are now sent to newcomer@example.com" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text("Messages are now sent to newcomer@example.com")
 
     page.goto("new")
     page.get_by_label("Address").fill("nonsense")
     page.get_by_role("button", name="Add the check").click()
-    assert "Address must begin with http:// or https://" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text("Address must begin with http:// or https://")
     page.get_by_label("Address").fill(url)
     page.get_by_label("Name", exact=True).fill("Test page")
     page.get_by_label("Text on the page", exact=True).fill("Everything must go")
     page.get_by_role("button", name="Add the check").click()
-    assert page.inner_text("h1") == "Test page"
+    expect(page.locator("h1")).to_have_text("Test page")
 
     run_until(page, "Up")
     stop_target()
     run_until(page, "Down")
-    assert "Down for" in page.get_by_role("region", name="Incidents").inner_text()
+    expect(page.get_by_role("region", name="Incidents")).to_contain_text("Down for")
 
     page.get_by_role("link", name="Messages").click()
-    assert "Test page is down since" in read_until(page, "Test page is down since")
+    expect(page.locator("h1")).to_have_text("Messages")
+    reload_until(page, "Test page is down since")
     page.get_by_role("link", name="/check/").first.click()
-    assert page.inner_text("h1") == "Test page"
+    expect(page.locator("h1")).to_have_text("Test page")
 
 
-def read_until(page, text):
-    """What the page says once it says that; messages are sent by and by, so it is looked at again for a while."""
+def reload_until(page, text):
+    """Reload the page until it says that: messages are sent by and by."""
     for _ in range(60):
-        found = page.inner_text("main")
-        if text in found:
-            break
+        if text in page.inner_text("main"):
+            return
         page.wait_for_timeout(500)
         page.reload()
-    return found
+    pytest.fail(f"the page never said {text!r}: {page.inner_text('main')}")
 
 
 def run_until(page, word):
     """Run a check by hand until it is so; the worker may be running it at the same moment."""
     for _ in range(10):
-        page.get_by_role("button", name="Run now").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Run now").click()
         if page.locator(".head .pill").inner_text() == word:
             return
     pytest.fail(f"the check never became {word}: {page.inner_text('main')}")
@@ -171,10 +136,8 @@ def test_a_visitor_of_the_demo_sees_checks_with_plots_at_once(page):
     assert page.locator(".list li").count() >= 5
     assert page.locator(".list li svg.bars").count() >= 5
     page.locator(".list .name a").first.click()
-    assert page.locator(".plot svg").count() == 1
-    assert (
-        page.locator(".plot svg path[stroke]").first.evaluate("path => getComputedStyle(path).stroke").startswith("rgb")
-    )
+    expect(page.locator(".plot svg:visible")).to_have_count(1)  # the wide or the narrow one
+    expect(page.locator(".plot svg path[stroke]").first).to_have_css("stroke", re.compile("^rgb"))
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (390, "dark"), (1280, "light")])
@@ -215,8 +178,66 @@ def test_a_check_is_deleted_only_after_a_second_click(page):
     page.goto("./")
     count = page.locator(".list li").count()
     page.locator(".list .name a").last.click()
-    assert not page.get_by_role("button", name="Delete it").is_visible()
+    expect(page.get_by_text("Delete…")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete it")).to_be_hidden()
     page.get_by_text("Delete…").click()
     page.get_by_role("button", name="Delete it").click()
-    assert "The check and its history are deleted." in page.inner_text("main")
-    assert page.locator(".list li").count() == count - 1
+    expect(page.locator("main")).to_contain_text("The check and its history are deleted.")
+    expect(page.locator(".list li")).to_have_count(count - 1)
+
+
+# ── accessibility and plots ──────────────────────────────────────────────────────────────────────────────────────────
+PAGES = (
+    *(
+        "./",
+        "new",
+        "new?type=HEARTBEAT",
+        "check/demo-payments",
+        "check/demo-camera?range=7d",
+        "check/demo-shop/results",
+    ),
+    *("check/demo-shop/edit", "check/demo-shop/maintenance", "messages", "pages", "pages/new", "pages/demo", "reports"),
+    *("account", "account/two-factor", "import", "status/demo", "sign-in?next=/account"),
+)
+
+
+def test_axe_finds_nothing_on_any_page_at_both_widths(page, site, request):
+    if "wire" in request.node.name:
+        pytest.skip("the pages are the same")
+    page.goto("pages/demo")
+    page.get_by_text("Announce something").click()
+    page.get_by_label("Headline").fill("Upgrade on Sunday")
+    page.get_by_role("button", name="Announce it").click()
+    page.goto("new?type=HEARTBEAT")
+    page.get_by_role("button", name="Add the check").click()
+    expect(page.get_by_role("heading", name="The job calls")).to_be_visible()
+    assert_accessible(page, schemes=("light",))
+    for number, path in enumerate(PAGES):
+        page.goto(path)
+        assert_accessible(page, schemes=SCHEMES if number % 4 == 0 else ("light",))
+    page.goto("account/two-factor")
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.locator(".qr svg")).to_be_visible()
+    assert_accessible(page)
+
+
+def test_a_plot_is_explored_by_keys_and_by_touch_in_the_readers_time_zone(chromium, site, request):
+    if "wire" in request.node.name:
+        pytest.skip("the pages are the same")
+    telephone = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "timezone_id": "Asia/Kolkata"}
+    with open_tab(chromium, site, **telephone) as page:
+        page.goto("check/demo-shop")
+        plot, readout = page.locator("[data-explore]").nth(1), page.locator("#times-readout")
+        assert page.locator(".plot svg.narrow .zone").text_content() in {"Asia/Kolkata", "Asia/Calcutta"}
+        minutes = page.locator(".plot svg.narrow text[data-at]").first.text_content().partition(":")[2]
+        assert minutes[:2] == "30"  # round hours of UTC are half past in India
+        plot.press("End")
+        last = readout.inner_text()
+        assert re.search(r"p50 \d+ ms", last)
+        plot.press("ArrowLeft")
+        assert readout.inner_text() != last
+        plot.press("Escape")
+        expect(readout).to_have_text("")
+        box = plot.bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(readout).to_have_text(re.compile("p50"))

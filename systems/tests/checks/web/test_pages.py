@@ -2,9 +2,11 @@
 
 import pytest
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes
 from hashrange_systems.checks.model.tier import PRO
+from hashrange_systems.checks.registry import CHECK_TYPES, name_attributes
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.checks.web.check_form import ALERTS, list_defaults, make_groups
+from hashrange_systems.shared.text import format_iso_time
 from systems.tests.checks.services import do
 from systems.tests.checks.web.web_client import Forms, find_token, read_text, send
 
@@ -37,10 +39,10 @@ def test_who_is_not_signed_in_is_sent_to_do_so_and_back(client, ann):
 
 def test_a_wrong_key_signs_nobody_in(client):
     browser = client.browser()
-    answer = browser.post("/sign-in", data={"key": "hrc_wrong"})
-    assert answer.status_code == 401
-    assert "This key is not valid" in answer.text
-    assert "set-cookie" not in answer.headers
+    response = browser.post("/sign-in", data={"key": "hrc_wrong"})
+    assert response.status_code == 401
+    assert "This key is not valid" in response.text
+    assert "set-cookie" not in response.headers
     assert browser.get("/").status_code == 303
 
 
@@ -90,13 +92,13 @@ def test_every_fault_is_shown_beside_its_field_and_nothing_typed_is_lost(browser
     form = Forms(browser.get("/new").text).values
     fields_given = {"url": "ftp://example.com", "attributes.timeoutMs": "soon", "attributes.headers": "Bad Name: x"}
     refused = browser.post("/new", data=form | fields_given | {"name": "Kept", "delayMs": "5"})
-    told = read_text(refused)
+    text = read_text(refused)
     assert refused.status_code == 422
-    assert "Address must begin with http:// or https://, not ftp:." in told
-    assert "Timeout in milliseconds must be a whole number." in told
-    assert "Headers must have names of letters" in told
-    assert "How often must be at least 60000 (PRO), not 5." in told
-    assert "4 fields need another look" in told
+    assert "Address must begin with http:// or https://, not ftp:." in text
+    assert "Timeout in milliseconds must be a whole number." in text
+    assert "Headers must have names of letters" in text
+    assert "How often must be at least 60000 (PRO), not 5." in text
+    assert "4 fields need another look" in text
     assert refused.text.count('aria-invalid="true"') == 4
     kept = Forms(refused.text).values
     assert (kept["url"], kept["name"], kept["attributes.timeoutMs"]) == ("ftp://example.com", "Kept", "soon")
@@ -179,7 +181,7 @@ def test_an_outage_is_shown_with_its_reason(client, ann, browser):
     assert "Down: answered 500" in page
     assert "HTTP 500: answered 500" in page
     assert "Shop" in read_text(browser.get("/?show=down"))
-    assert "No check is up" in read_text(browser.get("/?show=up"))
+    assert "No check fits" in read_text(browser.get("/?show=up"))
 
 
 @pytest.mark.parametrize("period", ["24h", "7d", "30d", "90d", "1000y", ""])
@@ -210,7 +212,7 @@ def test_maintenance_windows_are_added_and_removed(client, ann, browser):
 
 
 @pytest.mark.parametrize(
-    ("form", "told"),
+    ("form", "message"),
     [
         ({"kind": "WEEKLY", "weekly.start": "2:30", "weekly.minutes": "60"}, "At least one day is needed"),
         (
@@ -229,11 +231,11 @@ def test_maintenance_windows_are_added_and_removed(client, ann, browser):
         ),
     ],
 )
-def test_a_window_that_is_none_is_refused_beside_its_field(client, ann, browser, form, told):
+def test_a_window_that_is_none_is_refused_beside_its_field(client, ann, browser, form, message):
     (checkid,) = client.add(ann.user.userid)
     refused = send(browser, f"/check/{checkid}/maintenance", **form)
     assert refused.status_code == 422
-    assert told in read_text(refused)
+    assert message in read_text(refused)
 
 
 # ── the account ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -276,18 +278,26 @@ def test_a_key_is_shown_once_and_opens(client, browser):
     assert "Name must be a line of 1 to 100 characters." in read_text(send(browser, "/account/keys"))
 
 
-def test_a_status_page_is_published_shown_to_anybody_and_taken_back(client, ann, browser):
+def test_a_status_page_is_published_shown_to_anybody_and_taken_back(client, ann, browser, clock):
     shown, hidden = client.add(ann.user.userid, 1, name="Shop", url="https://secret.example/") + client.add(
         ann.user.userid, 1, name="Hidden"
     )
     client.run(ann.user.userid, shown, "uudddd")
-    refused = send(browser, "/account/page", slug="Not A Slug", title="")
+    refused = send(browser, "/pages/new", slug="Not A Slug", title="")
     assert "Address must be at most 60 small letters" in read_text(refused)
-    assert send(browser, "/account/page", slug="ann-co", title="Ann", checks=[shown]).status_code == 303
+    made = send(browser, "/pages/new", slug="ann-co", title="Ann", checks=[shown], intro="First.\r\n\r\nSecond <b>.")
+    assert made.headers["location"] == "/checks/pages/ann-co?note=published"
+    assert "another page of yours" in read_text(send(browser, "/pages/new", slug="ann-co", title="Ann"))
+    send(
+        browser,
+        "/pages/ann-co/announcements",
+        **{"announcement.importance": "MAINTENANCE", "announcement.title": "Upgrade"},
+    )
 
     anybody = client.browser()
     page = read_text(anybody.get("/status/ann-co"))
     assert "Everything is down" in page
+    assert "First. Second <b>. Upgrade" in page
     assert "Shop" in page
     for secret in ("Hidden", hidden, "secret.example", "answered 500", "ann@example.com", "Sign out"):
         assert secret not in anybody.get("/status/ann-co").text
@@ -296,8 +306,30 @@ def test_a_status_page_is_published_shown_to_anybody_and_taken_back(client, ann,
     assert badge.headers["cross-origin-resource-policy"] == "cross-origin"
     assert "down" in badge.text
     assert "uptime 30 d" in anybody.get("/status/ann-co/badge.svg", params={"of": "uptime"}).text
-    send(browser, "/account/page/remove")
+    assert send(browser, "/pages/ann-co", slug="ann", title="Ann", checks=[shown]).status_code == 303
+    clock.advance(15)  # public pages are cached
     assert anybody.get("/status/ann-co").status_code == 404
+    assert "Upgrade" in read_text(browser.get("/pages/ann"))
+    send(browser, "/pages/ann/remove")
+    clock.advance(15)
+    assert anybody.get("/status/ann").status_code == 404
+
+
+def test_pages_say_that_nobody_monitors_and_since_when(client, ann, browser, clock):
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    send(browser, "/pages/new", slug="ann-co", title="Ann", checks=[checkid])
+    paths = ["/", f"/check/{checkid}", "/status/ann-co"]
+    for path in paths:
+        assert "Monitoring has not begun: no worker is running." in read_text(browser.get(path))
+    do(client.services.presence.write())
+    seen = format_iso_time(clock.millis())
+    for path in paths:
+        assert "no worker" not in read_text(browser.get(path))
+    clock.advance(60)
+    for path in paths:
+        page = browser.get(path).text
+        assert "Monitoring is interrupted" in page
+        assert f'datetime="{seen}"' in page
 
 
 def test_messages_show_what_was_sent(client, ann, browser):
@@ -328,16 +360,16 @@ def test_reports_are_offered_for_each_month_and_downloaded(client, ann):
 def test_every_link_of_every_page_leads_somewhere_under_the_path_it_is_mounted_at(client, ann, browser):
     (checkid,) = client.add(ann.user.userid, name="Shop")
     client.run(ann.user.userid, checkid, "uudddd")
-    do(client.pages.publish(ann.user.userid, "ann-co", "Ann", [checkid]))
+    do(client.pages.publish(ann.user.userid, "ann-co", PageContent(title="Ann", checks=[checkid])))
     seen, todo = set(), ["/checks/"]
     while todo:
         path = todo.pop()
         seen.add(path)
-        answer = browser.get(f"http://127.0.0.1:8002{path}")
-        assert answer.status_code == 200, path
-        if not answer.headers["content-type"].startswith("text/html"):
+        response = browser.get(f"http://127.0.0.1:8002{path}")
+        assert response.status_code == 200, path
+        if not response.headers["content-type"].startswith("text/html"):
             continue
-        links = [link.partition("#")[0] for link in Forms(answer.text).links if not link.startswith("#")]
+        links = [link.partition("#")[0] for link in Forms(response.text).links if not link.startswith("#")]
         ours = [link for link in links if link != "https://example.com/"]
         assert all(link.startswith("/checks/") for link in ours), (path, ours)
         pages = {link for link in ours if not is_action(link)}
@@ -346,9 +378,16 @@ def test_every_link_of_every_page_leads_somewhere_under_the_path_it_is_mounted_a
 
 
 def is_action(link):
-    """Whether a form is sent there."""
+    """Return whether a form is sent there."""
     last = link.rpartition("/")[2]
-    return last in {"run", "pause", "sign-out", "delete", "remove", "revoke", "ask", "channels", "keys", "page"}
+    return last in {"run", "pause", "sign-out", "delete", "remove", "revoke", "ask", "channels", "keys", "page"} | {
+        "begin",
+        "confirm",
+        "off",
+        "recovery",
+        "sign-out-everywhere",
+        "announcements",
+    }
 
 
 def test_what_users_and_web_pages_wrote_is_escaped_everywhere(client, ann, browser):
@@ -360,7 +399,7 @@ def test_what_users_and_web_pages_wrote_is_escaped_everywhere(client, ann, brows
         do(client.checks.run_now(ann.user.userid, checkid))
     do(client.keys.add(ann.user.userid, MARKUP))
     do(client.channels.verify(ann.token))
-    do(client.pages.publish(ann.user.userid, "ann-co", MARKUP, [checkid]))
+    do(client.pages.publish(ann.user.userid, "ann-co", PageContent(title=MARKUP, checks=[checkid])))
     client.deliver()
     client.clock.advance(60)
     paths = [
@@ -372,11 +411,11 @@ def test_what_users_and_web_pages_wrote_is_escaped_everywhere(client, ann, brows
         "/messages",
     ]
     for path in [*paths, "/status/ann-co", "/status/ann-co/badge.svg", f"/new?type={MARKUP}", "/?show=<script>"]:
-        answer = browser.get(path)
-        assert answer.status_code == 200
-        assert "<script>" not in answer.text, path
-        assert "alert('x')" not in answer.text, path
-        assert "onerror=" not in answer.text
+        response = browser.get(path)
+        assert response.status_code == 200
+        assert "<script>" not in response.text, path
+        assert "alert('x')" not in response.text, path
+        assert "onerror=" not in response.text
 
 
 def down_with(message):
@@ -387,9 +426,9 @@ def down_with(message):
 
 def test_a_page_that_is_not_there_says_so(browser):
     for path in ("/nonsense", "/check/nonsense", "/status/nonsense", "/static/nonsense.css", "/?page=x"):
-        answer = browser.get(path)
-        assert answer.status_code == 404
-        assert "Not found" in answer.text
+        response = browser.get(path)
+        assert response.status_code == 404
+        assert "Not found" in response.text
 
 
 def test_many_checks_are_shown_page_by_page(client, ann, browser):

@@ -1,10 +1,11 @@
-"""Who may do what: no user sees or changes another's data, by any route; and what browsers are told to forbid."""
+"""Who may do what: no user sees or changes another's data, by any route; and the security headers."""
 
 import re
 
 import pytest
 from fastapi.routing import APIRoute
 
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.checks.web.api.api_app import make_api
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.web.request_guard import HEADERS
@@ -14,7 +15,13 @@ from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_tok
 
 COOKIE = name_cookie("checks")
 
-PUBLIC = {"/status/{slug}", "/status/{slug}/badge.svg"}
+BODIES = {
+    "/checks/{checkid}": {"name": "stolen"},
+    "/status-pages/{slug}": {"title": "stolen", "checks": []},
+    "/status-pages/{slug}/announcements": {"title": "stolen"},
+}
+HEARTBEATS = {"/heartbeat/{checkid}/{key}", "/heartbeat/{checkid}/{key}/{ending}"}
+PUBLIC = {"/status/{slug}", "/status/{slug}/badge.svg", "/metrics"} | HEARTBEATS
 OWN_BY_NATURE = {"/report/{month}.csv", "/report/{month}.pdf", "/reports/{month}", "/reports/{month}.csv"} | {
     "/reports/{month}.pdf"
 }
@@ -47,13 +54,14 @@ CALLS = list_routes(make_api(Nothing(), "http://127.0.0.1/checks"))
 
 
 @pytest.fixture
-def estate(client, ann):
+def owned_ids(client, ann):
     """What Ann owns, by the names that routes have for it."""
     (checkid,) = client.add(ann.user.userid, name="Ann's shop", url="https://ann.example/")
     client.run(ann.user.userid, checkid, "uuudddd")
     window = {"kind": "WEEKLY", "days": [0], "start": "02:00", "minutes": 60, "zone": "UTC"}
     do(client.checks.edit(ann.user.userid, checkid, changes(maintenance=[window])))
-    do(client.pages.publish(ann.user.userid, "ann", "Ann's page", [checkid]))
+    do(client.pages.publish(ann.user.userid, "ann", PageContent(title="Ann's page", checks=[checkid])))
+    news = do(client.pages.announce(ann.user.userid, "ann", "INFO", "Welcome"))
     client.clock.advance(3600)
     return {
         "checkid": checkid,
@@ -63,6 +71,9 @@ def estate(client, ann):
         "userid": ann.user.userid,
         "slug": "ann",
         "month": "2026-01",
+        "key": "of-another-heartbeat",
+        "ending": "fail",
+        "announcement_id": news.announcement_id,
     }
 
 
@@ -81,40 +92,42 @@ def test_there_are_routes_to_try():
 
 # ── another's data ───────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=str)
-def test_no_call_with_anothers_key_reaches_anything(client, ann, bob, estate, method, path):
-    body = {"name": "stolen"} if path == "/checks/{checkid}" else {"tier": "FREE"}
+def test_no_call_with_anothers_key_reaches_anything(client, ann, bob, owned_ids, method, path):
+    body = BODIES.get(path, {"tier": "FREE"})
     before = client.everything()
-    answer = call(client.client(bob.key), method, path.format(**estate), body)
+    response = call(client.client(bob.key), method, path.format(**owned_ids), body)
     assert client.everything() == before
     if path in PUBLIC:
         return
-    assert not any(secret in answer.text for secret in SECRETS), answer.text
+    assert not any(secret in response.text for secret in SECRETS), response.text
     if path in OWN_BY_NATURE:
-        assert answer.status_code == 200
+        assert response.status_code == 200
         return
-    assert answer.status_code == (401 if path.startswith("/admin") else 404), answer.text
+    taken = (method, path) == ("PUT", "/status-pages/{slug}")  # the address is another's: it is not free
+    assert response.status_code == (401 if path.startswith("/admin") else 409 if taken else 404), response.text
     owner = ADMIN_TOKEN if path.startswith("/admin") else ann.key
-    assert call(client.client(owner), method, path.format(**estate), body).status_code < 300
+    assert call(client.client(owner), method, path.format(**owned_ids), body).status_code < 300
 
 
 def call(client, method, path, body):
-    return client.request(method, path, json=body if method in {"PATCH", "PUT"} else None)
+    sent = method in {"PATCH", "PUT"} or path.endswith("/announcements")
+    return client.request(method, path, json=body if sent else None)
 
 
 @pytest.mark.parametrize(("method", "path"), PAGES, ids=str)
-def test_no_page_with_anothers_session_reaches_anything(client, ann, bob, estate, method, path):
+def test_no_page_with_anothers_session_reaches_anything(client, ann, bob, owned_ids, method, path):
     browser, owner = client.browser(bob.key), client.browser(ann.key)
     before = client.everything()
-    answer = visit(browser, method, path.format(**estate))
+    response = visit(browser, method, path.format(**owned_ids))
     assert client.everything() == before
     if path in PUBLIC:
         return
-    assert not any(secret in answer.text for secret in SECRETS), answer.text
+    assert not any(secret in response.text for secret in SECRETS), response.text
     if path in OWN_BY_NATURE:
-        assert answer.status_code == 200
+        assert response.status_code == 200
         return
-    assert answer.status_code == 404, answer.text
-    mine = visit(owner, method, path.format(**estate))
+    assert response.status_code == 404, response.text
+    mine = visit(owner, method, path.format(**owned_ids))
     assert mine.status_code in {200, 303, 409, 422, 429}
     assert "sign-in" not in mine.headers.get("location", "")
 
@@ -124,42 +137,42 @@ def visit(browser, method, path):
 
 
 @pytest.mark.parametrize(("method", "path"), PAGES, ids=str)
-def test_no_page_is_for_who_is_not_signed_in(client, ann, estate, method, path):
+def test_no_page_is_for_who_is_not_signed_in(client, ann, owned_ids, method, path):
     before = client.everything()
-    answer = client.browser().request(method, path.format(**estate), data={} if method == "POST" else None)
+    response = client.browser().request(method, path.format(**owned_ids), data={} if method == "POST" else None)
     assert client.everything() == before
     if path not in PUBLIC:
-        assert answer.status_code == 303
-        assert answer.headers["location"].startswith("/checks/sign-in")
+        assert response.status_code == 303
+        assert response.headers["location"].startswith("/checks/sign-in")
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=str)
-def test_no_call_is_for_who_has_no_key(client, ann, estate, method, path):
+def test_no_call_is_for_who_has_no_key(client, ann, owned_ids, method, path):
     before = client.everything()
-    answer = call(client.client(), method, path.format(**estate), {})
+    response = call(client.client(), method, path.format(**owned_ids), {})
     assert client.everything() == before
-    assert answer.status_code == (200 if path in PUBLIC else 401)
+    assert response.status_code == (200 if path in PUBLIC else 401)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-def test_a_session_does_not_open_the_api(client, ann, estate, method):
+def test_a_session_does_not_open_the_api(client, ann, owned_ids, method):
     browser = client.browser(ann.key)
-    assert browser.request(method, f"/api/checks/{estate['checkid']}").status_code in {401, 405}
+    assert browser.request(method, f"/api/checks/{owned_ids['checkid']}").status_code in {401, 405}
 
 
-def test_checks_channels_and_pages_of_another_cannot_be_named(client, ann, bob, estate):
+def test_checks_channels_and_pages_of_another_cannot_be_named(client, ann, bob, owned_ids):
     api = client.client(bob.key)
-    wish = {"url": "https://example.com/", "channels": [estate["channel_id"]]}
+    wish = {"url": "https://example.com/", "channels": [owned_ids["channel_id"]]}
     assert api.post("/checks", json=wish).status_code == 422
-    page = {"slug": "bob", "title": "Bob", "checks": [estate["checkid"]]}
-    assert api.put("/status-page", json=page).status_code == 422
-    assert api.put("/status-page", json=page | {"slug": "ann", "checks": []}).status_code == 409
+    page = {"title": "Bob", "checks": [owned_ids["checkid"]]}
+    assert api.put("/status-pages/bob", json=page).status_code == 422
+    assert api.put("/status-pages/ann", json=page | {"checks": []}).status_code == 409
     assert api.patch("/users/me", json={"email": "ANN@example.com"}).status_code == 409
 
 
-def test_messages_are_only_ones_own(client, ann, bob, estate):
+def test_messages_are_only_ones_own(client, ann, bob, owned_ids):
     do(client.channels.verify(ann.token))
-    client.run(ann.user.userid, estate["checkid"], "uuudddd")
+    client.run(ann.user.userid, owned_ids["checkid"], "uuudddd")
     client.deliver()
     assert "shop" in client.browser(ann.key).get("/messages").text
     assert "shop" not in client.browser(bob.key).get("/messages").text
@@ -177,9 +190,9 @@ def test_the_cookie_is_out_of_reach_and_for_this_path_only(client, ann):
 
 def test_the_cookie_is_secure_where_the_site_is(opened, clock):
     client = WebClient(opened, clock, base_url="https://checks.example/checks")
-    answer = client.browser().post("/sign-in", data={"key": client.sign_up("ann").key})
-    assert "; Secure" in answer.headers["set-cookie"]
-    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    response = client.browser().post("/sign-in", data={"key": client.sign_up("ann").key})
+    assert "; Secure" in response.headers["set-cookie"]
+    assert response.headers["strict-transport-security"] == "max-age=31536000"
 
 
 def test_a_session_ends_with_its_time_its_key_and_its_user(client, ann, bob):
@@ -197,27 +210,33 @@ def test_a_session_ends_with_its_time_its_key_and_its_user(client, ann, bob):
 
 
 @pytest.mark.parametrize(
-    "forge", [lambda text: text[:-1], lambda text: f"A{text[1:]}", lambda text: "", lambda text: "é"]
+    "forge",
+    [
+        lambda text: text[:-1],
+        lambda text: f"{'B' if text[0] == 'A' else 'A'}{text[1:]}",
+        lambda text: "",
+        lambda text: "é",
+    ],
 )
 def test_a_forged_session_opens_nothing(client, ann, forge):
     browser = client.browser(ann.key)
     text = browser.cookies[COOKIE]
     stranger = client.browser()
-    answer = stranger.get("/", headers={"Cookie": f"{COOKIE}={forge(text)}".encode()})
-    assert answer.status_code == 303
+    response = stranger.get("/", headers={"Cookie": f"{COOKIE}={forge(text)}".encode()})
+    assert response.status_code == 303
 
 
 def test_the_link_of_a_mail_is_no_session(client, ann):
-    answer = client.browser().get("/", headers={"Cookie": f"{COOKIE}={ann.token}"})
-    assert answer.status_code == 303
+    response = client.browser().get("/", headers={"Cookie": f"{COOKIE}={ann.token}"})
+    assert response.status_code == 303
 
 
 # ── forms ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, estate):
-    browser, path = client.browser(ann.key), f"/check/{estate['checkid']}/delete"
+def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, owned_ids):
+    browser, path = client.browser(ann.key), f"/check/{owned_ids['checkid']}/delete"
     for token in ("", "x", find_token(client.browser(bob.key))):
         assert browser.post(path, data={"form_token": token}).status_code == 403
-    assert client.check(estate["checkid"]) is not None
+    assert client.check(owned_ids["checkid"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -230,10 +249,10 @@ def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, es
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_a_form_of_another_site_is_refused(client, ann, estate, headers):
+def test_a_form_of_another_site_is_refused(client, ann, owned_ids, headers):
     browser = client.browser(ann.key)
     form = {"form_token": find_token(browser)}
-    assert browser.post(f"/check/{estate['checkid']}/pause", data=form, headers=headers).status_code == 403
+    assert browser.post(f"/check/{owned_ids['checkid']}/pause", data=form, headers=headers).status_code == 403
     assert client.browser().post("/sign-in", data={"key": ann.key}, headers=headers).status_code == 403
 
 
@@ -250,8 +269,8 @@ def test_a_form_of_another_site_is_refused(client, ann, estate, headers):
     ],
 )
 def test_signing_in_leads_only_to_our_own_pages(client, ann, target):
-    answer = client.browser().post("/sign-in", data={"key": ann.key, "next": target})
-    assert answer.headers["location"] == "/checks/"
+    response = client.browser().post("/sign-in", data={"key": ann.key, "next": target})
+    assert response.headers["location"] == "/checks/"
     again = client.browser(ann.key).get("/sign-in", params={"next": target})
     assert again.headers["location"] == "/checks/"
 
@@ -267,23 +286,23 @@ def test_every_answer_forbids_frames_foreign_scripts_and_guessing(client, path):
     assert "access-control-allow-origin" not in headers
 
 
-def test_no_page_has_a_script_or_style_of_its_own(client, ann, estate):
+def test_no_page_has_a_script_or_style_of_its_own(client, ann, owned_ids):
     browser = client.browser(ann.key)
-    for path in ("/", "/new", f"/check/{estate['checkid']}", "/account", "/messages", "/reports", "/status/ann"):
+    for path in ("/", "/new", f"/check/{owned_ids['checkid']}", "/account", "/messages", "/reports", "/status/ann"):
         text = browser.get(path).text
         assert re.findall(r"<script(?! src=\"/checks/static/)", text) == []
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text), path
         assert re.findall(r'(?:src|href)="(https?:)?//(?!ann\.example|127\.0\.0\.1:8002)', text) == []
 
 
-def test_a_check_of_a_hostile_scheme_that_another_system_wrote_is_no_link(client, ann, estate):
-    key = {"PK": {"S": estate["checkid"]}, "SK": {"S": "CHECK"}}
+def test_a_check_of_a_hostile_scheme_that_another_system_wrote_is_no_link(client, ann, owned_ids):
+    key = {"PK": {"S": owned_ids["checkid"]}, "SK": {"S": "CHECK"}}
     hostile = {":u": {"S": "javascript:alert(1)"}}
     update = {"UpdateExpression": "SET #u = :u", "ExpressionAttributeNames": {"#u": "url"}}
     client.database.call(
         "UpdateItem", {"TableName": "CHECK", "Key": key, **update, "ExpressionAttributeValues": hostile}
     )
-    assert 'href="javascript:' not in client.browser(ann.key).get(f"/check/{estate['checkid']}").text
+    assert 'href="javascript:' not in client.browser(ann.key).get(f"/check/{owned_ids['checkid']}").text
 
 
 # ── the demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────

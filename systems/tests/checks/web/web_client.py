@@ -9,11 +9,13 @@ import httpx
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.services import ServiceSet, do
 
 BASE_URL = "http://127.0.0.1:8002/checks"
@@ -36,6 +38,7 @@ class WebClient(ServiceSet):
             pages=self.pages,
             checks=self.checks,
             history=History(self.db, clock),
+            presence=Presence(self.db, WorkerPresence, clock),
             senders={"EMAIL": self.mailbox, "WEBHOOK": self.mailbox},
             mailbox=self.mailbox,
             demo_email=demo_email,
@@ -84,8 +87,8 @@ class InProcessTransport(httpx.BaseTransport):
     async def ask(self, request):
         stream = SlowBody(request.stream)
         asked = httpx.Request(request.method, request.url, headers=request.headers, stream=stream)
-        answer = await self.inner.handle_async_request(asked)
-        return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+        response = await self.inner.handle_async_request(asked)
+        return httpx.Response(response.status_code, headers=response.headers, content=await response.aread())
 
 
 class SlowBody(httpx.AsyncByteStream):
@@ -145,6 +148,6 @@ class Forms(HTMLParser):
             self.area = None
 
 
-def read_text(answer):
+def read_text(response):
     """The text of a page, without markup."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", response.text)).split())

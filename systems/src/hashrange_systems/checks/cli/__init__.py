@@ -9,7 +9,9 @@ import typer
 
 from hashrange_systems.checks.cli import check_commands as check
 from hashrange_systems.checks.cli import history_commands as past
+from hashrange_systems.checks.cli import import_command as imports
 from hashrange_systems.checks.cli import key_commands as key
+from hashrange_systems.checks.cli import policy_commands as policy
 from hashrange_systems.checks.cli import user_commands as user
 from hashrange_systems.checks.cli import worker_command as work
 
@@ -40,7 +42,9 @@ HELP = """Website checks: users, checks, their history, and a worker.
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(user.app, name="user")
 app.add_typer(key.app, name="key")
+app.add_typer(policy.app, name="policy")
 app.command("add", help=check.ADD_HELP)(check.add)
+app.command("import", help=imports.IMPORT_HELP)(imports.import_checks)
 app.command("list")(check.list_checks)
 app.command("show")(check.show)
 app.command("run")(check.run)

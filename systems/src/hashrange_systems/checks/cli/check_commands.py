@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hashrange_systems.checks.cli.target import NOT_UP, CheckId, Owner, find_check, find_user, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.epoch import DAY_MS
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import AnyCheck, Check
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from hashrange_systems.checks.service.runs import RunReport
     from hashrange_systems.checks.services import Services
 
-UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
 DAYS_SHOWN = 30
 ADD_HELP = """Add a check of a user. It runs at once, and then again and again.
 
@@ -27,6 +28,9 @@ ADD_HELP = """Add a check of a user. It runs at once, and then again and again.
   hashrange checks add https://example.com --user ann@example.com
   hashrange checks add https://example.com/shop --user ann@example.com \\
       --name Shop --every 1m --set keyword="Add to basket" --set retries=1
+  hashrange checks add db.example.com:5432 --type TCP --user ann@example.com --group Shop --tag production
+  hashrange checks add --type HEARTBEAT --user ann@example.com --name Backup \\
+      --set cron="30 3 * * *" --set zone=Europe/Berlin --set graceMs=1800000
   hashrange checks add --type EBAY --user ann@example.com \\
       --set query="rangefinder camera" --set threshold=19900 --set currency=USD
 
@@ -39,6 +43,15 @@ def read_every(text: str) -> int:
     if not found:
         raise typer.BadParameter(f"{text!r} is no length of time: write 30s, 5m, 1h or 1d")
     return int(found[1]) * UNITS[found[2]]
+
+
+def choose_type(name: str) -> str:
+    """Refuse an unknown type of check."""
+    from hashrange_systems.checks.registry import CHECK_TYPES
+
+    if name not in CHECK_TYPES:
+        raise typer.BadParameter(f"must be one of {', '.join(CHECK_TYPES)}")
+    return name
 
 
 def read_pairs(pairs: list[str]) -> dict[str, Any]:
@@ -56,8 +69,14 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
     user: Owner,
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The page to look at.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
-    every: Annotated[str, typer.Option("--every", help="How often: 30s, 5m, 1h, 1d.")] = "5m",
-    check_type: Annotated[Literal["AVAILABILITY", "EBAY"], typer.Option("--type", help="What it is.")] = "AVAILABILITY",
+    every: Annotated[
+        str | None, typer.Option("--every", help="How often: 30s, 5m, 1h, 1d; usually as its type.")
+    ] = None,
+    check_type: Annotated[
+        str, typer.Option("--type", help="What it is: TCP, DNS, ...", callback=choose_type)
+    ] = "AVAILABILITY",
+    group: Annotated[str | None, typer.Option("--group", help="The group to list it in.")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")] = None,
     attributes: Annotated[
         list[str] | None, typer.Option("--set", help="An attribute; may be repeated.", metavar="NAME=VALUE")
     ] = None,
@@ -66,12 +85,14 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
     as_json: AsJson = False,
 ) -> None:
     """Add a check."""
-    from hashrange_systems.checks.service.check_input import CheckInput
+    from hashrange_systems.checks.service.check_input import UNSET, CheckInput
 
     draft = CheckInput(
         url=url,
         check_type=check_type,
-        delay_ms=read_every(every),
+        delay_ms=read_every(every) if every else UNSET,
+        group=group,
+        tags=tags,
         attributes=read_pairs(attributes or []),
         name=name,
     )
@@ -143,7 +164,7 @@ def run(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json:
     with Console(stderr=True).status(f"running {checkid} ..."):
         finished = run_with_services(DatabaseTarget(data, endpoint), act)
     if as_json:
-        print_json({**check_json(_whole(finished.check)), "events": [event.kind.value for event in finished.events]})
+        print_json({**check_json(_whole(finished.check)), "events": [event.type.value for event in finished.events]})
     else:
         _print_outcome(finished)
     if not finished.outcome.healthy:
@@ -162,7 +183,7 @@ def _print_outcome(finished: RunReport) -> None:
     console = Console(highlight=False)
     console.print(line)
     for event in finished.events:
-        console.print(f"  {event.kind.value.lower()}")
+        console.print(f"  {event.type.value.lower()}")
     if finished.disabled:
         console.print(f"  disabled: {finished.disabled}", style="red")
 

@@ -10,13 +10,13 @@ import typer
 
 from hashrange_systems.checks.cli.target import CheckId, Owner, find_check, find_user, run_with_services
 from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, DatabaseTarget, Endpoint, fail
+from hashrange_systems.shared.epoch import HOUR_MS
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.model.uptime import Rollup
     from hashrange_systems.checks.schema import Ended, Ongoing, Run
     from hashrange_systems.checks.services import Services
 
-HOUR_MS = 3_600_000
 HISTORY_HELP = """Show the runs and incidents of a check, and how the time was spent.
 
 [bold]Examples[/bold]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import DatabaseTarget
+from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.application import Application
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOT_UP = 3  # exit code
-DEFAULT_URL = "http://127.0.0.1:8002/checks"
+DEFAULT_URL = f"{DEFAULT_PAGES}/checks"
 
 CheckId = Annotated[str, typer.Argument(metavar="CHECK", help="The id of the check.")]
 Owner = Annotated[str, typer.Option("--user", help="Whose: an e-mail address, or an id.")]
@@ -38,18 +38,25 @@ def run_with_services(target: DatabaseTarget, action: Callable[[Services], Await
 
 
 @contextmanager
-def open_application(target: DatabaseTarget) -> Iterator[Application]:
-    """Open the database and build the application."""
+def open_application(target: DatabaseTarget, *, works: bool = False) -> Iterator[Application]:
+    """Open the database and build the application; one that works must agree with the others of its database."""
     from hashrange import SystemClock
-    from hashrange_systems.checks.application import Deployment, build_application, open_tables
+    from hashrange_systems.checks.application import Deployment, agree, build_application, open_tables
     from hashrange_systems.checks.schema import Checks
     from hashrange_systems.checks.settings import read_settings
 
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(Checks) as database:
-        db = open_tables(database, clock, settings, target.find_directory("checks"))
-        application = build_application(db, clock, settings, Deployment(base_url=settings.url or DEFAULT_URL))
+        directory = target.find_directory("checks")
+        db = open_tables(database, clock, settings, directory)
+        endpoint = getattr(database, "endpoint", None)
+        deployment = Deployment(base_url=settings.url or DEFAULT_URL, endpoint=endpoint)
+        application = build_application(db, clock, settings, deployment)
         try:
+            if not works:
+                application.outbound.apply(application.services.deployment.load_policy() or settings.allow or ())
+            else:
+                agree(application, settings, keys_kept=directory is not None or settings.keys is not None)
             yield application
         finally:
             application.close()

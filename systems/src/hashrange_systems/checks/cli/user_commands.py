@@ -100,6 +100,17 @@ def resume(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: As
     _print_changed(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
 
 
+@app.command("reset-two-factor")
+def reset_two_factor(name: Name, data: Data = None, endpoint: Endpoint = None) -> None:
+    """Turn two-factor sign-in off for a user who has lost the app and the recovery codes; a key is enough again."""
+
+    async def act(services: Services) -> bool:
+        return await services.second_factors.reset((await find_user(services, name)).userid)
+
+    was_on = run_with_services(DatabaseTarget(data, endpoint), act)
+    typer.echo(f"{name}: two-factor sign-in is off{'' if was_on else ' already'}")
+
+
 @app.command()
 def delete(
     name: Name,

@@ -20,7 +20,8 @@ HELP = """Run the checks that are due and send the alerts that wait, until Ctrl-
   CHECKS_WORKERS=300 hashrange checks worker --endpoint aws   300 checks at the same time
 
 Any number may work on one database: no check is run twice, and when one is killed the others take over.
-Give all of them the same CHECKS_ variables: an address that one may visit and another may not becomes FAILED."""
+Which addresses may be checked is stored in the database: hashrange checks policy. A worker that cannot decrypt what
+the database holds does not start: give it the file keys.json of the others, with CHECKS_KEYS."""
 
 
 def worker(
@@ -40,8 +41,8 @@ def worker(
 
 
 async def _work(target: DatabaseTarget) -> None:
-    with open_application(target) as application:
-        task = asyncio.create_task(application.worker.work())
+    with open_application(target, works=True) as application:
+        task = asyncio.create_task(application.work())
         for sign in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
         typer.echo(f"working, {application.worker.settings.at_once} checks at a time; Ctrl-C stops it")

@@ -21,13 +21,13 @@ from hashrange_systems.checks.schema import (
     ActiveUser,
     Channel,
     Checks,
-    DemoMark,
+    DemoProgress,
     EmailClaim,
     Failed,
     Paused,
     StatusPage,
 )
-from hashrange_systems.checks.service.check_input import EBAY_SITE
+from hashrange_systems.checks.types.ebay_price import EBAY_SITE
 from hashrange_systems.shared.epoch import from_ms, to_ms
 
 USERID = "demo"
@@ -47,23 +47,25 @@ class Demo:
 
     async def fill(self) -> None:
         """Write what is missing, and update the URLs of the checks if the pages have moved."""
-        mark = await self._mark()
-        if mark.complete:
-            await self._follow_site()
+        progress = await self._load_progress()
+        if progress.complete:
+            await self._update_urls()
             return
-        writer = HistoryWriter(userid=USERID, channel=make_channel(mark.anchor), anchor=to_ms(mark.anchor))
+        writer = HistoryWriter(
+            userid=USERID, channel=make_channel(progress.started_at), started_at=to_ms(progress.started_at)
+        )
         await self._add_user(writer)
         for scenario in SCENARIOS:
             await self._write(await asyncio.to_thread(writer.write_history, scenario, self._find_url(scenario)))
-        await self.db.put(DemoMark(anchor=mark.anchor, complete=True))
+        await self.db.put(DemoProgress(started_at=progress.started_at, complete=True))
 
-    async def _mark(self) -> DemoMark:
-        """Return the stored mark; create it if missing."""
-        mark = DemoMark(anchor=from_ms(self.clock.millis()))
+    async def _load_progress(self) -> DemoProgress:
+        """Return the stored progress; create it if missing."""
+        progress = DemoProgress(started_at=from_ms(self.clock.millis()))
         try:
-            return await self.db.create(mark)
+            return await self.db.create(progress)
         except Taken as taken:
-            return taken.current if isinstance(taken.current, DemoMark) else mark
+            return taken.current if isinstance(taken.current, DemoProgress) else progress
 
     async def _add_user(self, writer: HistoryWriter) -> None:
         """Write the user with channel and status page."""
@@ -99,7 +101,7 @@ class Demo:
             return EBAY_SITE
         return (self.secure_site if scenario.behaviour is Behaviour.EXPIRING else self.site) + scenario.path
 
-    async def _follow_site(self) -> None:
+    async def _update_urls(self) -> None:
         """Update the URLs of the demo checks to the current pages."""
         for scenario in SCENARIOS:
             check, url = await self.db.check(scenario.checkid), self._find_url(scenario)
@@ -110,9 +112,11 @@ class Demo:
                     await self.db.edit(check, updated_at=now, revision=revision, seen=check.revision, url=url)
 
 
-def make_channel(anchor: datetime) -> Channel:
+def make_channel(started_at: datetime) -> Channel:
     """Return the e-mail channel of the demo user."""
-    return Channel(userid=USERID, channel_id=CHANNEL, kind="EMAIL", target=EMAIL, created_at=anchor, verified_at=anchor)
+    return Channel(
+        userid=USERID, channel_id=CHANNEL, kind="EMAIL", target=EMAIL, created_at=started_at, verified_at=started_at
+    )
 
 
 def is_page_of_demo(url: str) -> bool:

@@ -11,25 +11,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 
-from hashrange_systems.checks.demo.demo_scenario import (
-    DAY_MS,
-    HOUR_MS,
-    PAUSED_DAYS,
-    WARNED_DAYS,
-    Behaviour,
-    Outage,
-    Scenario,
-    simulate,
-)
+from hashrange_systems.checks.demo.demo_scenario import PAUSED_DAYS, WARNED_DAYS, Behaviour, Outage, Scenario, simulate
 from hashrange_systems.checks.model import uptime
 from hashrange_systems.checks.model.alert import Message, Topic, write_alert_history
-from hashrange_systems.checks.model.check_type import parse_attributes
 from hashrange_systems.checks.model.incident import Incident, make_incident_start
 from hashrange_systems.checks.model.latency import count_times
 from hashrange_systems.checks.model.outcome import Outcome, Status, write_outcome
 from hashrange_systems.checks.model.schedule import find_phase, floor_to_grid, next_due_time
 from hashrange_systems.checks.model.state import Phase, State, write_state
 from hashrange_systems.checks.model.tier import BUSINESS
+from hashrange_systems.checks.registry import parse_attributes
 from hashrange_systems.checks.schema import (
     Alert,
     Channel,
@@ -50,7 +41,7 @@ from hashrange_systems.checks.service.run_outcome import (
     make_incidents,
     make_run,
 )
-from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, from_ms
 
 DAYS = 90
 DRAWS = 48  # sampled response times of an old day
@@ -71,16 +62,16 @@ class DemoHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryWriter:
-    """Creates the history of checks; `anchor` is the start of the demo."""
+    """Creates the history of checks; `started_at` is the start of the demo."""
 
     userid: str
     channel: Channel
-    anchor: int
+    started_at: int
 
     @property
     def midnight(self) -> int:
         """Midnight before the start of the demo."""
-        return self.anchor - self.anchor % DAY_MS
+        return self.started_at - self.started_at % DAY_MS
 
     @property
     def start(self) -> int:
@@ -112,11 +103,13 @@ class HistoryWriter:
             "created_at": from_ms(self.start),
             "updated_at": from_ms(self.start),
             "name": scenario.name,
+            "group": scenario.group,
+            "tags": list(scenario.tags) or None,
             "rules": RULES,
         }
         if scenario.behaviour is Behaviour.PAUSED:
             return Paused.model_validate(given)
-        return Scheduled.model_validate(given | {"next_run_at": from_ms(self.anchor)})
+        return Scheduled.model_validate(given | {"next_run_at": from_ms(self.started_at)})
 
     # ── old days ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def _roll_up(self, scenario: Scenario, day: int) -> RollupItem:
@@ -126,7 +119,7 @@ class HistoryWriter:
         paused = max(0, day + DAY_MS - max(day, self._paused_at)) if scenario.behaviour is Behaviour.PAUSED else 0
         random = Random(f"{scenario.checkid} {(self.midnight - day) // DAY_MS}")  # noqa: S311 - the same each time
         moments = range(day, day + DAY_MS - paused, DAY_MS // DRAWS)
-        found = [simulate(scenario, at, self.anchor, random) for at in moments]
+        found = [simulate(scenario, at, self.started_at, random) for at in moments]
         warned = any(outcome.status is Status.DEGRADED for outcome in found)
         each = DAY_MS // DRAWS // scenario.delay_ms or 1  # runs for each sample
         times = [outcome.response_time for outcome in found if outcome.response_time is not None]
@@ -158,8 +151,8 @@ class HistoryWriter:
 
     def _warn(self, history: DemoHistory, scenario: Scenario) -> None:
         """Add the alert about the certificate."""
-        at = self.anchor - WARNED_DAYS * DAY_MS
-        outcome = simulate(scenario, at, self.anchor, Random(at))  # noqa: S311 - the same each time
+        at = self.started_at - WARNED_DAYS * DAY_MS
+        outcome = simulate(scenario, at, self.started_at, Random(at))  # noqa: S311 - the same each time
         key = f"{scenario.checkid}#{Topic.WARNING.value}#{at}"
         self._queue(history, Message(topic=Topic.WARNING, key=key, at=at, outcome=outcome))
 
@@ -171,17 +164,17 @@ class HistoryWriter:
         state = State(phase=Phase.UP, since=self.start, degraded=scenario.behaviour is Behaviour.EXPIRING)
         check = history.check.model_copy(update={"state": write_state(state)})
         for at in self._due_times(scenario):
-            run_outcome = evaluate_run(check, attributes, simulate(scenario, at, self.anchor, random), at)
+            run_outcome = evaluate_run(check, attributes, simulate(scenario, at, self.started_at, random), at)
             check = self._record(history, check, run_outcome)
         delay = scenario.delay_ms
-        due_at = next_due_time(scenario.checkid, delay, due_at=self.anchor - delay, now=self.anchor)
+        due_at = next_due_time(scenario.checkid, delay, due_at=self.started_at - delay, now=self.started_at)
         history.check = check.model_copy(update={"next_run_at": from_ms(due_at)})
 
     def _due_times(self, scenario: Scenario) -> Iterator[int]:
         first = floor_to_grid(
             self.midnight - DAY_MS, find_phase(scenario.checkid, scenario.delay_ms), scenario.delay_ms
         )
-        yield from range(first, self.anchor, scenario.delay_ms)
+        yield from range(first, self.started_at, scenario.delay_ms)
 
     def _record(self, history: DemoHistory, check: Scheduled | Paused, run_outcome: RunOutcome) -> Scheduled | Paused:
         history.runs.append(make_run(check, run_outcome, BUSINESS.result_days, run_outcome.at))
@@ -191,7 +184,7 @@ class HistoryWriter:
             self._queue(history, message)
         changes = {
             "state": write_state(run_outcome.state),
-            "told": write_alert_history(run_outcome.alert_history),
+            "alert_history": write_alert_history(run_outcome.alert_history),
             "last_executed_at": from_ms(run_outcome.at - run_outcome.at % 1000),
             "last_result": write_outcome(run_outcome.outcome),
         }
@@ -199,7 +192,7 @@ class HistoryWriter:
 
     def _queue(self, history: DemoHistory, message: Message) -> None:
         alert = make_alert(history.check, message, self.channel, message.at)
-        history.alerts.append(alert if message.at > self.anchor - FRESH_MS else mark_sent(alert))
+        history.alerts.append(alert if message.at > self.started_at - FRESH_MS else mark_sent(alert))
 
     # ── a pause ──────────────────────────────────────────────────────────────────────────────────────────────────────
     @property

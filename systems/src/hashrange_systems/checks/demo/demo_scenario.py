@@ -16,10 +16,7 @@ from hashrange_systems.checks.model.attributes import Availability
 from hashrange_systems.checks.model.availability import evaluate_certificate
 from hashrange_systems.checks.model.fetch_result import Cause, PhaseTimes
 from hashrange_systems.checks.model.outcome import Outcome, Status
-
-MINUTE_MS = 60_000
-HOUR_MS = 60 * MINUTE_MS
-DAY_MS = 24 * HOUR_MS
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 
 CERTIFICATE_DAYS = 9
 WARNED_DAYS = 4  # below the default warning limit
@@ -80,6 +77,8 @@ class Scenario:
     delay_ms: int = 5 * MINUTE_MS
     usual_ms: int = 120  # response time
     outages: tuple[Outage, ...] = ()
+    group: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 def _bad_gateway(days_ago: int, minute: int, minutes: int) -> Outage:
@@ -91,6 +90,8 @@ SCENARIOS = (
         checkid="demo-shop",
         name="Shop",
         path="/shop",
+        group="Web shop",
+        tags=("production", "public"),
         attributes={"keyword": "Add to basket"},
         usual_ms=140,
         outages=(
@@ -102,6 +103,8 @@ SCENARIOS = (
         checkid="demo-api",
         name="Orders API",
         path="/api/orders",
+        group="Web shop",
+        tags=("production",),
         attributes={"keyword": '"status":"ok"', "timeoutMs": 5000},
         usual_ms=45,
         outages=(
@@ -115,6 +118,8 @@ SCENARIOS = (
         checkid="demo-search",
         name="Search",
         path="/search",
+        group="Web shop",
+        tags=("production",),
         behaviour=Behaviour.FLAPPING,
         attributes={"retries": 0},
         usual_ms=230,
@@ -124,6 +129,8 @@ SCENARIOS = (
         checkid="demo-payments",
         name="Payments",
         path="/payments",
+        group="Web shop",
+        tags=("production", "money"),
         behaviour=Behaviour.BROKEN,
         usual_ms=80,
         outages=(Outage(30, 60, 35, Cause.TLS, "the certificate of localhost has expired"),),
@@ -160,31 +167,31 @@ def find_outage(scenario: Scenario, at: int, midnight: int) -> Outage | None:
     return next((outage for outage, (start, end) in spans if start <= at < end), None)
 
 
-def simulate(scenario: Scenario, at: int, anchor: int, random: Random) -> Outcome:
-    """Return the outcome of a run at a time; `anchor` is the start of the demo."""
-    outage = find_outage(scenario, at, anchor - anchor % DAY_MS)
+def simulate(scenario: Scenario, at: int, started_at: int, random: Random) -> Outcome:
+    """Return the outcome of a run at a time; `started_at` is the start of the demo."""
+    outage = find_outage(scenario, at, started_at - started_at % DAY_MS)
     if outage:
         return outage.outcome
     time = draw_time(scenario, at, random)
-    if is_troubled(scenario, at, anchor):
+    if has_problem(scenario, at, started_at):
         message = "answered 503, accepted are 200-299"
         return Outcome(status=Status.DOWN, cause=Cause.STATUS, message=message, http_status=503, response_time=time)
     if scenario.behaviour is Behaviour.PRICED:
         return describe_price(find_price(at), time)
     found = True if "keyword" in scenario.attributes else None
     phases = PhaseTimes(connect=max(1, time // 12), first_byte=max(1, time * 10 // 12))
-    answered = Outcome(status=Status.UP, http_status=200, response_time=time, keyword_found=found, phases=phases)
+    response = Outcome(status=Status.UP, http_status=200, response_time=time, keyword_found=found, phases=phases)
     if scenario.behaviour is not Behaviour.EXPIRING:
-        return answered
-    days = CERTIFICATE_DAYS + (anchor - at) // DAY_MS
-    return evaluate_certificate(Availability(), replace(answered, certificate_days=days))
+        return response
+    days = CERTIFICATE_DAYS + (started_at - at) // DAY_MS
+    return evaluate_certificate(Availability(), replace(response, certificate_days=days))
 
 
-def is_troubled(scenario: Scenario, at: int, anchor: int) -> bool:
+def has_problem(scenario: Scenario, at: int, started_at: int) -> bool:
     """Return whether a page fails at this time, in a failure that continues after the start of the demo."""
     if scenario.behaviour is Behaviour.FLAPPING:
-        return at > anchor - FLAPPING_FOR_MS and is_failing(at)
-    return scenario.behaviour is Behaviour.BROKEN and at > anchor - BROKEN_FOR_MS
+        return at > started_at - FLAPPING_FOR_MS and is_failing(at)
+    return scenario.behaviour is Behaviour.BROKEN and at > started_at - BROKEN_FOR_MS
 
 
 def draw_time(scenario: Scenario, at: int, random: Random) -> int:

@@ -7,7 +7,6 @@ sells a camera. A page with a switch can be taken down by hand, to see the alert
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ from hashrange_systems.checks.demo.demo_scenario import (
     is_failing,
 )
 from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.loopback import LOOPBACK, bind_loopback
 
-LOOPBACK = "127.0.0.1"
 SEND_TIMEOUT_S = 10.0
-LONGEST_REQUEST = 16_384
+MAX_REQUEST_BYTES = 16_384
 PAUSES_S = {"/shop": 0.06, "/search": 0.12, "/api/orders": 0.02}
 
 
@@ -41,12 +40,12 @@ class DemoResponse:
 
     body: str
     status: int = 200
-    kind: str = "text/html; charset=utf-8"
+    content_type: str = "text/html; charset=utf-8"
 
     def encode(self) -> bytes:
         """Return the bytes to send."""
         body = self.body.encode()
-        head = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\nContent-Type: {self.kind}\r\n"
+        head = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\nContent-Type: {self.content_type}\r\n"
         return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
@@ -58,13 +57,13 @@ class DemoSite:
         self._folder = TemporaryDirectory(prefix="hashrange-checks-demo-")
         lasts = timedelta(days=CERTIFICATE_DAYS, hours=12)
         self._issued = issue_certificate(Path(self._folder.name), from_ms(clock.millis()), lasts)
-        self._plain, self._secure = bind(port), bind(port + 1 if port else 0)
+        self._plain, self._secure = bind_loopback(port), bind_loopback(port + 1 if port else 0)
         self._servers: list[asyncio.Server] = []
         self._lamp = True
         self._pages: dict[str, Callable[[], DemoResponse]] = {
             "/": self._show_index,
             "/shop": lambda: page("Shop", "A kettle. <b>Add to basket</b>"),
-            "/api/orders": lambda: DemoResponse('{"status":"ok","orders":12}', kind="application/json"),
+            "/api/orders": lambda: DemoResponse('{"status":"ok","orders":12}', content_type="application/json"),
             "/blog": lambda: page("Blog", "We moved to a new house."),
             "/search": lambda: refuse() if is_failing(self._clock.millis()) else page("Search", "3 results"),
             "/payments": refuse,
@@ -96,9 +95,9 @@ class DemoSite:
         """Start to serve."""
         if not self._servers:
             self._servers = [
-                await asyncio.start_server(self._attend, sock=self._plain, limit=LONGEST_REQUEST),
+                await asyncio.start_server(self._handle_connection, sock=self._plain, limit=MAX_REQUEST_BYTES),
                 await asyncio.start_server(
-                    self._attend, sock=self._secure, ssl=self._issued.context, limit=LONGEST_REQUEST
+                    self._handle_connection, sock=self._secure, ssl=self._issued.context, limit=MAX_REQUEST_BYTES
                 ),
             ]
 
@@ -110,7 +109,7 @@ class DemoSite:
         self._secure.close()
         self._folder.cleanup()
 
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             async with asyncio.timeout(SEND_TIMEOUT_S):
                 request = await reader.readuntil(b"\r\n\r\n")
@@ -161,11 +160,3 @@ def find_path(request: bytes) -> str:
     """Return the path of a request; a path that does not exist if it cannot be parsed."""
     line = request.partition(b"\r\n")[0].decode("latin-1").split(" ")
     return line[1].partition("?")[0] if len(line) == 3 else "?"
-
-
-def bind(port: int) -> socket.socket:
-    """Return a socket on this port, or on any free one if it is taken."""
-    try:
-        return socket.create_server((LOOPBACK, port))
-    except (OSError, OverflowError):
-        return socket.create_server((LOOPBACK, 0))

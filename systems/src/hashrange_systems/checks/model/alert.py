@@ -12,9 +12,9 @@ from typing import Any
 
 from hashrange_systems.checks.model.incident import Incident
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_whole
-from hashrange_systems.checks.model.state import Event, EventKind, State
+from hashrange_systems.checks.model.state import Event, EventType, State
 
-SHORTEST_REMINDER_MS = 5 * 60_000
+MIN_REMINDER_MS = 5 * 60_000
 
 
 class Topic(StrEnum):
@@ -51,7 +51,7 @@ class AlertHistory:
     announced: int | None = None
     announced_at: int = 0
     reminders: int = 0
-    told_available: bool = False
+    announced_available: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,52 +80,52 @@ class AlertInput:
     maintenance: bool = False
 
 
-def decide(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+def decide(rules: Rules, history: AlertHistory, given: AlertInput) -> Decision:
     """Return the new alert history and the messages to send."""
-    if scene.maintenance:
+    if given.maintenance:
         return history, ()
     messages: list[Message] = []
-    for event in scene.events:
-        history, told = announce(rules, history, scene, event)
-        messages += told
+    for event in given.events:
+        history, added = announce(rules, history, given, event)
+        messages += added
     for decision in (remind, announce_availability):
-        history, told = decision(rules, history, scene)
-        messages += told
+        history, added = decision(rules, history, given)
+        messages += added
     return history, tuple(messages)
 
 
-def announce(rules: Rules, history: AlertHistory, scene: AlertInput, event: Event) -> Decision:
+def announce(rules: Rules, history: AlertHistory, given: AlertInput, event: Event) -> Decision:
     """Return the message for an event."""
-    if event.kind is EventKind.OPENED:
-        return announce_down(history, scene, event, Topic.DOWN)
-    if event.kind is EventKind.CLOSED:
-        return announce_up(rules, history, scene, event)
-    if event.kind is EventKind.STEADY and event.incident:
-        return announce_down(history, scene, event, Topic.STEADY)
-    if event.kind in (EventKind.FLAPPING, EventKind.STEADY):
-        return history, (write_message(scene, Topic(event.kind.value), event.at, event.incident),)
-    topic = Topic.WARNING if event.kind is EventKind.DEGRADED else Topic.RESTORED
-    return history, (write_message(scene, topic, event.at),) if rules.warnings and not scene.state.flapping else ()
+    if event.type is EventType.OPENED:
+        return announce_down(history, given, event, Topic.DOWN)
+    if event.type is EventType.CLOSED:
+        return announce_up(rules, history, given, event)
+    if event.type is EventType.STEADY and event.incident:
+        return announce_down(history, given, event, Topic.STEADY)
+    if event.type in (EventType.FLAPPING, EventType.STEADY):
+        return history, (write_message(given, Topic(event.type.value), event.at, event.incident),)
+    topic = Topic.WARNING if event.type is EventType.DEGRADED else Topic.RESTORED
+    return history, (write_message(given, topic, event.at),) if rules.warnings and not given.state.flapping else ()
 
 
-def announce_down(history: AlertHistory, scene: AlertInput, event: Event, topic: Topic) -> Decision:
+def announce_down(history: AlertHistory, given: AlertInput, event: Event, topic: Topic) -> Decision:
     """Announce an incident, unless the check flaps."""
-    if event.incident is None or scene.state.flapping:
+    if event.incident is None or given.state.flapping:
         return history, ()
     started = event.incident.started_at
-    told = replace(history, announced=started, announced_at=event.at, reminders=0)
-    return told, (write_message(scene, topic, started if topic is Topic.DOWN else event.at, event.incident),)
+    announced = replace(history, announced=started, announced_at=event.at, reminders=0)
+    return announced, (write_message(given, topic, started if topic is Topic.DOWN else event.at, event.incident),)
 
 
-def announce_up(rules: Rules, history: AlertHistory, scene: AlertInput, event: Event) -> Decision:
+def announce_up(rules: Rules, history: AlertHistory, given: AlertInput, event: Event) -> Decision:
     """Announce the end of an announced incident; a pause ends it without a message."""
     forgotten = forget_incident(history)
     incident = event.incident
     if incident is None or incident.interrupted or history.announced != incident.started_at:
         return forgotten, ()
-    if scene.state.flapping or not rules.resolved:
+    if given.state.flapping or not rules.resolved:
         return forgotten, ()
-    return forgotten, (write_message(scene, Topic.UP, incident.started_at, incident),)
+    return forgotten, (write_message(given, Topic.UP, incident.started_at, incident),)
 
 
 def forget_incident(history: AlertHistory) -> AlertHistory:
@@ -133,24 +133,24 @@ def forget_incident(history: AlertHistory) -> AlertHistory:
     return replace(history, announced=None, announced_at=0, reminders=0)
 
 
-def remind(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+def remind(rules: Rules, history: AlertHistory, given: AlertInput) -> Decision:
     """Remind of an ongoing incident, once for each full interval; missed reminders are skipped."""
-    if rules.reminder_ms is None or history.announced is None or scene.outcome.status is not Status.DOWN:
+    if rules.reminder_ms is None or history.announced is None or given.outcome.status is not Status.DOWN:
         return history, ()
-    due = (scene.at - history.announced_at) // max(rules.reminder_ms, SHORTEST_REMINDER_MS)
-    if due <= history.reminders or scene.state.flapping:
+    due = (given.at - history.announced_at) // max(rules.reminder_ms, MIN_REMINDER_MS)
+    if due <= history.reminders or given.state.flapping:
         return history, ()
-    message = write_message(scene, Topic.REMINDER, history.announced, scene.state.incident, f"#{due}")
+    message = write_message(given, Topic.REMINDER, history.announced, given.state.incident, f"#{due}")
     return replace(history, reminders=due), (message,)
 
 
-def announce_availability(rules: Rules, history: AlertHistory, scene: AlertInput) -> Decision:
+def announce_availability(rules: Rules, history: AlertHistory, given: AlertInput) -> Decision:
     """Announce that something became available, and only again after it was clearly unavailable."""
-    if scene.outcome.available is True and not history.told_available:
-        return replace(history, told_available=True), (write_message(scene, Topic.AVAILABLE, scene.at),)
-    if history.told_available and is_clearly_gone(rules, scene.outcome):
-        told = (write_message(scene, Topic.GONE, scene.at),) if rules.gone else ()
-        return replace(history, told_available=False), told
+    if given.outcome.available is True and not history.announced_available:
+        return replace(history, announced_available=True), (write_message(given, Topic.AVAILABLE, given.at),)
+    if history.announced_available and is_clearly_gone(rules, given.outcome):
+        messages = (write_message(given, Topic.GONE, given.at),) if rules.gone else ()
+        return replace(history, announced_available=False), messages
     return history, ()
 
 
@@ -164,11 +164,11 @@ def is_clearly_gone(rules: Rules, outcome: Outcome) -> bool:
 
 
 def write_message(
-    scene: AlertInput, topic: Topic, moment: int, incident: Incident | None = None, nth: str = ""
+    given: AlertInput, topic: Topic, moment: int, incident: Incident | None = None, nth: str = ""
 ) -> Message:
     """Return a message with its key."""
-    key = f"{scene.check_id}#{topic.value}#{moment}{nth}"
-    return Message(topic=topic, key=key, at=scene.at, outcome=scene.outcome, incident=incident)
+    key = f"{given.check_id}#{topic.value}#{moment}{nth}"
+    return Message(topic=topic, key=key, at=given.at, outcome=given.outcome, incident=incident)
 
 
 def write_alert_history(history: AlertHistory) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def write_alert_history(history: AlertHistory) -> dict[str, Any]:
             "announced": history.announced,
             "announcedAt": history.announced_at or None,
             "reminders": history.reminders or None,
-            "toldAvailable": history.told_available or None,
+            "toldAvailable": history.announced_available or None,
         }
     )
 
@@ -190,5 +190,5 @@ def read_alert_history(stored: Mapping[str, object] | None) -> AlertHistory:
         announced=read_whole(stored.get("announced")),
         announced_at=read_whole(stored.get("announcedAt")) or 0,
         reminders=read_whole(stored.get("reminders")) or 0,
-        told_available=stored.get("toldAvailable") is True,
+        announced_available=stored.get("toldAvailable") is True,
     )

@@ -25,8 +25,8 @@ from hashrange_systems.checks.model.outcome_text import format_incident_duration
 from hashrange_systems.shared.notifications.sender import Notification, Severity
 from hashrange_systems.shared.text import clean, format_duration, format_iso_time, format_time
 
-LONGEST_NAME = 120
-LONGEST_LINE = 500
+MAX_NAME_LENGTH = 120
+MAX_LINE_LENGTH = 500
 COLOURS = {"failure": "#c0392b", "success": "#1e8449", "warning": "#b9770e", "info": "#2471a3"}
 
 MessageParts = tuple[Severity, str, str]  # severity, subject, first sentence
@@ -51,11 +51,11 @@ def read_alert_context(
 ) -> AlertContext:
     """Read the content of a queued alert; missing parts are left out."""
     result = content.get("result")
-    url = clean(read_text(content.get("url")) or "", LONGEST_LINE)
+    url = clean(read_text(content.get("url")) or "", MAX_LINE_LENGTH)
     return AlertContext(
         topic=read_choice(Topic, topic),
         check_id=check_id,
-        name=clean(read_text(content.get("name")) or "", LONGEST_NAME) or url or check_id,
+        name=clean(read_text(content.get("name")) or "", MAX_NAME_LENGTH) or url or check_id,
         url=url,
         at=read_whole(content.get("at")) or 0,
         outcome=read_outcome(result if isinstance(result, Mapping) else {}),
@@ -114,7 +114,7 @@ def message_for_up(alert: AlertContext) -> MessageParts:
 
 def message_for_warning(alert: AlertContext) -> MessageParts:
     """The message about a warning."""
-    reason = f": {clean(alert.outcome.message, LONGEST_LINE).rstrip('.')}" if alert.outcome.message else ""
+    reason = f": {clean(alert.outcome.message, MAX_LINE_LENGTH).rstrip('.')}" if alert.outcome.message else ""
     return "warning", f"WARNING: {alert.name}", f"{alert.name} is up, with a warning{reason}."
 
 
@@ -150,7 +150,7 @@ def message_for_gone(alert: AlertContext) -> MessageParts:
 
 def message_for_stopped(alert: AlertContext) -> MessageParts:
     """The message that a check was disabled."""
-    reason = f": {clean(alert.outcome.message, LONGEST_LINE).rstrip('.')}" if alert.outcome.message else ""
+    reason = f": {clean(alert.outcome.message, MAX_LINE_LENGTH).rstrip('.')}" if alert.outcome.message else ""
     sentence = f"{alert.name} is no longer checked{reason}. Edit or resume it to go on."
     return "failure", f"STOPPED: {alert.name}", sentence
 
@@ -180,15 +180,15 @@ def list_facts(alert: AlertContext) -> list[tuple[str, str]]:
     outcome, incident = alert.outcome, alert.incident
     facts = {
         "Address": alert.url,
-        "Found": clean(outcome.message, LONGEST_LINE),
+        "Found": clean(outcome.message, MAX_LINE_LENGTH),
         "HTTP status": "" if outcome.http_status is None else str(outcome.http_status),
         "Response time": "" if outcome.response_time is None else f"{outcome.response_time} ms",
         "Price": format_price(outcome),
-        "Offer": clean(outcome.link or "", LONGEST_LINE),
+        "Offer": clean(outcome.link or "", MAX_LINE_LENGTH),
         "Down since": format_time(incident.started_at) if incident else "",
         "Up since": format_time(incident.ended_at) if incident and incident.ended_at is not None else "",
         "Lasted": format_incident_duration(incident),
-        "Reason": clean(incident.evidence, LONGEST_LINE) if incident else "",
+        "Reason": clean(incident.evidence, MAX_LINE_LENGTH) if incident else "",
         "Checked": format_time(alert.at) if alert.at else "",
         "Details": alert.link or "",
     }
@@ -225,7 +225,7 @@ def write_data(alert: AlertContext, subject: str, sentence: str) -> dict[str, An
     """Return the JSON of the message."""
     incident = alert.incident
     ended_at = incident.ended_at if incident else None
-    told = incident and drop_absent(
+    incident_members = incident and drop_absent(
         {
             "startedAt": format_iso_time(incident.started_at),
             "endedAt": None if ended_at is None else format_iso_time(ended_at),
@@ -248,6 +248,6 @@ def write_data(alert: AlertContext, subject: str, sentence: str) -> dict[str, An
                 }
             ),
             "result": write_outcome(alert.outcome),
-            "incident": told,
+            "incident": incident_members,
         }
     )

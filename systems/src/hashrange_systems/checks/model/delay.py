@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from hashrange_systems.checks.model.tier import Tier
+from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import FieldError, InvalidInput
 
-LONGEST_DELAY_MS = 24 * 60 * 60 * 1000
+MAX_DELAY_MS = DAY_MS
 
 
-def validate_delay(value: object, tier: Tier) -> int:
-    """Return a delay that the tier allows; raise InvalidInput otherwise."""
+def validate_delay(value: object, tier: Tier, shortest_ms: int = 0) -> int:
+    """Return a delay that the tier and the type of check, with its `shortest_ms`, allow; raise InvalidInput."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise refuse(f"must be a whole number of milliseconds, not {describe(value)}")
     if value < tier.shortest_delay_ms:
         raise refuse(f"must be at least {tier.shortest_delay_ms} ({tier.name}), not {value}")
-    if value > LONGEST_DELAY_MS:
-        raise refuse(f"must be at most {LONGEST_DELAY_MS} (24 hours), not {value}")
+    if value < shortest_ms:
+        raise refuse(f"must be at least {shortest_ms} for this type of check, not {value}")
+    if value > MAX_DELAY_MS:
+        raise refuse(f"must be at most {MAX_DELAY_MS} (24 hours), not {value}")
     return value
 
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.fetch_result import Cause
-from hashrange_systems.checks.model.money import Money
 from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.shared.money import Money
 
 SITE = "https://www.ebay.com"
 CHEAPEST_FIRST = {"_sop": "15", "LH_BIN": "1"}  # by price with shipping, Buy It Now only

@@ -10,7 +10,7 @@ from typing import Any
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import Found, Offer, SearchResult, Unreadable
 from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse
-from hashrange_systems.checks.model.money import Money, from_decimal
+from hashrange_systems.shared.money import Money, from_decimal
 
 PATH = "/buy/browse/v1/item_summary/search"
 
@@ -25,7 +25,7 @@ def build_parameters(attributes: Ebay, limit: int = 50) -> dict[str, str]:
     }
 
 
-def read_answer(fetched: FetchResult) -> SearchResult:
+def read_response(fetched: FetchResult) -> SearchResult:
     """Return the offers of a response, or why it could not be evaluated."""
     if isinstance(fetched, NoResponse):
         return Unreadable(fetched.cause, fetched.message)

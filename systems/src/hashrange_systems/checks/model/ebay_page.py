@@ -1,19 +1,21 @@
 """Parses offers from eBay's search pages, whose layout varies between requests.
 
 A layout is a set of selectors. A page that matches none, or has no offers without saying so, cannot be evaluated.
+Cards inside cards, and more nodes or text than a real page has, are ignored: the work is linear in the size of a page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from hashrange_systems.checks.model.ebay import Found, Offer, SearchResult, Unreadable
 from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
-from hashrange_systems.checks.model.money import Money, find_money
+from hashrange_systems.shared.money import Money, find_money
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,9 @@ LAYOUTS = (
     ),
 )
 
+MAX_CARDS = 300  # eBay shows 240 on its longest pages
+MAX_NODES = 20  # prices or lines of a card
+MAX_TEXT = 1000
 FEWER_WORDS = "[class*=REWRITE_START]"  # results below match only some of the words
 NO_RESULTS = ".srp-save-null-search, .srp-save-null-search__heading"
 COUNT = ".srp-controls__count-heading, .srp-controls__count"
@@ -87,10 +92,10 @@ def read_page(fetched: FetchResult) -> SearchResult:
     return parse_page(fetched)
 
 
-def parse_page(answer: PageResponse) -> SearchResult:
+def parse_page(response: PageResponse) -> SearchResult:
     """Return the offers of an HTML page."""
-    page = LexborHTMLParser(answer.body)
-    cards = [(layout, card) for layout in LAYOUTS for card in find_cards(page, layout)]
+    page = LexborHTMLParser(response.body)
+    cards = [(layout, card) for layout in LAYOUTS for card in islice(find_cards(page, layout), MAX_CARDS)]
     if says_nothing_found(page):
         return Found(())
     offers = tuple(offer for layout, card in cards if (offer := read_card(layout, card)))
@@ -99,10 +104,26 @@ def parse_page(answer: PageResponse) -> SearchResult:
 
 def find_cards(page: LexborHTMLParser, layout: Layout) -> Iterator[LexborNode]:
     """Yield the result cards that match the whole query, in page order."""
-    for node in page.css(f"{layout.card}, {FEWER_WORDS}"):
+    for node in find_outermost(page.css(f"{layout.card}, {FEWER_WORDS}")):
         if "REWRITE_START" in (node.attributes.get("class") or ""):
             return
         yield node
+
+
+def find_outermost(nodes: Iterable[LexborNode]) -> Iterator[LexborNode]:
+    """Yield the nodes that are not inside another of them; they are given in page order."""
+    inside: dict[int, bool] = {}  # whether a node, or what is above it, is one of them
+    for node in nodes:
+        way: list[int] = []
+        above = node.parent
+        while above is not None and above.mem_id not in inside:
+            way.append(above.mem_id)
+            above = above.parent
+        nested = above is not None and inside[above.mem_id]
+        inside |= dict.fromkeys(way, nested)
+        inside[node.mem_id] = True
+        if not nested:
+            yield node
 
 
 def says_nothing_found(page: LexborHTMLParser) -> bool:
@@ -114,7 +135,7 @@ def says_nothing_found(page: LexborHTMLParser) -> bool:
 
 def explain_emptiness(page: LexborHTMLParser, cards: int) -> Unreadable:
     """Return why a page without offers could not be evaluated."""
-    headings = " ".join(read_node(node) for node in page.css("title, h1"))
+    headings = " ".join(read_node(node) for node in islice(find_outermost(page.css("title, h1")), MAX_NODES))
     if page.css_first(CAPTCHA) or ROBOT_WALLS.search(headings):
         return Unreadable(Cause.BLOCKED, f"eBay shows robots another page: {headings[:80]}")
     if cards:
@@ -126,10 +147,15 @@ def read_card(layout: Layout, card: LexborNode) -> Offer | None:
     """Return the offer of a card; None for placeholders and cards without a price."""
     title, link = read_title(card.css_first(layout.title)), card.css_first(LINK)
     url = (link.attributes.get("href") or "") if link else ""
-    price = read_price(card.css(layout.price))
+    price = read_price(find_outermost(card.css(layout.price)))
     if not title or title.lower() == PLACEHOLDER_TITLE or PLACEHOLDER_LINK.search(url) or price is None:
         return None
-    return Offer(title=title, price=price, shipping=read_shipping(card.css(layout.details), price.currency), url=url)
+    return Offer(
+        title=title,
+        price=price,
+        shipping=read_shipping(find_outermost(card.css(layout.details)), price.currency),
+        url=url,
+    )
 
 
 def read_title(node: LexborNode | None) -> str:
@@ -137,16 +163,16 @@ def read_title(node: LexborNode | None) -> str:
     return DECORATION.sub("", DECORATION.sub("", read_node(node))) if node else ""
 
 
-def read_price(nodes: Sequence[LexborNode]) -> Money | None:
+def read_price(nodes: Iterable[LexborNode]) -> Money | None:
     """Return the price; the low end of a range."""
-    found = [money for node in nodes for money in find_money(read_standing(node))]
+    found = [money for node in islice(nodes, MAX_NODES) for money in find_money(read_standing(node))]
     same = (money for money in found if money.currency == found[0].currency)
     return min(same, key=lambda money: money.minor, default=None)
 
 
-def read_shipping(nodes: Sequence[LexborNode], currency: str) -> int | None:
+def read_shipping(nodes: Iterable[LexborNode], currency: str) -> int | None:
     """Return the shipping cost: 0 if free, None if unknown."""
-    for text in (read_standing(node) for node in nodes):
+    for text in (read_standing(node) for node in islice(nodes, MAX_NODES)):
         amounts = [money.minor for money in find_money(text) if money.currency == currency]
         if SHIPPING.search(text) and amounts:
             return amounts[0]
@@ -164,5 +190,5 @@ def read_standing(node: LexborNode) -> str:
 
 
 def read_node(node: LexborNode) -> str:
-    """Return the text of a node on one line."""
-    return " ".join(node.text(separator=" ").split())
+    """Return the text of a node on one line, cut."""
+    return " ".join(node.text(separator=" ").split())[:MAX_TEXT]

@@ -22,6 +22,13 @@ class Cause(StrEnum):
     OURS = "OURS"  # our own side: no network, no resolver, worker shutdown
     BLOCKED = "BLOCKED"  # the site blocks robots
     LAYOUT = "LAYOUT"  # the page cannot be parsed
+    CONDITION = "CONDITION"  # a header or JSON value is not as expected
+    SLOW = "SLOW"  # slower than the threshold
+    RECORD = "RECORD"  # the DNS record is missing or another one
+    DOMAIN = "DOMAIN"  # the registration of the domain has ended, or ends soon
+    LOSS = "LOSS"  # some echoes were lost
+    LATE = "LATE"  # no signal in time
+    REPORTED = "REPORTED"  # the job itself reported a failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

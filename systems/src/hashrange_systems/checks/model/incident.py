@@ -10,7 +10,7 @@ from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, drop_absent, read_choice, read_text, read_whole
 from hashrange_systems.shared.text import shorten
 
-LONGEST_EVIDENCE = 300
+MAX_EVIDENCE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Incident:
 def make_incident_start(outcome: Outcome, at: int) -> Incident:
     """Return the incident that starts with a failure."""
     status = f"HTTP {outcome.http_status}: " if outcome.http_status is not None else ""
-    return Incident(started_at=at, cause=outcome.cause, evidence=shorten(status + outcome.message, LONGEST_EVIDENCE))
+    return Incident(started_at=at, cause=outcome.cause, evidence=shorten(status + outcome.message, MAX_EVIDENCE_LENGTH))
 
 
 def write_incident(incident: Incident) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from hashrange_systems.checks.model.fetch_result import NO_PHASES, Cause, PhaseTimes
 from hashrange_systems.shared.text import shorten
 
-LONGEST_MESSAGE = 300
-LONGEST_LINK = 500
-GREATEST = 10**15
+MAX_MESSAGE_LENGTH = 300
+MAX_LINK_LENGTH = 500
+MAX_NUMBER = 10**15
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -29,7 +29,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of a probe; `available` is whether the item can be bought, None if not requested or unknown."""
+    """The outcome of a probe; `available` is whether the item can be bought, None if not requested or unknown.
+
+    `look_again_at` is a time before the next due time at which the outcome may change by itself; it is not stored.
+    """
 
     status: Status
     message: str = ""
@@ -38,6 +41,7 @@ class Outcome:
     http_status: int | None = None
     keyword_found: bool | None = None
     certificate_days: int | None = None
+    domain_days: int | None = None
     phases: PhaseTimes = NO_PHASES
     available: bool | None = None
     price: int | None = None
@@ -45,10 +49,11 @@ class Outcome:
     shipping_known: bool | None = None
     currency: str | None = None
     link: str | None = None
+    look_again_at: int | None = None
 
     @property
     def healthy(self) -> bool:
-        """Return whether the target works, possibly with a warning."""
+        """Whether the target works, possibly with a warning."""
         return self.status in (Status.UP, Status.DEGRADED)
 
 
@@ -64,14 +69,15 @@ def write_outcome(outcome: Outcome) -> dict[str, Any]:
         "httpStatus": outcome.http_status,
         "keywordFound": outcome.keyword_found,
         "certificateDays": outcome.certificate_days,
+        "domainDays": outcome.domain_days,
         "available": outcome.available,
         "price": outcome.price,
         "shipping": outcome.shipping,
         "shippingKnown": outcome.shipping_known,
         "cause": outcome.cause.value if outcome.cause else None,
-        "message": shorten(outcome.message, LONGEST_MESSAGE) or None,
+        "message": shorten(outcome.message, MAX_MESSAGE_LENGTH) or None,
         "currency": outcome.currency,
-        "link": shorten(outcome.link or "", LONGEST_LINK) or None,
+        "link": shorten(outcome.link or "", MAX_LINK_LENGTH) or None,
         "phases": drop_absent(phases) or None,
     }
     return drop_absent(written)
@@ -83,7 +89,7 @@ def read_outcome(stored: Mapping[str, object]) -> Outcome:
     timings = phases if isinstance(phases, Mapping) else {}
     return Outcome(
         status=read_choice(Status, stored.get("status")) or Status.UNKNOWN,
-        message=shorten(read_text(stored.get("message")) or "", LONGEST_MESSAGE),
+        message=shorten(read_text(stored.get("message")) or "", MAX_MESSAGE_LENGTH),
         cause=read_choice(Cause, stored.get("cause")),
         phases=PhaseTimes(**{name: read_whole(timings.get(key)) for name, key in PHASES.items()}),
         currency=read_text(stored.get("currency")),
@@ -91,6 +97,7 @@ def read_outcome(stored: Mapping[str, object]) -> Outcome:
         response_time=read_whole(stored.get("responseTime")),
         http_status=read_whole(stored.get("httpStatus")),
         certificate_days=read_whole(stored.get("certificateDays")),
+        domain_days=read_whole(stored.get("domainDays")),
         price=read_whole(stored.get("price")),
         shipping=read_whole(stored.get("shipping")),
         keyword_found=read_truth(stored.get("keywordFound")),
@@ -113,7 +120,7 @@ def read_whole(value: object) -> int | None:
     """Return a stored whole number; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    return int(value) if -GREATEST < value < GREATEST else None
+    return int(value) if -MAX_NUMBER < value < MAX_NUMBER else None
 
 
 def read_truth(value: object) -> bool | None:

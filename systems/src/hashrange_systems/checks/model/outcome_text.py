@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hashrange_systems.checks.model.incident import Incident
-from hashrange_systems.checks.model.money import Money
 from hashrange_systems.checks.model.outcome import Outcome
+from hashrange_systems.shared.money import Money
 from hashrange_systems.shared.text import format_duration
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
-LONGEST_PATTERN = 500
-MOST_MEMORY = 1 << 20
+MAX_PATTERN_LENGTH = 500
+MAX_MEMORY = 1 << 20
 
 
 def explain_regex(pattern: str) -> str | None:
     """Return why the regex cannot be used; None if it can."""
-    if len(pattern) > LONGEST_PATTERN:
-        return f"must be at most {LONGEST_PATTERN} characters"
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        return f"must be at most {MAX_PATTERN_LENGTH} characters"
     try:
         compile_regex(pattern)
     except re2.error as error:
@@ -34,7 +34,7 @@ def compile_regex(pattern: str) -> Any:
     """Compile a regex, cached; RE2 raises if it is invalid or needs too much memory."""
     options = re2.Options()
     options.log_errors = False
-    options.max_mem = MOST_MEMORY
+    options.max_mem = MAX_MEMORY
     return re2.compile(pattern, options)
 
 

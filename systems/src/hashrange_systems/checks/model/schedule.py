@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 
 SHARDS = 8
-SHORTEST_RETRY_MS = 5_000
-LONGEST_RETRY_MS = 60_000
+MIN_RETRY_MS = 5_000
+MAX_RETRY_MS = 60_000
 
 
 def first_due_time(now: int) -> int:
@@ -27,7 +27,7 @@ def next_due_time(check_id: str, delay_ms: int, *, due_at: int, now: int) -> int
 
 def retry_due_time(check_id: str, delay_ms: int, *, due_at: int, now: int) -> int:
     """Return when to retry a failing check: soon, unless that is close to the next regular due time."""
-    soon = max(due_at, now) + min(max(delay_ms // 10, SHORTEST_RETRY_MS), LONGEST_RETRY_MS)
+    soon = max(due_at, now) + min(max(delay_ms // 10, MIN_RETRY_MS), MAX_RETRY_MS)
     regular = next_due_time(check_id, delay_ms, due_at=due_at, now=now)
     return soon if soon < regular - delay_ms // 2 else regular
 

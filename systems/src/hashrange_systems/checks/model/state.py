@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.incident import Incident, make_incident_start, read_incident, write_incident
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_choice, read_whole
-
-HOUR_MS = 3_600_000
+from hashrange_systems.shared.epoch import HOUR_MS
 
 
 class Phase(StrEnum):
@@ -30,8 +30,8 @@ class Phase(StrEnum):
     RECOVERING = "RECOVERING"  # working again, not confirmed
 
 
-class EventKind(StrEnum):
-    """The kinds of events."""
+class EventType(StrEnum):
+    """The types of events."""
 
     OPENED = "OPENED"  # an incident
     CLOSED = "CLOSED"
@@ -64,13 +64,14 @@ class State:
     flapping: bool = False
     flips: tuple[int, ...] = ()
     last_at: int | None = None
+    refused_since: int | None = None  # the address policy has refused every request since then
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event of a check, with its incident."""
 
-    kind: EventKind
+    type: EventType
     at: int
     incident: Incident | None = None
 
@@ -78,9 +79,11 @@ class Event:
 Step = tuple[State, tuple[Event, ...]]
 
 
-def make_policy(retries: int, delay_ms: int) -> StatePolicy:
+def make_policy(retries: int, delay_ms: int, successes: int = 2) -> StatePolicy:
     """Return the policy of a check: retries before it is down; an hour or 24 runs as the window for flapping."""
-    return StatePolicy(failure_threshold=retries + 1, flap_window_ms=max(HOUR_MS, 24 * delay_ms))
+    return StatePolicy(
+        failure_threshold=retries + 1, success_threshold=successes, flap_window_ms=max(HOUR_MS, 24 * delay_ms)
+    )
 
 
 def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, maintenance: bool = False) -> Step:
@@ -88,7 +91,8 @@ def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, mai
     if at == state.last_at:
         return state, ()
     at = at if state.last_at is None else max(at, state.last_at + 1)
-    state = replace(state, last_at=at)
+    refused_since = (state.refused_since or at) if outcome.cause is Cause.REFUSED else None
+    state = replace(state, last_at=at, refused_since=refused_since)
     if maintenance or outcome.status is Status.UNKNOWN:
         return state, ()
     moved, events = succeed(state, outcome, at, policy) if outcome.healthy else fail(state, outcome, at, policy)
@@ -103,7 +107,7 @@ def interrupt(state: State, at: int) -> Step:
     if incident is None:
         return fresh, ()
     closed = replace(incident, ended_at=max(at, incident.started_at), interrupted=True)
-    return fresh, (Event(EventKind.CLOSED, at, closed),)
+    return fresh, (Event(EventType.CLOSED, at, closed),)
 
 
 def fail(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
@@ -116,7 +120,7 @@ def fail(state: State, outcome: Outcome, at: int, policy: StatePolicy) -> Step:
     suspected = state.incident or make_incident_start(outcome, at)
     if streak < policy.failure_threshold:
         return replace(state, phase=Phase.PENDING, streak=streak, incident=suspected), ()
-    opened = Event(EventKind.OPENED, at, suspected)
+    opened = Event(EventType.OPENED, at, suspected)
     return change_phase(state, Phase.DOWN, at, since=suspected.started_at, incident=suspected), (opened,)
 
 
@@ -140,7 +144,7 @@ def close(state: State, outcome: Outcome, at: int, ended_at: int) -> Step:
     incident = replace(state.incident, ended_at=ended_at) if state.incident else None
     up = change_phase(state, Phase.UP, at, since=ended_at, incident=None)
     warned, warnings = warn(up, outcome, at)
-    return warned, (Event(EventKind.CLOSED, at, incident), *warnings)
+    return warned, (Event(EventType.CLOSED, at, incident), *warnings)
 
 
 def change_phase(state: State, phase: Phase, at: int, *, since: int, incident: Incident | None) -> State:
@@ -161,8 +165,8 @@ def warn(state: State, outcome: Outcome, at: int) -> Step:
     degraded = outcome.status is Status.DEGRADED
     if degraded == state.degraded:
         return state, ()
-    kind = EventKind.DEGRADED if degraded else EventKind.RESTORED
-    return replace(state, degraded=degraded), (Event(kind, at),)
+    event_type = EventType.DEGRADED if degraded else EventType.RESTORED
+    return replace(state, degraded=degraded), (Event(event_type, at),)
 
 
 def update_flapping(state: State, at: int, policy: StatePolicy) -> Step:
@@ -172,8 +176,8 @@ def update_flapping(state: State, at: int, policy: StatePolicy) -> Step:
     damped = replace(state, flips=flips, flapping=flapping)
     if flapping == state.flapping:
         return damped, ()
-    kind = EventKind.FLAPPING if flapping else EventKind.STEADY
-    return damped, (Event(kind, at, find_open_incident(state)),)
+    event_type = EventType.FLAPPING if flapping else EventType.STEADY
+    return damped, (Event(event_type, at, find_open_incident(state)),)
 
 
 def find_open_incident(state: State) -> Incident | None:
@@ -199,6 +203,7 @@ def write_state(state: State) -> dict[str, Any]:
             "flapping": state.flapping or None,
             "flips": list(state.flips) or None,
             "lastAt": state.last_at,
+            "refusedSince": state.refused_since,
         }
     )
 
@@ -218,4 +223,5 @@ def read_state(stored: Mapping[str, object] | None) -> State:
         flapping=stored.get("flapping") is True,
         flips=tuple(flip for flip in read if flip is not None),
         last_at=read_whole(stored.get("lastAt")),
+        refused_since=read_whole(stored.get("refusedSince")),
     )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 PART = re.compile(r"\s*([1-5]\d\d)(?:\s*-\s*([1-5]\d\d))?\s*", re.ASCII)
-LONGEST_TEXT = 200
+MAX_TEXT_LENGTH = 200
 
 
 class NotStatusRanges(ValueError):
@@ -16,8 +16,8 @@ class NotStatusRanges(ValueError):
 @lru_cache(maxsize=256)
 def parse_ranges(text: str) -> tuple[range, ...]:
     """Parse ranges of statuses, both ends inclusive."""
-    if len(text) > LONGEST_TEXT:
-        raise NotStatusRanges(f"must be at most {LONGEST_TEXT} characters")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise NotStatusRanges(f"must be at most {MAX_TEXT_LENGTH} characters")
     return tuple(parse_part(part) for part in text.split(","))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from hashrange_systems.shared.epoch import MINUTE_MS
 from hashrange_systems.shared.errors import FieldError, InvalidInput
-
-MINUTE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +18,22 @@ class Tier:
     shortest_delay_ms: int
     result_days: int
     rollup_days: int
+    manual_runs: int  # an hour
     known: bool = True
 
 
-FREE = Tier(name="FREE", check_limit=5, shortest_delay_ms=5 * MINUTE_MS, result_days=30, rollup_days=100)
-PRO = Tier(name="PRO", check_limit=100, shortest_delay_ms=MINUTE_MS, result_days=90, rollup_days=400)
-BUSINESS = Tier(name="BUSINESS", check_limit=1000, shortest_delay_ms=MINUTE_MS // 2, result_days=365, rollup_days=1100)
+FREE = Tier(
+    name="FREE", check_limit=5, shortest_delay_ms=5 * MINUTE_MS, result_days=30, rollup_days=100, manual_runs=12
+)
+PRO = Tier(name="PRO", check_limit=100, shortest_delay_ms=MINUTE_MS, result_days=90, rollup_days=400, manual_runs=120)
+BUSINESS = Tier(
+    name="BUSINESS",
+    check_limit=1000,
+    shortest_delay_ms=MINUTE_MS // 2,
+    result_days=365,
+    rollup_days=1100,
+    manual_runs=600,
+)
 
 TIERS: Mapping[str, Tier] = {tier.name: tier for tier in (FREE, PRO, BUSINESS)}
 

@@ -16,8 +16,7 @@ from hashrange_systems.checks.model.latency import Latency, count_times, merge_c
 from hashrange_systems.checks.model.maintenance_window import Span
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_whole
 from hashrange_systems.checks.model.state import Phase, State
-
-DAY_MS = 86_400_000
+from hashrange_systems.shared.epoch import DAY_MS
 
 
 class Verdict(StrEnum):
@@ -27,13 +26,18 @@ class Verdict(StrEnum):
     DEGRADED = "DEGRADED"
     DOWN = "DOWN"
     PENDING = "PENDING"
+    FIRST_FAILURE = "FIRST_FAILURE"  # not confirmed, of a check that has not been up yet
     RECOVERING = "RECOVERING"
     UNKNOWN = "UNKNOWN"
     PAUSED = "PAUSED"
 
 
-UNCONFIRMED = {Verdict.PENDING: Verdict.UP, Verdict.RECOVERING: Verdict.DOWN}  # their value if no run follows
-SETTLING = {Verdict.UP: Verdict.UP, Verdict.DEGRADED: Verdict.UP, Verdict.DOWN: Verdict.DOWN}
+UNCONFIRMED = {  # their value if no run follows
+    Verdict.PENDING: Verdict.UP,
+    Verdict.FIRST_FAILURE: Verdict.UNKNOWN,
+    Verdict.RECOVERING: Verdict.DOWN,
+}
+CONFIRMED = {Verdict.UP: Verdict.UP, Verdict.DEGRADED: Verdict.UP, Verdict.DOWN: Verdict.DOWN}
 TALLIES = {
     Verdict.UP: "up",
     Verdict.DEGRADED: "degraded",
@@ -77,6 +81,8 @@ def find_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -
         return Verdict.UNKNOWN
     if state.phase is Phase.UP and state.degraded:
         return Verdict.DEGRADED
+    if state.phase is Phase.PENDING and state.since is None:
+        return Verdict.FIRST_FAILURE
     return Verdict(state.phase.value)
 
 
@@ -89,7 +95,7 @@ def resolve_pending(samples: Sequence[Sample]) -> list[Sample]:
             resolved.append(replace(sample, verdict=confirmed or UNCONFIRMED[sample.verdict]))
             continue
         if sample.verdict is not Verdict.UNKNOWN:
-            confirmed = SETTLING.get(sample.verdict)
+            confirmed = CONFIRMED.get(sample.verdict)
         resolved.append(sample)
     return resolved[::-1]
 

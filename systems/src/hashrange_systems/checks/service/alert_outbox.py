@@ -10,7 +10,7 @@ from datetime import datetime
 from hashrange_systems.checks.model.alert_message import read_alert_context, render_notification
 from hashrange_systems.checks.schema import Alert, Checks, Outgoing, Waiting
 from hashrange_systems.shared.notifications.outbox import Outbox
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRejected, Sender
+from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Sender
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class AlertOutbox(Outbox[Outgoing, Waiting]):
         """Send an alert to its channel."""
         channel = await self.db.channel(message.owner, message.channel_id)
         if channel is None:
-            raise DeliveryRejected("the channel was removed")
+            raise DeliveryRefused("the channel was removed")
         if channel.verified_at is None:
-            raise DeliveryRejected("the channel is not verified")
+            raise DeliveryRefused("the channel is not verified")
         sender = self.senders.get(channel.kind)
         if sender is None:
             raise DeliveryFailed(f"sending by {channel.kind} is not set up")

@@ -26,8 +26,8 @@ from hashrange_systems.shared.retry import retry_on_conflict
 if TYPE_CHECKING:
     from hashrange import Clock
 
-MOST_KEYS = 20
-LONGEST_NAME = 100
+MAX_KEYS = 20
+MAX_NAME_LENGTH = 100
 USE_NOTED_EVERY_MS = 60_000
 
 
@@ -62,8 +62,8 @@ class Keys:
     async def add(self, userid: str, name: str) -> NewKey:
         """Add a key for a user."""
         user = await find_active_user(self.db, userid)
-        if len(await self.db.api_keys(userid).consistent()) >= MOST_KEYS:
-            raise LimitReached(f"There may be {MOST_KEYS} API keys: revoke one first.")
+        if len(await self.db.api_keys(userid).consistent()) >= MAX_KEYS:
+            raise LimitReached(f"There may be {MAX_KEYS} API keys: revoke one first.")
         new = self.prepare(userid, name)
         try:
             await commit(self.db, [self.db.is_active(user), *self.write(new)])
@@ -91,8 +91,8 @@ class Keys:
 
     def prepare(self, userid: str, name: str) -> NewKey:
         """Return a new key for a user, not yet written."""
-        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-            raise InvalidInput([FieldError("name", f"must be a line of 1 to {LONGEST_NAME} characters")])
+        if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+            raise InvalidInput([FieldError("name", f"must be a line of 1 to {MAX_NAME_LENGTH} characters")])
         text = make_key()
         digest = hash_key(text)
         assert digest is not None

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from hashrange import Conflict, NotFound
+from hashrange_systems.checks.field_types import ChannelKind
 from hashrange_systems.checks.schema import Channel, Checks
 from hashrange_systems.checks.service.commit import commit
+from hashrange_systems.checks.service.message_budget import MessageBudgets
 from hashrange_systems.checks.service.ownership import find_active_user, find_user
 from hashrange_systems.shared.email_address import fold_email, validate_email
-from hashrange_systems.shared.epoch import from_ms, to_second
+from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import (
     AccountSuspended,
     FieldError,
@@ -26,18 +28,17 @@ from hashrange_systems.shared.errors import (
     TooSoon,
 )
 from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id, make_webhook_secret
-from hashrange_systems.shared.notifications.sender import DeliveryRejected
+from hashrange_systems.shared.notifications.sender import DeliveryRefused
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.user_url import validate_url
 
 if TYPE_CHECKING:
     from hashrange import Clock
 
-Kind = Literal["EMAIL", "WEBHOOK", "APPRISE"]
 
-MOST_CHANNELS = 20  # a run writes an alert for each channel and message in one transaction of at most 100 writes
+MAX_CHANNELS = 20  # a run writes an alert for each channel and message in one transaction of at most 100 writes
 ASKED_EVERY_MS = 10 * 60_000
-TOKEN_LASTS_MS = 3 * 86_400_000
+TOKEN_LASTS_MS = 3 * DAY_MS
 VERIFICATION = "verify channel"
 TryService = Callable[[str], object]
 
@@ -64,8 +65,9 @@ class Channels:
         """Add an unverified channel. A webhook gets a secret, unless one is given."""
         user = await find_active_user(self.db, userid)
         new = self.prepare(userid, kind, target, secret)
-        if len(await self.db.channels(userid).consistent()) >= MOST_CHANNELS:
-            raise LimitReached(f"There may be {MOST_CHANNELS} channels: remove one first.")
+        if len(await self.db.channels(userid).consistent()) >= MAX_CHANNELS:
+            raise LimitReached(f"There may be {MAX_CHANNELS} channels: remove one first.")
+        await MessageBudgets(self.db, self.clock).spend(userid, target)
         try:
             await commit(self.db, [self.db.is_active(user), self.db.create(new.channel)])
         except Conflict:
@@ -89,8 +91,10 @@ class Channels:
     async def resend_verification(self, userid: str, channel_id: str) -> NewChannel:
         """Return a new token for a channel, at most every ten minutes, so that nobody can flood a mailbox."""
         await find_active_user(self.db, userid)
-        await self.find(userid, channel_id)
+        asked = await self.find(userid, channel_id)
         now = self.clock.millis()
+        if asked.asked_at is None or to_ms(asked.asked_at) <= now - ASKED_EVERY_MS:
+            await MessageBudgets(self.db, self.clock).spend(userid, asked.target)
         try:
             channel = await self.db.ask(
                 userid, channel_id, asked_at=to_second(now), before=to_second(now - ASKED_EVERY_MS)
@@ -122,8 +126,8 @@ class Channels:
 
     def prepare(self, userid: str, kind: str, target: str, secret: str | None = None) -> NewChannel:
         """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
-        if kind not in get_args(Kind):
-            raise InvalidInput([FieldError("kind", f"must be one of {', '.join(get_args(Kind))}")])
+        if kind not in get_args(ChannelKind):
+            raise InvalidInput([FieldError("kind", f"must be one of {', '.join(get_args(ChannelKind))}")])
         shown, kept = self._validate_target(kind, target, secret)
         now = self.clock.millis()
         channel = Channel.model_validate(
@@ -152,7 +156,7 @@ class Channels:
             raise InvalidInput([FieldError("target", "must not be an Apprise URL: none can be used here")])
         try:
             self.try_service(url)
-        except DeliveryRejected as refused:
+        except DeliveryRefused as refused:
             raise InvalidInput([FieldError("target", f"cannot be used: {refused}")]) from None
         return f"{url.partition('://')[0]}://…"
 

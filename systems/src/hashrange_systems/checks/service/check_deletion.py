@@ -36,7 +36,7 @@ async def _delete_records(db: Checks, checkid: str) -> None:
     """Delete the history of a check in batches."""
     after: str | None = None
     while True:
-        page = await db.everything_of(checkid).page(SOME, after=after)
+        page = await db.everything_of(checkid).with_expired().page(SOME, after=after)
         await db.batch(delete=[item for item in page if not isinstance(item, Check)])
         after = page.cursor
         if after is None:

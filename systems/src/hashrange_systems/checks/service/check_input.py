@@ -5,6 +5,7 @@ Errors name fields as the web does; fields of attributes, rules and windows by t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -13,21 +14,22 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.checks.model.alert import SHORTEST_REMINDER_MS
-from hashrange_systems.checks.model.attributes import Ebay
-from hashrange_systems.checks.model.check_type import write_attributes
+from hashrange_systems.checks.model.alert import MIN_REMINDER_MS
 from hashrange_systems.checks.model.delay import validate_delay
 from hashrange_systems.checks.model.maintenance_window import WINDOW
 from hashrange_systems.checks.model.tier import Tier
+from hashrange_systems.checks.registry import CHECK_TYPES, write_attributes
+from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import FieldError, InvalidInput
 from hashrange_systems.shared.user_url import validate_url
 from hashrange_systems.shared.validation import MESSAGES
 
-LONGEST_NAME = 100
-MOST_WINDOWS = 20
-WEEK_MS = 7 * 86_400_000
-EBAY_SITE = "https://www.ebay.com/"
-USUAL_DELAY_MS = 300_000
+MAX_NAME_LENGTH = 100
+MAX_GROUP_LENGTH = 60
+MAX_WINDOWS = 20
+WEEK_MS = 7 * DAY_MS
+MAX_TAGS = 20
+TAG = re.compile(r"[^\s,][^,\n]{0,38}[^\s,]|[^\s,]")
 
 
 class Unset(Enum):
@@ -45,12 +47,14 @@ class CheckInput:
 
     url: object = None
     check_type: str = "AVAILABILITY"
-    delay_ms: object = USUAL_DELAY_MS
+    delay_ms: object = UNSET  # that of its type
     attributes: object = field(default_factory=dict)
     name: object = None
     rules: object = None
     channels: object = None
     maintenance: object = None
+    group: object = None
+    tags: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,8 @@ class CheckChanges:
     rules: object = UNSET
     channels: object = UNSET
     maintenance: object = UNSET
+    group: object = UNSET
+    tags: object = UNSET
     seen: int | None = None
 
 
@@ -88,7 +94,7 @@ class AlertRules(BaseModel):
         frozen=True, extra="forbid", alias_generator=to_camel, strict=True, hide_input_in_errors=True
     )
 
-    reminder_ms: int | None = Field(default=None, ge=SHORTEST_REMINDER_MS, le=WEEK_MS)
+    reminder_ms: int | None = Field(default=None, ge=MIN_REMINDER_MS, le=WEEK_MS)
     resolved: bool = True
     warnings: bool = True
     gone: bool = False
@@ -98,13 +104,13 @@ class AlertRules(BaseModel):
 def list_given_fields(asked: CheckInput | CheckChanges) -> dict[str, object]:
     """Return the given fields."""
     names = [each.name for each in fields(asked) if each.name not in ("check_type", "seen")]
-    return {name: value for name in names if (value := getattr(asked, name)) is not UNSET}
+    given = {name: value for name in names if (value := getattr(asked, name)) is not UNSET}
+    known = CHECK_TYPES.get(asked.check_type) if isinstance(asked, CheckInput) else None
+    return {"delay_ms": known.usual_delay_ms, **given} if known is not None else given
 
 
 def validate_fields(given: Mapping[str, object], context: ValidationContext) -> dict[str, Any]:
     """Return the fields as they are stored; raise InvalidInput with all errors."""
-    if context.check_type == Ebay.check_type and not given.get("url", True):
-        given = {**given, "url": EBAY_SITE}  # the search is in its attributes
     validated: dict[str, Any] = {}
     errors: list[FieldError] = []
     for name, value in given.items():
@@ -118,11 +124,13 @@ def validate_fields(given: Mapping[str, object], context: ValidationContext) -> 
 
 
 def _validate_url(value: object, context: ValidationContext) -> str:
-    return validate_url(value, context.own_origins)
+    known = CHECK_TYPES.get(context.check_type)
+    return (known.validate_target if known else validate_url)(value, context.own_origins)
 
 
 def _validate_delay(value: object, context: ValidationContext) -> int:
-    return validate_delay(value, context.tier)
+    known = CHECK_TYPES.get(context.check_type)
+    return validate_delay(value, context.tier, known.shortest_delay_ms if known else 0)
 
 
 def _validate_attributes(value: object, context: ValidationContext) -> dict[str, Any]:
@@ -144,9 +152,28 @@ def _place(error: FieldError) -> FieldError:
 def _validate_name(value: object, _scope: ValidationContext) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
-        raise InvalidInput([FieldError("name", f"must be a line of at most {LONGEST_NAME} characters")])
+    if not isinstance(value, str) or len(value) > MAX_NAME_LENGTH or not value.isprintable():
+        raise InvalidInput([FieldError("name", f"must be a line of at most {MAX_NAME_LENGTH} characters")])
     return value.strip() or None
+
+
+def _validate_group(value: object, _scope: ValidationContext) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > MAX_GROUP_LENGTH or not value.isprintable():
+        raise InvalidInput([FieldError("group", f"must be a line of at most {MAX_GROUP_LENGTH} characters")])
+    return " ".join(value.split()) or None
+
+
+def _validate_tags(value: object, _scope: ValidationContext) -> list[str] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(each, str) for each in value):
+        raise InvalidInput([FieldError("tags", "must be a list of words")])
+    tags = list(dict.fromkeys(each.strip().casefold() for each in value if each.strip()))
+    if len(tags) > MAX_TAGS or not all(TAG.fullmatch(tag) and tag.isprintable() for tag in tags):
+        raise InvalidInput([FieldError("tags", f"must be at most {MAX_TAGS}, each of at most 40 characters")])
+    return tags or None
 
 
 def _validate_rules(value: object, _scope: ValidationContext) -> dict[str, Any] | None:
@@ -172,8 +199,8 @@ def _validate_channels(value: object, context: ValidationContext) -> list[str] |
 def _validate_maintenance(value: object, _scope: ValidationContext) -> list[dict[str, Any]] | None:
     if value is None:
         return None
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MOST_WINDOWS:
-        raise InvalidInput([FieldError("maintenance", f"must be a list of at most {MOST_WINDOWS} windows")])
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_WINDOWS:
+        raise InvalidInput([FieldError("maintenance", f"must be a list of at most {MAX_WINDOWS} windows")])
     windows: list[dict[str, Any]] = []
     errors: list[FieldError] = []
     for number, window in enumerate(value):
@@ -186,11 +213,11 @@ def _validate_maintenance(value: object, _scope: ValidationContext) -> list[dict
     return windows
 
 
-def _explain(place: str, error: ValidationError) -> list[FieldError]:
+def _explain(location: str, error: ValidationError) -> list[FieldError]:
     """Return a field error for each error of pydantic."""
     return [
         FieldError(
-            ".".join([place, *(str(step)[:40] for step in detail["loc"])]),
+            ".".join([location, *(str(step)[:40] for step in detail["loc"])]),
             (MESSAGES | OTHER_MESSAGES).get(detail["type"], detail["msg"]).format(**detail.get("ctx", {})),
         )
         for detail in error.errors(include_url=False, include_input=False)
@@ -214,4 +241,6 @@ VALIDATORS: Mapping[str, Callable[[Any, ValidationContext], Any]] = {
     "rules": _validate_rules,
     "channels": _validate_channels,
     "maintenance": _validate_maintenance,
+    "group": _validate_group,
+    "tags": _validate_tags,
 }

@@ -5,14 +5,17 @@ Checks of other users are reported as missing. `runs` runs a check, `check_input
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashrange import Conflict, Page, Taken
+from hashrange_systems.checks.field_types import Status
 from hashrange_systems.checks.model.schedule import first_due_time, next_due_time
 from hashrange_systems.checks.model.tier import read_tier
+from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import (
     Active,
     ActiveUser,
@@ -22,7 +25,6 @@ from hashrange_systems.checks.schema import (
     ForeignCheck,
     Paused,
     Scheduled,
-    Status,
     SuspendedCheck,
     Typed,
     User,
@@ -37,6 +39,7 @@ from hashrange_systems.checks.service.check_input import (
     validate_fields,
 )
 from hashrange_systems.checks.service.commit import commit
+from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.ownership import find_active_user, find_own_check, find_user
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.checks.service.unschedule import pause_check
@@ -59,6 +62,7 @@ class CheckService:
     runs: Runs | None = None
     own_origins: Collection[str] = ()
     make_id: MakeId = make_id
+    manual_runs: ManualRunLimit | None = None
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
     async def find(self, userid: str, checkid: str) -> AnyCheck:
@@ -90,9 +94,16 @@ class CheckService:
             created_at=from_ms(now),
             updated_at=from_ms(now),
             next_run_at=from_ms(first_due_time(now)),
+            signal_key=make_signal_key() if CHECK_TYPES[check_input.check_type].receives_signals else None,
             **validated,
         )
         return await self._add(user, check)
+
+    async def validate(self, userid: str, check_input: CheckInput) -> None:
+        """Raise InvalidInput with all errors if the check cannot be added."""
+        user = await find_active_user(self.db, userid)
+        context = await self._scope(user, check_input.check_type)
+        validate_fields(list_given_fields(check_input), context)
 
     async def _add(self, user: ActiveUser, check: Scheduled) -> Scheduled:
         try:
@@ -182,11 +193,13 @@ class CheckService:
     async def run_now(self, userid: str, checkid: str) -> RunReport:
         """Run a check at once and return the outcome; its next due time stays."""
         check = await find_own_check(self.db, userid, checkid)
-        await find_active_user(self.db, userid)
+        user = await find_active_user(self.db, userid)
         if not isinstance(check, Scheduled):
             raise StateConflict(f"This check is {_describe(check)}: resume it first.")
         if self.runs is None:
             raise StateConflict("Checks cannot be run by hand here.")
+        if self.manual_runs is not None:
+            self.manual_runs.consume(userid, read_tier(user.tier))
         claim = await self.runs.claim(check)
         if claim is None:
             raise StateConflict("This check is being run right now.")
@@ -201,7 +214,7 @@ class CheckService:
         await delete_check_data(self.db, check, self.clock.millis())
 
     async def _scope(self, user: User, check_type: str, stored: dict[str, Any] | None = None) -> ValidationContext:
-        channels = await self.db.channels(user.userid)
+        channels = await self.db.alert_targets(user.userid)
         return ValidationContext(
             check_type=check_type,
             tier=read_tier(user.tier),
@@ -209,6 +222,11 @@ class CheckService:
             channels=frozenset(channel.channel_id for channel in channels),
             stored=stored or {},
         )
+
+
+def make_signal_key() -> str:
+    """Return the secret part of the URL that a job calls."""
+    return secrets.token_urlsafe(16)
 
 
 def _describe(check: AnyCheck) -> str:

@@ -17,9 +17,9 @@ from hashrange import Clock
 from hashrange_systems.checks.model import ebay_api
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import SITE, build_search_url, evaluate_offers
-from hashrange_systems.checks.model.ebay_page import read_page
 from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
 from hashrange_systems.checks.model.outcome import Outcome, read_whole
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator
 from hashrange_systems.checks.service.probe_request import PageProbe
 
 TIMEOUT_S = 20.0
@@ -51,17 +51,18 @@ class EbaySearch:
     pages: PageProbe
     clock: Clock
     access: EbayAccess
+    evaluator: PageEvaluator = field(default_factory=PageEvaluator)
     token: str = field(default="", repr=False)
     token_ends: int = 0
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def search(self, attributes: Ebay) -> Outcome:
+    async def search(self, attributes: Ebay, tenant: str = "") -> Outcome:
         """Return the outcome of a search; a search given as a URL always uses that page."""
         if self.access.client_id and attributes.url is None:
             fetched = await self._ask_api(attributes)
-            return evaluate_offers(attributes, ebay_api.read_answer(fetched), fetched.elapsed_ms)
+            return evaluate_offers(attributes, ebay_api.read_response(fetched), fetched.elapsed_ms)
         page = await self.pages.request(build_search_url(attributes, self.access.site), timeout_s=TIMEOUT_S)
-        return evaluate_offers(attributes, read_page(page), page.elapsed_ms)
+        return await self.evaluator.evaluate_search(attributes, page, tenant)
 
     async def _ask_api(self, attributes: Ebay) -> FetchResult:
         token = await self._find_token()
@@ -101,13 +102,13 @@ class EbaySearch:
         )
 
 
-def read_grant(answer: PageResponse) -> tuple[str, int] | None:
+def read_grant(response: PageResponse) -> tuple[str, int] | None:
     """Return the access token and its lifetime in seconds; None if there is none."""
     try:
-        grant = orjson.loads(answer.body)
+        grant = orjson.loads(response.body)
     except orjson.JSONDecodeError:
         return None
     token = grant.get("access_token") if isinstance(grant, Mapping) else None
-    if answer.status != 200 or not isinstance(token, str) or not token.isascii() or not token.isprintable():
+    if response.status != 200 or not isinstance(token, str) or not token.isascii() or not token.isprintable():
         return None
     return token, read_whole(grant.get("expires_in")) or USUAL_LIFE_S

@@ -18,7 +18,6 @@ from hashrange_systems.checks.model.outcome import read_outcome
 from hashrange_systems.checks.model.state import is_confirming, read_state
 from hashrange_systems.checks.model.tier import Tier, read_tier
 from hashrange_systems.checks.model.uptime import (
-    DAY_MS,
     UNCONFIRMED,
     Rollup,
     Sample,
@@ -34,7 +33,8 @@ from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongo
 from hashrange_systems.checks.schema import RollupItem as StoredRollup
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.axis import Percentiles
-from hashrange_systems.shared.epoch import EPOCH, from_ms, to_ms
+from hashrange_systems.shared.charts.plot import PricePoint
+from hashrange_systems.shared.epoch import DAY_MS, EPOCH, from_ms, to_ms
 
 PAGE = 25
 
@@ -104,6 +104,18 @@ class History:
                 times[start + (to_ms(run.at) - start) // interval_ms * interval_ms].append(time)
         return [make_percentiles(at, count_times(found)) for at, found in times.items()]
 
+    async def prices(self, check: Check, start: int, end: int, interval_ms: int) -> list[PricePoint]:
+        """Return the lowest price of each interval of a period, from the runs."""
+        end = min(end, self.clock.millis())
+        lowest: dict[int, int | None] = dict.fromkeys(range(start, end, interval_ms))
+        for run in await self.runs(check.checkid, start, end):
+            price = read_outcome(dict(run.result)).price
+            at = start + (to_ms(run.at) - start) // interval_ms * interval_ms
+            known = lowest[at]
+            if price is not None:
+                lowest[at] = price if known is None else min(known, price)
+        return [PricePoint(at, price) for at, price in lowest.items()]
+
     async def incidents(self, checkid: str, start: int | None = None, end: int | None = None) -> list[Ongoing | Ended]:
         """Return the incidents that overlap a period, or all, latest first."""
         found = await self.db.incidents(checkid)
@@ -130,7 +142,7 @@ class History:
             times=make_percentiles(start, rollup.latency),
         )
 
-    # ── settling ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── days that are final ───────────────────────────────────────────────────────────────────────────────────────────
     async def finalise_days(self, check: Check) -> int:
         """Store missing roll-ups of past days; return how many. Stored ones are never changed.
 

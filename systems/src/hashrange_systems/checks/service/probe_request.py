@@ -65,7 +65,7 @@ class PageProbe:
             async with self.limiter.enter(_find_host(url)):
                 return _describe(await self.fetcher.fetch(request))
         except FetchError as error:
-            return _describe_failure(error)
+            return describe_failure(error)
         except HostBusy as error:
             return NoResponse(cause=Cause.OURS, message=str(error))
 
@@ -84,28 +84,30 @@ def _describe(response: Response) -> PageResponse:
         body=response.text,
         headers=dict(response.headers),
         elapsed_ms=response.phases.total_ms,
-        phases=_phases(response.phases),
+        phases=describe_phases(response.phases),
         certificate_not_after=to_ms(certificate.not_after) if certificate else None,
         url=response.url,
         cut=response.truncated,
     )
 
 
-def _describe_failure(error: FetchError) -> NoResponse:
+def describe_failure(error: FetchError) -> NoResponse:
+    """Return why there is no response."""
     timing = error.phases
     return NoResponse(
         cause=_find_cause(error),
         message=str(error),
         elapsed_ms=timing.total_ms if timing else None,
-        phases=_phases(timing) if timing else NO_PHASES,
+        phases=describe_phases(timing) if timing else NO_PHASES,
     )
 
 
 def _find_cause(error: FetchError) -> Cause:
     if isinstance(error, NameUnresolved):
         return Cause.OURS if error.temporary else Cause.NAME
-    return next((cause for kind, cause in CAUSES if isinstance(error, kind)), Cause.PROTOCOL)
+    return next((cause for error_type, cause in CAUSES if isinstance(error, error_type)), Cause.PROTOCOL)
 
 
-def _phases(timing: Timing) -> PhaseTimes:
+def describe_phases(timing: Timing) -> PhaseTimes:
+    """Return the phases of a fetch."""
     return PhaseTimes(dns=timing.dns_ms, connect=timing.connect_ms, tls=timing.tls_ms, first_byte=timing.first_byte_ms)

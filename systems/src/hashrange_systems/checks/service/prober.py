@@ -1,19 +1,21 @@
-"""Runs one probe of a check: requests the page and evaluates the response.
+"""Runs one probe of a check: its type says how, and the thresholds for the response time are applied.
 
 It stores nothing and raises nothing: a failed probe is an outcome.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hashrange import Clock
-from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
-from hashrange_systems.checks.model.availability import evaluate_availability
-from hashrange_systems.checks.model.fetch_result import Cause
-from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.model.attributes import Attributes
+from hashrange_systems.checks.model.outcome import Outcome
+from hashrange_systems.checks.model.response_time import evaluate_time
+from hashrange_systems.checks.registry import CHECK_TYPES
+from hashrange_systems.checks.service.check_type import RDAP, ProbeTools, run_probe
 from hashrange_systems.checks.service.ebay_search import EbayAccess, EbaySearch
 from hashrange_systems.checks.service.host_concurrency import HostLimiter
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator
 from hashrange_systems.checks.service.probe_request import PageProbe
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 
@@ -26,30 +28,23 @@ class Prober:
     clock: Clock
     ebay: EbayAccess = field(default_factory=EbayAccess)
     turns: HostLimiter = field(default_factory=HostLimiter)
-    _visitor: PageProbe = field(init=False)
-    _search: EbaySearch = field(init=False)
+    rdap: str = RDAP
+    evaluator: PageEvaluator = field(default_factory=PageEvaluator)
+    _tools: ProbeTools = field(init=False)
 
     def __post_init__(self) -> None:
-        self._visitor = PageProbe(self.fetcher, self.turns)
-        self._search = EbaySearch(self._visitor, self.clock, self.ebay)
-
-    async def probe(self, url: str, attributes: Attributes) -> Outcome:
-        """Return the outcome of one probe."""
-        match attributes:
-            case Availability():
-                return await self._look(url, attributes)
-            case Ebay():
-                return await self._search.search(attributes)
-            case _:
-                return Outcome(status=Status.UNKNOWN, cause=Cause.OURS, message="nobody knows how to look at this")
-
-    async def _look(self, url: str, attributes: Availability) -> Outcome:
-        fetched = await self._visitor.request(
-            url,
-            method=attributes.method,
-            headers=tuple(attributes.headers.items()),
-            body=attributes.body.encode() if attributes.body is not None else None,
-            timeout_s=attributes.timeout_ms / 1000,
-            follow=attributes.follow_redirects,
+        pages = PageProbe(self.fetcher, self.turns)
+        search = EbaySearch(pages, self.clock, self.ebay, self.evaluator)
+        self._tools = ProbeTools(
+            fetcher=self.fetcher,
+            pages=pages,
+            clock=self.clock,
+            ebay=search,
+            rdap=self.rdap,
+            evaluator=self.evaluator,
         )
-        return evaluate_availability(attributes, fetched, self.clock.millis())
+
+    async def probe(self, url: str, attributes: Attributes, tenant: str = "") -> Outcome:
+        """Return the outcome of one probe of a tenant's check."""
+        check_type, tools = CHECK_TYPES[attributes.check_type], replace(self._tools, tenant=tenant)
+        return evaluate_time(attributes, await run_probe(check_type, tools, url, attributes))

@@ -20,10 +20,10 @@ from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.incident import Incident as Outage
 from hashrange_systems.checks.model.incident import write_incident
 from hashrange_systems.checks.model.maintenance_window import is_under_maintenance
-from hashrange_systems.checks.model.outcome import LONGEST_MESSAGE, Outcome, Status, drop_absent, write_outcome
+from hashrange_systems.checks.model.outcome import MAX_MESSAGE_LENGTH, Outcome, Status, drop_absent, write_outcome
 from hashrange_systems.checks.model.state import (
     Event,
-    EventKind,
+    EventType,
     State,
     advance,
     interrupt,
@@ -31,7 +31,8 @@ from hashrange_systems.checks.model.state import (
     read_state,
 )
 from hashrange_systems.checks.model.uptime import Verdict, find_verdict
-from hashrange_systems.checks.schema import Channel, Check, Ended, Ongoing, Run, Waiting
+from hashrange_systems.checks.registry import name_check
+from hashrange_systems.checks.schema import AlertTarget, Channel, Check, Ended, Ongoing, Run, Waiting
 from hashrange_systems.checks.service.stored_options import read_delay, read_rules, read_windows
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.text import shorten
@@ -59,12 +60,14 @@ def run_time(check: Check, now: int) -> int:
 def evaluate_run(check: Check, attributes: Attributes, outcome: Outcome, at: int) -> RunOutcome:
     """Return the result of a run with this outcome."""
     maintained = is_under_maintenance(read_windows(check), at)
-    policy = make_policy(attributes.retries, read_delay(check))
+    policy = make_policy(attributes.retries, read_delay(check), attributes.successes)
     state, events = advance(read_state(check.state), outcome, at, policy, maintenance=maintained)
-    scene = AlertInput(
+    alert_input = AlertInput(
         check_id=check.checkid, state=state, events=events, outcome=outcome, at=at, maintenance=maintained
     )
-    alert_history, messages = decide(read_rules(check, attributes), read_alert_history(check.told), scene)
+    alert_history, messages = decide(
+        read_rules(check, attributes), read_alert_history(check.alert_history), alert_input
+    )
     return RunOutcome(
         at=at,
         outcome=outcome,
@@ -80,20 +83,20 @@ def disable_outcome(check: Check, outcome: Outcome | None, reason: str, at: int)
     """Return the result of a run that disables the check: an open incident ends."""
     state, events = interrupt(read_state(check.state), at)
     last = outcome or Outcome(status=Status.UNKNOWN, cause=Cause.REFUSED, message=reason)
-    told = Message(
+    message = Message(
         topic=Topic.STOPPED,
         key=f"{check.checkid}#{Topic.STOPPED.value}#{at}",
         at=at,
-        outcome=replace(last, message=shorten(reason, LONGEST_MESSAGE)),
+        outcome=replace(last, message=shorten(reason, MAX_MESSAGE_LENGTH)),
     )
     return RunOutcome(
         at=at,
         outcome=last,
         state=replace(state, last_at=at),
-        alert_history=forget_incident(read_alert_history(check.told)),
+        alert_history=forget_incident(read_alert_history(check.alert_history)),
         verdict=Verdict.PAUSED,
         events=events,
-        messages=(told,),
+        messages=(message,),
     )
 
 
@@ -114,7 +117,7 @@ def make_run(check: Check, run_outcome: RunOutcome, days: int, due_at: int | Non
 def make_incidents(check: Check, events: Iterable[Event]) -> Iterator[Ongoing | Ended]:
     """Yield the incidents that the events opened or closed."""
     for event in events:
-        if event.incident and event.kind in (EventKind.OPENED, EventKind.CLOSED):
+        if event.incident and event.type in (EventType.OPENED, EventType.CLOSED):
             yield make_incident(check.checkid, event.incident)
 
 
@@ -132,10 +135,10 @@ def make_incident(checkid: str, outage: Outage) -> Ongoing | Ended:
     return Ended.model_validate(given | {"ended_at": from_ms(outage.ended_at)})
 
 
-def make_alert(check: Check, message: Message, channel: Channel, now: int) -> Waiting:
+def make_alert(check: Check, message: Message, channel: AlertTarget | Channel, now: int) -> Waiting:
     """Return the alert of a message for a channel; its id is the same for the same message and channel."""
     content = {
-        "name": check.name or check.url,
+        "name": name_check(check) if check.signal_key else check.name or check.url,
         "url": check.url,
         "at": message.at,
         "result": write_outcome(message.outcome),

@@ -14,8 +14,8 @@ from hashrange_systems.checks.model.alert import write_alert_history
 from hashrange_systems.checks.model.outcome import write_outcome
 from hashrange_systems.checks.model.state import write_state
 from hashrange_systems.checks.model.tier import read_tier
-from hashrange_systems.checks.schema import ActiveUser, Alert, Channel, Check, Checks, Scheduled
-from hashrange_systems.checks.service.channels import MOST_CHANNELS
+from hashrange_systems.checks.schema import ActiveUser, Alert, AlertTarget, Check, Checks, Scheduled
+from hashrange_systems.checks.service.channels import MAX_CHANNELS
 from hashrange_systems.checks.service.run_outcome import RunOutcome, make_alert, make_incidents, make_run
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.retry import Sleep, retry_transient
@@ -50,7 +50,7 @@ class Recorder:
             last_executed_at=from_ms(run_outcome.at - run_outcome.at % 1000),  # whole seconds, for the original system
             last_result=write_outcome(run_outcome.outcome),  # type: ignore[arg-type]  # the model writes a Result
             state=write_state(run_outcome.state),
-            told=write_alert_history(run_outcome.alert_history),
+            alert_history=write_alert_history(run_outcome.alert_history),
             due_at=None,
         )
         active: Writes = [self.db.is_active(user)] if alerts else []  # no alerts to suspended users
@@ -68,7 +68,7 @@ class Recorder:
             last_executed_at=from_ms(run_outcome.at - run_outcome.at % 1000),
             last_result=write_outcome(run_outcome.outcome),  # type: ignore[arg-type]  # the model writes a Result
             state=write_state(run_outcome.state),
-            told=write_alert_history(run_outcome.alert_history),
+            alert_history=write_alert_history(run_outcome.alert_history),
         )
         active: Writes = [self.db.is_active(user)] if alerts else []
         return await self._write([fail, *self._history(claim, run_outcome, user), *active], alerts)
@@ -84,8 +84,8 @@ class Recorder:
         """Return the alerts to write, by id: one for each message and channel."""
         if not run_outcome.messages:
             return {}
-        channels = await retry_transient(lambda: self.db.channels(check.userid), self.sleep)
-        chosen = [channel for channel in channels if wants_alerts(check, channel)][:MOST_CHANNELS]
+        channels = await retry_transient(lambda: self.db.alert_targets(check.userid), self.sleep)
+        chosen = [channel for channel in channels if wants_alerts(check, channel)][:MAX_CHANNELS]
         now = self.clock.millis()
         alerts = [make_alert(check, message, channel, now) for message in run_outcome.messages for channel in chosen]
         return {alert.message_id: self.db.create(alert) for alert in alerts}
@@ -105,6 +105,6 @@ class Recorder:
                 return check
 
 
-def wants_alerts(check: Check, channel: Channel) -> bool:
+def wants_alerts(check: Check, channel: AlertTarget) -> bool:
     """Return whether a channel receives the alerts of a check: it is verified, and chosen or all are."""
     return channel.verified_at is not None and (check.channels is None or channel.channel_id in check.channels)

@@ -12,11 +12,12 @@ from typing import Protocol
 
 from hashrange import Clock, Conflict
 from hashrange_systems.checks.model.attributes import Attributes
-from hashrange_systems.checks.model.check_type import read_attributes
 from hashrange_systems.checks.model.lifecycle import find_reason_to_disable
 from hashrange_systems.checks.model.outcome import Outcome
+from hashrange_systems.checks.model.response_time import evaluate_time
 from hashrange_systems.checks.model.schedule import next_due_time, retry_due_time
 from hashrange_systems.checks.model.state import Event, State, is_confirming
+from hashrange_systems.checks.registry import CHECK_TYPES, read_attributes
 from hashrange_systems.checks.schema import ActiveUser, Check, Checks, Due, Scheduled
 from hashrange_systems.checks.service.run_outcome import RunOutcome, disable_outcome, evaluate_run, run_time
 from hashrange_systems.checks.service.run_recorder import Claim, Recorder
@@ -30,8 +31,8 @@ LEASE_MS = 60_000  # longer than any probe takes, and no longer than two of the 
 class Probe(Protocol):
     """Probes a target."""
 
-    async def probe(self, url: str, attributes: Attributes) -> Outcome:
-        """Return the outcome of one probe; raise nothing."""
+    async def probe(self, url: str, attributes: Attributes, tenant: str) -> Outcome:
+        """Return the outcome of one probe of a tenant's check; raise nothing."""
         ...
 
 
@@ -81,6 +82,16 @@ class Runs:
         """Release a claimed check that was not run, so that it is due again at once."""
         await self._move(claim, claim.due_at)
 
+    async def postpone(self, claim: Claim, pause_ms: int) -> None:
+        """Put off a claimed check that found no place; it keeps its due time, so that its lateness is known."""
+        again = from_ms(self.clock.millis() + pause_ms)
+        try:
+            await retry_transient(
+                lambda: self.db.reschedule(claim.check, next_run_at=again, due_at=from_ms(claim.due_at)), self.sleep
+            )
+        except Conflict:
+            return  # the lease was lost
+
     async def perform(self, claim: Claim, *, shift: bool = True) -> RunReport | None:
         """Probe a claimed check and write the result; None if it must not run, or the lease was lost.
 
@@ -96,13 +107,20 @@ class Runs:
         if reading.attributes is None:
             reason = find_reason_to_disable(reading, None, State(), at) or "the check cannot be run"
             return await self._disable(claim, None, user, reason, at)
-        outcome = await self.prober.probe(check.url, reading.attributes)
+        outcome = await self._look(check, reading.attributes)
         run_outcome = evaluate_run(check, reading.attributes, outcome, at)
         hopeless = find_reason_to_disable(reading, outcome, run_outcome.state, at)
         if hopeless is not None:
             return await self._disable(claim, outcome, user, hopeless, at)
         found = await self._recorder.finish(claim, run_outcome, user, self._find_next(claim, run_outcome, shift=shift))
         return None if found is None else RunReport(found, outcome, run_outcome.events)
+
+    async def _look(self, check: Scheduled, attributes: Attributes) -> Outcome:
+        """Return the outcome: of a probe, or for a type that requests nothing, of what the check has stored."""
+        observe = CHECK_TYPES[check.check_type].observe
+        if observe is None:
+            return await self.prober.probe(check.url, attributes, check.userid)
+        return evaluate_time(attributes, observe(check, attributes, self.clock.millis()))
 
     async def _disable(
         self, claim: Claim, outcome: Outcome | None, user: ActiveUser, reason: str, at: int
@@ -131,4 +149,6 @@ class Runs:
         if claim.early or (not shift and claim.due_at > now):
             return claim.due_at
         choose = retry_due_time if is_confirming(run_outcome.state) else next_due_time
-        return choose(check.checkid, read_delay(check), due_at=claim.due_at, now=now)
+        regular = choose(check.checkid, read_delay(check), due_at=claim.due_at, now=now)
+        again = run_outcome.outcome.look_again_at
+        return regular if again is None else min(regular, max(again, now))

@@ -12,7 +12,7 @@ from hashrange_systems.checks.model.maintenance_window import WINDOW, Once, Week
 from hashrange_systems.checks.model.outcome import read_truth, read_whole
 from hashrange_systems.checks.schema import Check
 
-SHORTEST_DELAY_MS = 1000
+MIN_DELAY_MS = 1000
 USUAL = Rules()
 
 
@@ -45,4 +45,4 @@ def read_rules(check: Check, attributes: Attributes) -> Rules:
 
 def read_delay(check: Check) -> int:
     """Return the delay between runs, with a lower limit."""
-    return max(check.delay_ms, SHORTEST_DELAY_MS)
+    return max(check.delay_ms, MIN_DELAY_MS)

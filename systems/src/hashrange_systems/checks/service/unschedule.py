@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from hashrange_systems.checks.field_types import Record
 from hashrange_systems.checks.model.alert import forget_incident, read_alert_history, write_alert_history
 from hashrange_systems.checks.model.state import interrupt, read_state, write_state
 from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.model.uptime import Verdict
-from hashrange_systems.checks.schema import Active, Checks, Ended, Ongoing, Record, Run, SuspendedUser
+from hashrange_systems.checks.schema import Active, Checks, Ended, Ongoing, Run, SuspendedUser
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.checks.service.run_outcome import make_incidents, run_time
 from hashrange_systems.checks.service.stored_options import read_delay
@@ -22,15 +23,17 @@ from hashrange_systems.shared.epoch import from_ms
 
 async def pause_check(db: Checks, check: Active, tier: str, now: int) -> None:
     """Pause a check."""
-    state, told, beside = _stop(check, tier, now)
-    pause = db.pause(check, updated_at=from_ms(now), seen=check.state, state=state, told=told)
+    state, alert_history, beside = _stop(check, tier, now)
+    pause = db.pause(check, updated_at=from_ms(now), seen=check.state, state=state, alert_history=alert_history)
     await commit(db, [pause, *map(db.put, beside)])
 
 
 async def suspend_schedule(db: Checks, user: SuspendedUser, check: Active, now: int) -> None:
     """Unschedule a check of a user who is still suspended."""
-    state, told, beside = _stop(check, user.tier, now)
-    suspend_check = db.suspend_check(check, shelved_at=from_ms(now), seen=check.state, state=state, told=told)
+    state, alert_history, beside = _stop(check, user.tier, now)
+    suspend_check = db.suspend_check(
+        check, shelved_at=from_ms(now), seen=check.state, state=state, alert_history=alert_history
+    )
     await commit(db, [suspend_check, db.is_suspended(user), *map(db.put, beside)])
 
 
@@ -38,7 +41,7 @@ def _stop(check: Active, tier: str, now: int) -> tuple[Record, Record, list[Run 
     """Return the state and alert history of an unscheduled check, and the items to write with them."""
     at = run_time(check, now)
     state, events = interrupt(read_state(check.state), at)
-    told = write_alert_history(forget_incident(read_alert_history(check.told)))
+    alert_history = write_alert_history(forget_incident(read_alert_history(check.alert_history)))
     sample = Run(
         checkid=check.checkid,
         at=from_ms(at),
@@ -47,4 +50,4 @@ def _stop(check: Active, tier: str, now: int) -> tuple[Record, Record, list[Run 
         delay_ms=read_delay(check),
         expires_at=from_ms(at) + timedelta(days=read_tier(tier).result_days),
     )
-    return write_state(replace(state, last_at=at)), told, [sample, *make_incidents(check, events)]
+    return write_state(replace(state, last_at=at)), alert_history, [sample, *make_incidents(check, events)]

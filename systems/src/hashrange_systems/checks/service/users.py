@@ -146,12 +146,37 @@ class Users:
         address = validate_email(email)
         return await retry_on_conflict(lambda: self._change_email(userid, address), "user")
 
+    async def request_email(self, userid: str, email: str) -> NewEmail:
+        """Ask for another address: it becomes the user's when it is confirmed, and until then it is nobody's."""
+        address = validate_email(email)
+        user = await find_user(self.db, userid)
+        known = find_address(await self.db.channels(userid).consistent(), address)
+        if fold_email(user.email) == fold_email(address) or (known and known.verified_at):
+            return await self.change_email(userid, address)
+        claim = await self.db.claim(fold_email(address)).consistent()
+        if claim is not None and claim.owner != userid:
+            raise EmailTaken
+        await self._refuse_taken(address)
+        if known is None:
+            mail = await self._channels().add(userid, "EMAIL", address)
+        else:
+            mail = await self._channels().resend_verification(userid, known.channel_id)
+        await self.db.want_email(userid, address, updated_at=from_ms(self.clock.millis()))
+        return NewEmail(await find_user(self.db, userid), mail)
+
+    async def confirm_email(self, channel: Channel) -> None:
+        """Make a confirmed address the user's, if the user asked for that; raise EmailTaken if another was faster."""
+        user = await find_user(self.db, channel.userid)
+        if user.wanted_email is not None and fold_email(user.wanted_email) == fold_email(channel.target):
+            await self.change_email(user.userid, user.wanted_email)
+
     async def _change_email(self, userid: str, address: str) -> NewEmail:
         user = await find_user(self.db, userid)
         known = find_address(await self.db.channels(userid).consistent(), address)
         mail = None if known else self._channels().prepare(userid, "EMAIL", address)
         writes = await self._move_guard(user, address)
-        writes.insert(0, self.db.change_email(user, email=address, updated_at=from_ms(self.clock.millis())))
+        at = from_ms(self.clock.millis())
+        writes.insert(0, self.db.change_email(user, email=address, updated_at=at, wanted_email=None))
         if mail:
             writes.append(self.db.create(mail.channel))
         try:
@@ -263,8 +288,11 @@ class Users:
         await self._revoke_keys(userid)
         checks = [check.checkid for check in await self.db.checks_of(userid)]
         await self._each(checks, self._delete_check)
-        await Pages(self.db, self.clock).unpublish(userid)
-        await self.db.batch(delete=await self.db.channels(userid).consistent())
+        await Pages(self.db, self.clock).unpublish_all(userid)
+        second = await self.db.two_factor(userid)
+        ended = await self.db.ended_sessions(userid).with_expired()
+        channels = await self.db.channels(userid).consistent()
+        await self.db.batch(delete=[*channels, *ended, *([second] if second else [])])
         await retry_on_conflict(lambda: self._delete_last(userid), "user")
 
     async def _revoke_keys(self, userid: str) -> None:

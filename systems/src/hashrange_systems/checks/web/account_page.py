@@ -1,4 +1,4 @@
-"""The account page: channels, API keys and the public status page."""
+"""The account page: channels, API keys, and the link to two-factor sign-in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.tier import read_tier
-from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.channel_verification import send_verification
-from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
@@ -20,15 +18,11 @@ from hashrange_systems.shared.web.templating import redirect_to
 
 CHECK_TYPES = (("EMAIL", "e-mail"), ("WEBHOOK", "webhook"), ("APPRISE", "Apprise"))
 CHANNEL = (
-    Field(path="kind", label="Kind", kind="select", options=CHECK_TYPES),
+    Field(path="kind", label="Kind", input_type="select", options=CHECK_TYPES),
     Field(path="target", label="Address", hint="ann@example.com, https://… or slack://…"),
 )
 KEY = (Field(path="key.name", label="Name", hint="deploy script"),)
-PAGE = (
-    Field(path="slug", label="Address", hint="my-shop", help="Small letters, digits and dashes.", short=True),
-    Field(path="title", label="Title", hint="Status of my shop"),
-)
-PATHS = [field.path for field in (*CHANNEL, *KEY, *PAGE)] + ["checks"]
+PATHS = [field.path for field in (*CHANNEL, *KEY)]
 
 router = APIRouter(prefix="/account", include_in_schema=False)
 
@@ -96,25 +90,6 @@ async def revoke_key(request: Request, deps: Deps, sent: PostedForm, key_id: str
     return redirect_to(request, "/account", "revoked")
 
 
-# ── the status page ──────────────────────────────────────────────────────────────────────────────────────────────────
-@router.post("/page")
-async def publish_page(request: Request, deps: Deps, sent: PostedForm) -> Response:
-    """Publish the status page, or change it."""
-    userid, checks = sent.visitor.user.userid, sent.texts("checks")
-    try:
-        await deps.services.pages.publish(userid, sent.text("slug").strip(), sent.text("title"), checks)
-    except ApplicationError as error:
-        return await render_account(request, deps, sent.visitor, error, sent)
-    return redirect_to(request, "/account", "published")
-
-
-@router.post("/page/remove")
-async def unpublish_page(request: Request, deps: Deps, sent: PostedForm) -> Response:
-    """Unpublish the status page."""
-    await deps.services.pages.unpublish(sent.visitor.user.userid)
-    return redirect_to(request, "/account", "unpublished")
-
-
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 async def render_account(
     request: Request,
@@ -127,31 +102,22 @@ async def render_account(
     """Render the account page with the posted values and their errors."""
     services, user = deps.services, visitor.user
     field_errors, other_errors = group_field_errors(error.errors if isinstance(error, InvalidInput) else (), PATHS)
-    page = await services.pages.find(user.page_slug) if user.page_slug else None
-    told = "; ".join(map(str, other_errors)) if isinstance(error, InvalidInput) else str(error or "")
-    values = fill_page(page) | (keep_form_values(sent.form) if sent else {})
-    shown = sent.texts("checks") if sent and "slug" in sent.form else page.checks if page else []
+    shown_error = "; ".join(map(str, other_errors)) if isinstance(error, InvalidInput) else str(error or "")
+    values = keep_form_values(sent.form) if sent else {}
     return deps.renderer.render(
         request,
         "account.html",
         visitor,
         error.status if error else 200,
         tier=read_tier(user.tier),
-        error=told,
+        error=shown_error,
         field_errors=field_errors,
         values=values,
-        page=page,
-        shown=shown,
+        second_factor=await services.second_factors.find(user.userid),
         channels=await services.channels.list_by_user(user.userid),
         keys=await services.keys.list_by_user(user.userid),
-        names=[(check.checkid, name_check(check)) for check in await services.checks.list_by_user(user.userid)],
         **FORMS | {"new_key": None, "new_secret": None} | shown_once,
     )
 
 
-FORMS: dict[str, Any] = {"channel_fields": CHANNEL, "key_fields": KEY, "page_fields": PAGE}
-
-
-def fill_page(page: StatusPage | None) -> dict[str, str]:
-    """Return the values of the status page form."""
-    return {"slug": page.slug, "title": page.title} if page else {}
+FORMS: dict[str, Any] = {"channel_fields": CHANNEL, "key_fields": KEY}

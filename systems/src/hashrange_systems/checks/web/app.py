@@ -11,14 +11,20 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import account_page as account
 from hashrange_systems.checks.web import check_routes as pages
+from hashrange_systems.checks.web import heartbeat_url as heartbeats
+from hashrange_systems.checks.web import import_page as imports
 from hashrange_systems.checks.web import maintenance_page as maintenance
 from hashrange_systems.checks.web import messages_page as messages
+from hashrange_systems.checks.web import pages_page as status_pages
 from hashrange_systems.checks.web import reports as month
 from hashrange_systems.checks.web import sign_in as signing
 from hashrange_systems.checks.web import status_page as status
+from hashrange_systems.checks.web import two_factor_page as two_factor
+from hashrange_systems.checks.web import worker_metrics
 from hashrange_systems.checks.web.api.api_app import make_api
 from hashrange_systems.checks.web.authentication import Authenticator
 from hashrange_systems.checks.web.dependencies import PageDependencies
@@ -26,10 +32,14 @@ from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing, SignInRequired
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.request_guard import HEADERS, RequestGuard
-from hashrange_systems.shared.web.templating import CachedStaticFiles, find_mount_path, redirect_to
+from hashrange_systems.shared.web.response_cache import ResponseCache
+from hashrange_systems.shared.web.templating import find_mount_path, make_static_files, redirect_to
 
 log = logging.getLogger(__name__)
 
+UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
+IMPORTS = 6  # of a user at once, then one every 50 seconds
+SIGNALS = 20  # at once for a heartbeat, then one every two seconds
 SIGN_INS = 10  # at once from a client address, then one every ten seconds
 
 
@@ -42,17 +52,33 @@ def make_app(services: Services, base_url: str) -> FastAPI:
         renderer=PageRenderer(services, base_url, demo=demo),
         authenticator=Authenticator(services, base_url, demo=demo),
         sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
+        import_limit=RateLimit(services.clock, burst=IMPORTS, per_second=0.02),
+        signal_limit=RateLimit(services.clock, burst=SIGNALS, per_second=0.5),
         base_url=base_url,
     )
-    for module in (pages, maintenance, account, messages, month, status, signing):
+    for module in (
+        pages,
+        heartbeats,
+        maintenance,
+        account,
+        two_factor,
+        imports,
+        status_pages,
+        messages,
+        month,
+        status,
+        signing,
+        worker_metrics,
+    ):
         app.include_router(module.router)
-    app.mount("/static", CachedStaticFiles(directory=STATIC), name="static")
+    app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url), name="api")
     app.add_exception_handler(ApplicationError, render_application_error)
     app.add_exception_handler(RequestValidationError, render_invalid_address)
     app.add_exception_handler(HTTPException, render_http_error)
     app.add_exception_handler(Exception, render_crash)
-    app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"))
+    app.add_middleware(ResponseCache, clock=services.clock, prefix="/status/", parameters={"of", "page"})
+    app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"), uploads=UPLOADS)
     return app
 
 
@@ -85,7 +111,7 @@ async def render_http_error(request: Request, error: Exception) -> Response:
 async def render_crash(request: Request, error: Exception) -> Response:
     """Log an unexpected error, and render a 500."""
     log.error("page failed", exc_info=error, extra={"fields": {"method": request.method, "path": request.url.path}})
-    response = render_error_page(request, 500, "Something went wrong", "It is our fault, and has been logged.")
+    response = render_error_page(request, 500, "Something went wrong", "The error is ours, and has been logged.")
     response.headers.update(HEADERS)  # such a response does not pass the request guard
     return response
 

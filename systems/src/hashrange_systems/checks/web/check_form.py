@@ -6,15 +6,15 @@ Each field is named by the path that its errors have. The service validates the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES
-from hashrange_systems.checks.model.money import CURRENCIES, from_decimal
 from hashrange_systems.checks.model.tier import Tier
+from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import AnyCheck
+from hashrange_systems.checks.service.check_fields import PRICE
 from hashrange_systems.shared.errors import FieldError
+from hashrange_systems.shared.money import CURRENCIES, from_decimal
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group, group_field_errors, read_number, write_value
 
@@ -22,113 +22,53 @@ MINUTE = 60_000
 HOUR = 60 * MINUTE
 DELAYS = (MINUTE // 2, *(MINUTE * n for n in (1, 2, 5, 10, 15, 30)), *(HOUR * n for n in (1, 3, 6, 12, 24)))
 REMINDERS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR)
-METHODS = tuple((method, method) for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-PRICE = "attributes.threshold"
+NAME = Field(path="name", label="Name", hint="Shop front page", help="Empty for one that is made from the rest.")
+ARRANGEMENT = (
+    Field(path="group", label="Group", hint="Web shop", help="Checks of a group are listed together.", short=True),
+    Field(
+        path="tags", label="Tags", hint="production, eu", help="Separated by commas; the list can be filtered by them."
+    ),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckTypeOption:
-    """A type of check that the user can choose."""
-
-    check_type: str
-    title: str
-    text: str
-
-
-OFFERED = (
-    CheckTypeOption("AVAILABILITY", "Web page", "Is it reachable, does it say what it should, is it in stock?"),
-    CheckTypeOption("EBAY", "eBay price", "Tell me when the lowest Buy It Now price falls to my limit."),
-)
-NAME = Field(path="name", label="Name", hint="Shop front page", help="Empty for the address.")
-PAGE = (
-    Field(path="url", label="Address", kind="url", hint="https://example.com", required=True),
-    NAME,
-)
-TEXT = (
-    Field(
-        path="attributes.keyword",
-        label="Text on the page",
-        help="The check fails when the page lacks this text. Empty to look at the status only.",
-    ),
-    Field(path="attributes.invert", label="Fail when the text is there, not when it is missing", kind="tick"),
-    Field(
-        path="attributes.soldOutText",
-        label="Text that means sold out",
-        hint="Currently unavailable",
-        help="You are told when this text is no longer on the page.",
-    ),
-)
-RETRIES = Field(
-    path="attributes.retries", label="Retries before it counts as down", kind="number", hint="2", short=True
-)
-REQUEST = (
-    Field(path="attributes.method", label="Method", kind="select", options=METHODS, short=True),
-    Field(path="attributes.acceptedStatus", label="Accepted statuses", hint="200-299", short=True),
-    Field(path="attributes.timeoutMs", label="Timeout in milliseconds", kind="number", hint="10000", short=True),
-    Field(path="attributes.followRedirects", label="Follow redirects", kind="tick"),
-    Field(path="attributes.headers", label="Headers", kind="area", hint="Accept-Language: en", help="One a line."),
-    Field(path="attributes.body", label="Body", kind="area"),
-    Field(
-        path="attributes.regex",
-        label="Regular expression on the page",
-        help="RE2, instead of a text.",
-    ),
-    Field(
-        path="attributes.tlsWarningDays",
-        label="Warn so many days before the certificate expires",
-        kind="number",
-        hint="14",
-        short=True,
-    ),
-    RETRIES,
-)
-SEARCH = (
-    Field(path="attributes.query", label="Search for", hint="leica m6"),
-    Field(
-        path="attributes.url",
-        label="or a search page of eBay",
-        kind="url",
-        hint="https://www.ebay.com/sch/i.html?_nkw=leica+m6",
-        help="Either words or a page.",
-    ),
-    Field(path=PRICE, label="Tell me at or below", kind="price", hint="1500.00", short=True, required=True),
-    Field(
-        path="attributes.currency",
-        label="Currency",
-        kind="select",
-        options=tuple((code, code) for code in CURRENCIES),
-        short=True,
-    ),
-    Field(path="attributes.includeShipping", label="Shipping counts", kind="tick"),
-    NAME,
-)
 ALERTS = (
     Field(
         path="rules.reminderMs",
         label="Remind me while it is down",
-        kind="select",
+        input_type="select",
         options=(("", "never"), *((str(delay), f"every {format_duration(delay)}") for delay in REMINDERS)),
         short=True,
     ),
-    Field(path="rules.resolved", label="Tell me when it is up again", kind="tick"),
-    Field(path="rules.warnings", label="Tell me of warnings, such as a certificate that expires soon", kind="tick"),
-    Field(path="rules.gone", label="Tell me when something is no longer available", kind="tick"),
+    Field(path="rules.resolved", label="Tell me when it is up again", input_type="tick"),
+    Field(
+        path="rules.warnings", label="Tell me of warnings, such as a certificate that expires soon", input_type="tick"
+    ),
+    Field(path="rules.gone", label="Tell me when something is no longer available", input_type="tick"),
 )
 RULE_DEFAULTS: Mapping[str, object] = {"reminderMs": None, "resolved": True, "warnings": True, "gone": False}
 
 
 def make_groups(check_type: str, tier: Tier, delay_ms: int | None = None) -> list[Group]:
-    """Return the form of a type of check."""
+    """Return the form of a type of check: its own fields, and those that every check has."""
+    known = CHECK_TYPES[check_type]
     delay = Field(
         path="delayMs",
         label="How often",
-        kind="select",
-        options=tuple((str(each), f"every {format_duration(each)}") for each in list_delays(tier, delay_ms)),
+        input_type="select",
+        options=tuple(
+            (str(each), f"every {format_duration(each)}")
+            for each in list_delays(tier, delay_ms)
+            if each >= known.shortest_delay_ms or each == delay_ms
+        ),
         short=True,
     )
-    if check_type == "EBAY":
-        return [Group("Search", (*SEARCH, delay)), Group("More", (RETRIES,), folded=True)]
-    return [Group("Page", (*PAGE, delay)), Group("Content", TEXT), Group("Request", REQUEST, folded=True)]
+    first, *others = known.form
+    often = () if known.receives_signals else (delay,)
+    return [
+        Group(first.title, (*first.fields, NAME, *often)),
+        *others,
+        Group("Group and tag", ARRANGEMENT, folded=True),
+    ]
 
 
 def list_delays(tier: Tier, current: int | None) -> list[int]:
@@ -140,12 +80,15 @@ def list_delays(tier: Tier, current: int | None) -> list[int]:
 # ── what a form holds ────────────────────────────────────────────────────────────────────────────────────────────────
 def fill_new(check_type: str) -> dict[str, str]:
     """Return the values for a new check."""
-    return {"delayMs": str(5 * MINUTE)} | fill_attributes(check_type, {}) | fill_rules({})
+    known = CHECK_TYPES[check_type]
+    often = {"delayMs": str(known.usual_delay_ms)}
+    return often | fill_attributes(check_type, {}) | dict(known.first_values) | fill_rules({})
 
 
 def fill_from(check: AnyCheck) -> dict[str, str]:
     """Return the values of a check."""
     given = {"url": check.url, "name": check.name or "", "delayMs": str(check.delay_ms)}
+    given |= {"group": check.group or "", "tags": ", ".join(check.tags or ())}
     return given | fill_attributes(check.check_type, check.attributes) | fill_rules(check.rules or {})
 
 
@@ -165,7 +108,7 @@ def fill_rules(stored: Mapping[str, Any]) -> dict[str, str]:
 
 def list_defaults(check_type: str) -> dict[str, Any]:
     """Return the attributes of a type with their defaults."""
-    fields = CHECK_TYPES[check_type].model_fields
+    fields = CHECK_TYPES[check_type].attributes.model_fields
     return {info.alias or name: info.get_default() for name, info in fields.items() if not info.is_required()}
 
 
@@ -187,7 +130,7 @@ def read_check_fields(
         if field.path.startswith("attributes.")
     }
     defaults = list_defaults(check_type)
-    told = {
+    attributes = {
         name: value
         for name, value in attributes.items()
         if value is not None and not is_usual(value, defaults.get(name))
@@ -196,8 +139,10 @@ def read_check_fields(
     return {
         "url": sent.get("url", "").strip() or None,
         "name": sent.get("name", "").strip() or None,
-        "delay_ms": read_number(sent.get("delayMs", "")),
-        "attributes": told,
+        "delay_ms": read_number(sent["delayMs"]) if "delayMs" in sent else CHECK_TYPES[check_type].usual_delay_ms,
+        "group": sent.get("group", "").strip() or None,
+        "tags": [tag.strip() for tag in sent.get("tags", "").split(",") if tag.strip()] or None,
+        "attributes": attributes,
         "rules": {name: value for name, value in rules.items() if value != RULE_DEFAULTS[name]} or None,
         "channels": channels,
     }
@@ -211,12 +156,12 @@ def is_usual(value: object, default: object) -> bool:
 def read_value(field: Field, sent: Mapping[str, str]) -> object:
     """Return the value of a field; None if it is empty."""
     text = sent.get(field.path, "")
-    if field.kind == "tick":
+    if field.input_type == "tick":
         return text == "on"
-    if field.kind == "area":
+    if field.input_type == "area":
         return text.replace("\r\n", "\n") or None
     text = text.strip()
-    if field.kind == "price" and text:
+    if field.input_type == "price" and text:
         return read_price(text, sent.get("attributes.currency", "USD"))
     return read_number(text) if field.path.startswith("rules.") and text else text or None
 

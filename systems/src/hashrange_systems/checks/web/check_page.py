@@ -10,30 +10,28 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.maintenance_window import Once, Weekly
 from hashrange_systems.checks.model.outcome import Outcome, read_choice, read_outcome
+from hashrange_systems.checks.model.signals import read_signals
 from hashrange_systems.checks.model.state import read_state
 from hashrange_systems.checks.model.uptime import Rollup, Verdict
+from hashrange_systems.checks.registry import name_check, read_attributes
 from hashrange_systems.checks.schema import AnyCheck, Failed, Run
 from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.service.stored_options import read_windows
+from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, make_row, name_check
-from hashrange_systems.shared.charts.plot import plot_times
-from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, make_row
+from hashrange_systems.shared.charts.axis import find_interval
+from hashrange_systems.shared.charts.plot import both_sizes, describe_interval, plot_prices, plot_times
+from hashrange_systems.shared.epoch import DAY_MS, MINUTE_MS, from_ms, to_ms
+from hashrange_systems.shared.money import Money
 from hashrange_systems.shared.text import format_duration, format_time
 
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
 PERIODS = (("24 h", DAY_MS), ("7 days", 7 * DAY_MS), ("30 days", 30 * DAY_MS))
-RANGES = {  # length and interval
-    "24h": (DAY_MS, HOUR_MS // 2),
-    "7d": (7 * DAY_MS, 3 * HOUR_MS),
-    "30d": (30 * DAY_MS, 12 * HOUR_MS),
-    "90d": (90 * DAY_MS, DAY_MS),
-}
-MOST_RUNS = 15
-MOST_INCIDENTS = 15
+RANGES = {"24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS, "90d": 90 * DAY_MS}
+MAX_RUNS = 15
+MAX_INCIDENTS = 15
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 AT_ONCE = 16
 VERDICTS = {
@@ -41,6 +39,7 @@ VERDICTS = {
     Verdict.DEGRADED: StateLabel("degraded", "Degraded"),
     Verdict.DOWN: StateLabel("down", "Down"),
     Verdict.PENDING: StateLabel("down", "Failed"),
+    Verdict.FIRST_FAILURE: StateLabel("down", "Failed"),
     Verdict.RECOVERING: StateLabel("up", "Up"),
     Verdict.UNKNOWN: StateLabel("idle", "Unknown"),
     Verdict.PAUSED: StateLabel("idle", "Paused"),
@@ -72,6 +71,7 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
     history, now = services.history, services.clock.millis()
     row, *_ = await read_rows(history, [check], now)
     state = read_state(check.state)
+    found = await services.db.runs(check.checkid).page(MAX_RUNS)
     return {
         "row": row,
         "flapping": state.flapping,
@@ -79,9 +79,13 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
         "periods": [(label, await read_period(history, check, length, now)) for label, length in PERIODS],
         "range": period,
         "ranges": list(RANGES),
-        "plot": await draw_plot(history, check, period, now),
-        "runs": [make_run_row(run) for run in await services.db.runs(check.checkid).limit(MOST_RUNS)],
-        "incidents": (await history.incidents(check.checkid))[:MOST_INCIDENTS],
+        "plot": await draw_times(history, check, period, now),
+        "prices": await draw_prices(history, check, period, now),
+        "runs": [make_run_row(run) for run in found],
+        "older": found.cursor,
+        "expects_signals": check.signal_key is not None,
+        "signals": read_signals(check.signals) if check.signal_key else None,
+        "incidents": (await history.incidents(check.checkid))[:MAX_INCIDENTS],
         "windows": [format_window(window) for window in read_windows(check)],
     }
 
@@ -92,19 +96,50 @@ async def read_period(history: History, check: AnyCheck, length: int, now: int) 
     return await history.summary(check, start, now)
 
 
-async def draw_plot(history: History, check: AnyCheck, period: str, now: int) -> Markup:
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot as SVG, and the same values as a table: time and text."""
+
+    picture: Markup
+    rows: Sequence[tuple[datetime, str]]
+
+
+def find_period(check: AnyCheck, period: str, now: int) -> tuple[int, int]:
+    """Return the start and the interval of a plot that ends now: for a young check, since its creation."""
+    start = max(now - RANGES[period], min(to_ms(check.created_at), now - MINUTE_MS))
+    interval = find_interval(start, now, min(read_delay(check), DAY_MS))
+    return start // interval * interval if interval == DAY_MS else start, interval
+
+
+async def draw_times(history: History, check: AnyCheck, period: str, now: int) -> Plot:
     """Return the plot of response times, with the incidents."""
-    length, interval = RANGES[period]
-    end = now - now % interval + interval
-    start = end - length
-    born = to_ms(check.created_at) // interval * interval
-    times = await history.response_times(check, min(max(start, born), end - interval), end, interval)
+    start, interval = find_period(check, period, now)
+    times = await history.response_times(check, start // interval * interval, now, interval)
     incidents = [
-        (to_ms(each.started_at), to_ms(each.ended_at) if each.ended_at else end)
-        for each in await history.incidents(check.checkid, start, end)
+        (to_ms(each.started_at), to_ms(each.ended_at) if each.ended_at else now)
+        for each in await history.incidents(check.checkid, start, now)
     ]
-    first = max(start, times[0].at) if times and end - born < length else start
-    return Markup(plot_times(times, first, end, interval, incidents, name=name_check(check)))  # noqa: S704 - it escapes
+    name = name_check(check)
+    picture = both_sizes(lambda size: plot_times(times, start, now, interval, incidents, name=name, size=size))
+    rows = [(from_ms(max(each.at, start)), describe_interval(each)) for each in times if each.p50 is not None]
+    return Plot(Markup(picture), rows[::-1])  # noqa: S704 - the plot escapes
+
+
+async def draw_prices(history: History, check: AnyCheck, period: str, now: int) -> Plot | None:
+    """Return the plot of the lowest prices; None for a check that has no prices."""
+    attributes = read_attributes(check.check_type, check.attributes).attributes
+    if not isinstance(attributes, Ebay):
+        return None
+    start, interval = find_period(check, period, now)
+    prices = await history.prices(check, start // interval * interval, now, interval)
+
+    def format_amount(minor: int) -> str:
+        return str(Money(minor, attributes.currency))
+
+    limits = start, now, interval, attributes.threshold, format_amount
+    picture = both_sizes(lambda size: plot_prices(prices, *limits, name=name_check(check), size=size))
+    rows = [(from_ms(max(each.at, start)), format_amount(each.price)) for each in prices if each.price is not None]
+    return Plot(Markup(picture), rows[::-1])  # noqa: S704 - the plot escapes
 
 
 def make_run_row(run: Run) -> RunRow:

@@ -8,52 +8,64 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES
+from hashrange import CursorInvalid
 from hashrange_systems.checks.model.tier import read_tier
+from hashrange_systems.checks.registry import CHECK_TYPES, name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
 from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.check_form import (
     ALERTS,
-    OFFERED,
     fill_from,
     fill_new,
     group_check_errors,
     make_groups,
     read_check_fields,
 )
-from hashrange_systems.checks.web.check_page import RANGES, read_check_page, read_rows
-from hashrange_systems.checks.web.check_view import describe_state, tally_states
+from hashrange_systems.checks.web.check_list import (
+    SORTS,
+    describe_choices,
+    group_rows,
+    list_checks,
+    read_query,
+    select_checks,
+)
+from hashrange_systems.checks.web.check_page import RANGES, make_run_row, read_check_page, read_rows
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.heartbeat_url import find_signal_url
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
 from hashrange_systems.shared.web.form import Group, keep_form_values, read_number
 from hashrange_systems.shared.web.templating import redirect_to
 
 ON_A_PAGE = 50
+RESULTS_ON_A_PAGE = 50
 
 router = APIRouter(include_in_schema=False)
 
 
 # ── the list ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @router.get("/")
-async def show_checks(request: Request, deps: Deps, visitor: SignedIn, show: str = "", page: int = 1) -> Response:
-    """Show the visitor's checks, or those in one state."""
-    checks = await deps.services.checks.list_by_user(visitor.user.userid)
-    states = {check.checkid: describe_state(check, deps.now) for check in checks}
-    wanted = [check for check in checks if not show or states[check.checkid].word.lower() == show]
-    wanted.sort(key=lambda check: states[check.checkid].tone != "down")
+async def show_checks(request: Request, deps: Deps, visitor: SignedIn, page: int = 1) -> Response:
+    """Show the visitor's checks: searched, filtered, sorted, and in their groups."""
+    listed = list_checks(await deps.services.checks.list_by_user(visitor.user.userid), deps.now)
+    query = read_query(request.query_params)
+    wanted = [each.check for each in select_checks(listed, query)]
     page = max(1, page)
+    rows = await read_rows(deps.services.history, wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE], deps.now)
     return deps.renderer.render(
         request,
         "checks.html",
         visitor,
-        rows=await read_rows(deps.services.history, wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE], deps.now),
-        tally=tally_states(states.values()),
-        total=len(checks),
-        show=show[:20],
+        monitoring=await deps.services.presence.read(),
+        row_groups=group_rows(rows),
+        query=query,
+        sorts=SORTS,
+        total=len(listed),
+        found=len(wanted),
         page=page,
         pages=-(-len(wanted) // ON_A_PAGE),
+        **describe_choices(listed),
     )
 
 
@@ -62,6 +74,27 @@ async def show_checks(request: Request, deps: Deps, visitor: SignedIn, show: str
 async def show_check(request: Request, deps: Deps, visitor: SignedIn, checkid: str, range: str = "24h") -> Response:  # noqa: A002 - the address says range
     """Show a check with its history."""
     return await render_check(request, deps, visitor, checkid, range)
+
+
+@router.get("/check/{checkid}/results")
+async def show_results(request: Request, deps: Deps, visitor: SignedIn, checkid: str, after: str = "") -> Response:
+    """Show a page of results, latest first; `after` is where the page before ended."""
+    check = await deps.services.checks.find(visitor.user.userid, checkid)
+    try:
+        found = await deps.services.db.runs(checkid).page(RESULTS_ON_A_PAGE, after=after or None)
+    except CursorInvalid:
+        raise ResourceMissing("page of results") from None
+    return deps.renderer.render(
+        request,
+        "results.html",
+        visitor,
+        name=name_check(check),
+        path=f"/check/{checkid}",
+        runs=[make_run_row(run) for run in found],
+        after=after,
+        older=found.cursor,
+        days=read_tier(visitor.user.tier).result_days,
+    )
 
 
 async def render_check(
@@ -76,6 +109,10 @@ async def render_check(
     check = await deps.services.checks.find(visitor.user.userid, checkid)
     context = await read_check_page(deps.services, check, period if period in RANGES else "24h")
     status = error.status if error else 200
+    context |= {
+        "signal_url": find_signal_url(deps.base_url, check),
+        "monitoring": await deps.services.presence.read(),
+    }
     return deps.renderer.render(request, "check.html", visitor, status, error=str(error or ""), **context)
 
 
@@ -159,7 +196,7 @@ async def save_check(request: Request, deps: Deps, sent: PostedForm, checkid: st
         raise ResourceMissing("form")
     groups = make_groups(check.check_type, read_tier(sent.visitor.user.tier), check.delay_ms)
     fields_given = read_check_fields(check.check_type, groups, keep_form_values(sent.form), read_channels(sent))
-    if fields_given["delay_ms"] == check.delay_ms:
+    if fields_given["delay_ms"] == check.delay_ms or "delayMs" not in sent.form:
         del fields_given["delay_ms"]  # keep a delay that the tier no longer allows
     try:
         await deps.services.checks.edit(
@@ -221,7 +258,13 @@ async def render_form(
 def name_form(check: AnyCheck | None) -> dict[str, Any]:
     """Return the title, the action and the links of the form."""
     if check is None:
-        return {"title": "Add a check", "action": "/new", "back": "/", "button": "Add the check", "offered": OFFERED}
+        return {
+            "title": "Add a check",
+            "action": "/new",
+            "back": "/",
+            "button": "Add the check",
+            "offered": list(CHECK_TYPES.values()),
+        }
     path = f"/check/{check.checkid}"
     return {"title": "Edit the check", "action": f"{path}/edit", "back": path, "button": "Save", "offered": ()}
 

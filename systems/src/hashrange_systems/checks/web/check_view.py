@@ -6,21 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from urllib.parse import urlsplit
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES
 from hashrange_systems.checks.model.maintenance_window import is_under_maintenance
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome
 from hashrange_systems.checks.model.state import Phase, read_state
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime, merge_rollups
+from hashrange_systems.checks.registry import CHECK_TYPES, name_check
 from hashrange_systems.checks.schema import AnyCheck, Failed, Paused, Scheduled, SuspendedCheck
 from hashrange_systems.checks.service.history import Day
-from hashrange_systems.checks.service.stored_options import read_windows
+from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.plot import Bar
-from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.epoch import DAY_MS, to_ms
 from hashrange_systems.shared.text import format_duration
 
 BAR_DAYS = 90
+OVERDUE = "Overdue"
+OVERDUE_MS = 90_000  # longer than a run, and the lease of one whose worker died
 DENT = 0.99  # uptime of a day below which its bar is shown as down
 TONES = {
     Phase.UP: ("up", "Up"),
@@ -52,25 +53,6 @@ class Row:
     next_run: datetime | None
 
 
-def name_check(check: AnyCheck) -> str:
-    """Return the name of a check; its URL without the scheme if it has none."""
-    if check.name:
-        return check.name
-    query = check.attributes.get("query")
-    if check.check_type == "EBAY" and isinstance(query, str):
-        return f"eBay: {query}"
-    return strip_scheme(check.url)
-
-
-def strip_scheme(url: str) -> str:
-    """Return a URL without scheme."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    return (parts.netloc + parts.path).rstrip("/") or url
-
-
 def can_follow(url: str) -> bool:
     """Return whether a URL may be a link: another system may have written anything."""
     return url.startswith(("http://", "https://"))
@@ -81,14 +63,24 @@ def describe_state(check: AnyCheck, now: int) -> StateLabel:
     if isinstance(check, Paused):
         return StateLabel("idle", "Paused")
     if isinstance(check, Failed):
-        return StateLabel("down", "Disabled")
+        return StateLabel("idle", "Disabled")
     if isinstance(check, SuspendedCheck):
         return StateLabel("idle", "Suspended")
     if check.status != "ACTIVE" or check.check_type not in CHECK_TYPES:
         return StateLabel("idle", "Not ours")
     if is_under_maintenance(read_windows(check), now):
         return StateLabel("idle", "Maintenance")
+    if is_overdue(check, now):
+        return StateLabel("idle", OVERDUE)
     return describe_phase(check)
+
+
+def is_overdue(check: AnyCheck, now: int) -> bool:
+    """Return whether a check has not been run for so long after its due time that its last result says nothing."""
+    if not isinstance(check, Scheduled):
+        return False
+    grace = max(OVERDUE_MS, read_delay(check) // 2)
+    return now - to_ms(check.next_run_at) > grace
 
 
 def describe_phase(check: AnyCheck) -> StateLabel:
@@ -123,13 +115,13 @@ def make_row(check: AnyCheck, days: Sequence[Day], now: int) -> Row:
 
 def count_days(check: AnyCheck, now: int) -> int:
     """Return how many days of the bar the check exists, including today."""
-    first, last = to_ms(check.created_at) // 86_400_000, now // 86_400_000
+    first, last = to_ms(check.created_at) // DAY_MS, now // DAY_MS
     return max(1, min(BAR_DAYS, last - first + 1))
 
 
 def make_bars(days: Sequence[Day], now: int) -> list[Bar]:
     """Return the bars of all days, empty ones before the first known day."""
-    first = days[0].day if days else from_days(now // 86_400_000 + 1)
+    first = days[0].day if days else from_days(now // DAY_MS + 1)
     missing = BAR_DAYS - len(days)
     before = [Bar("none", f"{first - timedelta(days=back):%d %b}: no data") for back in range(missing, 0, -1)]
     return before + [make_bar(day) for day in days]

@@ -21,6 +21,8 @@ class PageDependencies:
     renderer: PageRenderer
     authenticator: Authenticator
     sign_in_limit: RateLimit  # by client address
+    import_limit: RateLimit  # by user
+    signal_limit: RateLimit  # by heartbeat URL
     base_url: str
 
     @property

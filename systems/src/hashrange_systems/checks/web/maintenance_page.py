@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.maintenance_window import WINDOW
+from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_input import CheckChanges
 from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.check_page import format_window
-from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
@@ -25,12 +25,12 @@ from hashrange_systems.shared.web.templating import redirect_to
 
 WEEKLY = (
     Field(path="weekly.start", label="From", hint="02:30", help="A time of day in that zone.", short=True),
-    Field(path="weekly.minutes", label="For minutes", kind="number", hint="60", short=True),
+    Field(path="weekly.minutes", label="For minutes", input_type="number", hint="60", short=True),
     Field(path="weekly.zone", label="Time zone", hint="Europe/Berlin", short=True),
 )
 ONCE = (
-    Field(path="once.start", label="From (UTC)", kind="time", short=True),
-    Field(path="once.end", label="To (UTC)", kind="time", short=True),
+    Field(path="once.start", label="From (UTC)", input_type="time", short=True),
+    Field(path="once.end", label="To (UTC)", input_type="time", short=True),
 )
 PATHS = [field.path for field in (*WEEKLY, *ONCE)] + ["weekly.days"]
 

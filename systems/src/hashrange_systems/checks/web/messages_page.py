@@ -18,8 +18,8 @@ from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.notifications.demo_mailbox import Mail
 from hashrange_systems.shared.notifications.sender import Notification
 
-MOST_SHOWN = 50
-MOST_CHECKS = 200
+MAX_SHOWN = 50
+MAX_CHECKS = 200
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,7 +51,7 @@ class AlertRow:
 async def show_messages(request: Request, deps: Deps, visitor: SignedIn) -> Response:
     """Show the latest messages."""
     userid, services = visitor.user.userid, deps.services
-    mails = services.mailbox.mails(userid)[:MOST_SHOWN] if services.mailbox else []
+    mails = services.mailbox.mails(userid)[:MAX_SHOWN] if services.mailbox else []
     channels = await services.channels.list_by_user(userid)
     alerts = await read_alerts(deps, await services.checks.list_by_user(userid))
     return deps.renderer.render(
@@ -65,9 +65,9 @@ async def show_messages(request: Request, deps: Deps, visitor: SignedIn) -> Resp
 
 async def read_alerts(deps: PageDependencies, checks: Sequence[AnyCheck]) -> list[Alert]:
     """Return the latest alerts of these checks, latest first."""
-    queries = (deps.services.db.alerts(check.checkid) for check in checks[:MOST_CHECKS])
+    queries = (deps.services.db.alerts(check.checkid) for check in checks[:MAX_CHECKS])
     found = [alert for some in await asyncio.gather(*map(_wait, queries)) for alert in some]
-    return sorted(found, key=lambda alert: (alert.created_at, alert.message_id), reverse=True)[:MOST_SHOWN]
+    return sorted(found, key=lambda alert: (alert.created_at, alert.message_id), reverse=True)[:MAX_SHOWN]
 
 
 async def _wait(query: object) -> list[Alert]:

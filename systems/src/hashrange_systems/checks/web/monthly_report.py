@@ -8,8 +8,8 @@ from datetime import date
 from functools import reduce
 
 from hashrange_systems.checks.model.uptime import Rollup, format_uptime, merge_rollups
+from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.service.history import ReportRow
-from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.reports.csv_export import write_csv
 from hashrange_systems.shared.text import format_iso_time

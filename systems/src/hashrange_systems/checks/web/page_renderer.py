@@ -12,10 +12,11 @@ from starlette.responses import HTMLResponse, Response
 from hashrange import __version__
 from hashrange_systems.checks.model.outcome_text import format_price
 from hashrange_systems.checks.schema import User
+from hashrange_systems.checks.service.check_type import show_url
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import check_view as view
-from hashrange_systems.shared.charts.plot import plot_days
-from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.charts.plot import plot_days, plot_days_small
+from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
@@ -35,6 +36,9 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "not-asked": "The channel is added, but the message with the link to confirm could not be sent. Try again later.",
     "revoked": "The key is revoked and no longer accepted.",
     "published": "The status page is published.",
+    "announced": "The announcement is on the page.",
+    "withdrawn": "The announcement is removed.",
+    "two-factor-off": "Two-factor sign-in is off.",
     "unpublished": "The status page is no longer published.",
 }
 
@@ -61,11 +65,18 @@ class PageRenderer:
             "version": __version__,
             "marks": hash_static_files(STATIC),
         }
-        self._environment.globals |= {"has_mailbox": services.mailbox is not None, "view": view, "to_ms": to_ms}
+        self._environment.globals |= {
+            "has_mailbox": services.mailbox is not None,
+            "view": view,
+            "to_ms": to_ms,
+            "from_ms": from_ms,
+        }
         self._environment.globals |= {
             "format_duration": format_duration,
             "format_price": format_price,
             "plot_days": plot_days,
+            "plot_days_small": plot_days_small,
+            "show_url": show_url,
         }
 
     def render(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fpdf.enums import XPos, YPos
 
 from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
+from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import Ended, Ongoing
 from hashrange_systems.checks.service.history import ReportRow
-from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.checks.web.monthly_report import Report
 from hashrange_systems.shared.charts.axis import format_milliseconds
 from hashrange_systems.shared.epoch import from_ms, to_ms
@@ -17,8 +17,8 @@ from hashrange_systems.shared.reports.fonts import Fonts
 from hashrange_systems.shared.reports.pdf_document import BLUE, SOFT, Cells, PdfDocument
 from hashrange_systems.shared.text import clean, format_duration, format_time
 
-LONGEST_NAME = 80
-LONGEST_REASON = 160
+MAX_NAME_LENGTH = 80
+MAX_REASON_LENGTH = 160
 HEADINGS = ("Check", "Uptime", "Downtime", "Incidents", "Median", "95 %")
 WIDTHS = (74, 24, 28, 22, 21, 21)
 INCIDENT_HEADINGS = ("Check", "Down since (UTC)", "Lasted", "Reason")
@@ -52,7 +52,7 @@ def write_cover(pdf: PdfDocument, report: Report) -> None:
     pdf.set_style(30, "B")
     pdf.write_line(f"{report.month:%B %Y}", 15)
     pdf.set_style(12)
-    pdf.write_line(clean(report.owner, LONGEST_NAME), 8)
+    pdf.write_line(clean(report.owner, MAX_NAME_LENGTH), 8)
     pdf.ln(14)
     for label, figure in list_figures(report):
         pdf.set_style(11, colour=SOFT)
@@ -96,7 +96,7 @@ def check_row(row: ReportRow) -> Cells:
     """Return the cells of a check."""
     times = row.times
     return (
-        clean(name_check(row.check), LONGEST_NAME),
+        clean(name_check(row.check), MAX_NAME_LENGTH),
         format_uptime(row.uptime),
         format_duration(row.rollup.down) if row.rollup.down else "none",
         str(len(row.incidents)),
@@ -121,7 +121,7 @@ def list_incidents(report: Report) -> Iterator[tuple[str, Ongoing | Ended]]:
     """Yield the incidents with the names of their checks."""
     for row in report.rows:
         for incident in row.incidents:
-            yield clean(name_check(row.check), LONGEST_NAME), incident
+            yield clean(name_check(row.check), MAX_NAME_LENGTH), incident
 
 
 def incident_row(name: str, incident: Ongoing | Ended) -> Cells:
@@ -132,13 +132,13 @@ def incident_row(name: str, incident: Ongoing | Ended) -> Cells:
         name,
         format_time(started_at).removesuffix(" UTC"),
         lasted,
-        clean(incident.evidence or incident.cause or "", LONGEST_REASON),
+        clean(incident.evidence or incident.cause or "", MAX_REASON_LENGTH),
     )
 
 
 def list_texts(report: Report) -> Iterator[str]:
     """Yield the texts from users, to choose the fonts."""
-    yield clean(report.owner, LONGEST_NAME)
+    yield clean(report.owner, MAX_NAME_LENGTH)
     for row in report.rows:
-        yield clean(name_check(row.check), LONGEST_NAME)
-        yield from (clean(incident.evidence, LONGEST_REASON) for incident in row.incidents)
+        yield clean(name_check(row.check), MAX_NAME_LENGTH)
+        yield from (clean(incident.evidence, MAX_REASON_LENGTH) for incident in row.incidents)

@@ -17,7 +17,7 @@ from hashrange_systems.checks.web.monthly_report import Report, write_report_csv
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import FeatureMissing, ResourceMissing
 
-MOST_MONTHS = 13
+MAX_MONTHS = 13
 MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])", re.ASCII)
 
 router = APIRouter(include_in_schema=False)
@@ -90,7 +90,7 @@ def parse_month(text: str) -> date:
 def list_months(user: User, today: date) -> Iterator[date]:
     """Yield the months since the user was added, latest first."""
     month, first = today.replace(day=1), user.created_at.date().replace(day=1)
-    for _ in range(MOST_MONTHS):
+    for _ in range(MAX_MONTHS):
         if month < first:
             return
         yield month
@@ -99,6 +99,6 @@ def list_months(user: User, today: date) -> Iterator[date]:
         )
 
 
-def attachment_header(month: str, kind: str) -> dict[str, str]:
+def attachment_header(month: str, extension: str) -> dict[str, str]:
     """Return the header for a download with a file name."""
-    return {"Content-Disposition": f'attachment; filename="checks-{month}.{kind}"'}
+    return {"Content-Disposition": f'attachment; filename="checks-{month}.{extension}"'}

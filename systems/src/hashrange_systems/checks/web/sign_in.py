@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, read_form_post
-from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, TooManyRequests
-from hashrange_systems.shared.web.same_origin import reject_cross_site
+from hashrange_systems.checks.errors import CodeInvalid
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm
+from hashrange_systems.shared.errors import (
+    AccountSuspended,
+    ApiKeyInvalid,
+    ResourceMissing,
+    TokenInvalid,
+    TooManyRequests,
+)
+from hashrange_systems.shared.web.same_origin import refuse_cross_site
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.templating import redirect_to
 
@@ -29,33 +36,53 @@ async def show_sign_in(request: Request, deps: Deps, next: str = "/") -> Respons
 @router.post("/sign-in")
 async def sign_in(request: Request, deps: Deps) -> Response:
     """Start a session for the user of an API key."""
-    reject_cross_site(request)
+    refuse_cross_site(request)
     form = await request.form(max_files=0, max_fields=10)
     key, path = str(form.get("key", "")).strip(), parse_next_path(str(form.get("next", "/")))
     try:
         deps.sign_in_limit.consume(request.client.host if request.client else "")
-        session = await deps.authenticator.sign_in(key)
+        userid, key_id = await deps.authenticator.check_key(key)
     except ApiKeyInvalid:
         return render_sign_in(request, deps, path, "This key is not valid.", 401)
     except (AccountSuspended, TooManyRequests) as error:
         return render_sign_in(request, deps, path, str(error), error.status)
+    if await deps.services.second_factors.is_required(userid):
+        return render_code(request, deps, path, deps.authenticator.ask_for_code(userid, key_id))
+    return redirect_with_session(request, deps, deps.authenticator.start_session(userid, key_id), path)
+
+
+@router.post("/sign-in/code")
+async def sign_in_with_code(request: Request, deps: Deps) -> Response:
+    """Start a session after the second factor."""
+    refuse_cross_site(request)
+    form = await request.form(max_files=0, max_fields=10)
+    token, code = str(form.get("token", "")), str(form.get("code", ""))
+    path = parse_next_path(str(form.get("next", "/")))
+    try:
+        deps.sign_in_limit.consume(request.client.host if request.client else "")
+        session = await deps.authenticator.check_code(token, code)
+    except (TokenInvalid, ResourceMissing):
+        return render_sign_in(request, deps, path, "That took too long: sign in again.", 401)
+    except (CodeInvalid, TooManyRequests) as error:
+        return render_code(request, deps, path, token, str(error), error.status)
     return redirect_with_session(request, deps, session, path)
 
 
 @router.post("/sign-in/demo")
 async def sign_in_demo(request: Request, deps: Deps) -> Response:
     """Start a session as the demo user."""
-    reject_cross_site(request)
+    refuse_cross_site(request)
     visitor = await deps.authenticator.enter_demo(request)
     if visitor is None:
         return render_sign_in(request, deps, "/", "There is no demo user here.", 403)
     return redirect_with_session(request, deps, visitor.session, "/")
 
 
-@router.post("/sign-out", dependencies=[Depends(read_form_post)])
-async def sign_out(request: Request, deps: Deps) -> Response:
-    """End the session."""
-    return redirect_with_session(request, deps, deps.authenticator.sign_out(), "/sign-in")
+@router.post("/sign-out")
+async def sign_out(request: Request, deps: Deps, sent: PostedForm) -> Response:
+    """End the session on the server."""
+    empty = await deps.authenticator.sign_out(sent.visitor.session)
+    return redirect_with_session(request, deps, empty, "/sign-in")
 
 
 @router.get("/verify")
@@ -69,6 +96,7 @@ async def verify(request: Request, deps: Deps) -> Response:
     """Verify the channel that the link was sent to."""
     form = await request.form(max_files=0, max_fields=10)
     channel = await deps.services.channels.verify(str(form.get("token", "")))
+    await deps.services.users.confirm_email(channel)
     return deps.renderer.render(request, "verify.html", channel=channel)
 
 
@@ -90,3 +118,10 @@ def render_sign_in(request: Request, deps: PageDependencies, path: str, error: s
     return deps.renderer.render(
         request, "sign_in.html", None, status, next=path, error=error, is_demo_visit=is_demo_visit
     )
+
+
+def render_code(
+    request: Request, deps: PageDependencies, path: str, token: str, error: str = "", status: int = 200
+) -> Response:
+    """Render the form for the second factor."""
+    return deps.renderer.render(request, "code.html", None, status, next=path, token=token, error=error)

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.checks.model.announcement import read_announcements
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rollups
 from hashrange_systems.checks.schema import ActiveUser, AnyCheck, Ended, Ongoing, StatusPage
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.check_page import DAY_MS, read_period, read_rows
-from hashrange_systems.checks.web.check_view import Row, StateLabel, describe_state
+from hashrange_systems.checks.web.check_page import read_period, read_rows
+from hashrange_systems.checks.web.check_view import OVERDUE, Row, StateLabel, describe_state
 from hashrange_systems.checks.web.dependencies import Deps
 from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
 from hashrange_systems.shared.charts.badge import draw_badge
-from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import ResourceMissing
 
 INCIDENT_DAYS = 30
-MOST_INCIDENTS = 20
+MAX_INCIDENTS = 20
 BADGE_HEADERS = {
     "Cache-Control": "public, max-age=60",
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -53,6 +54,8 @@ async def show_status(request: Request, deps: Deps, slug: str) -> Response:
         rows=rows,
         overall=summarise_states([row.state for row in rows]),
         incidents=await read_incidents(deps.services, rows),
+        announcements=[each for each in read_announcements(page.announcements) if each.is_shown(deps.now)],
+        monitoring=await deps.services.presence.read(),
     )
 
 
@@ -86,23 +89,26 @@ async def read_page(services: Services, slug: str) -> tuple[StatusPage, list[Any
 async def read_public_rows(services: Services, checks: Sequence[AnyCheck]) -> list[Row]:
     """Return the public rows of a page."""
     rows = await read_rows(services.history, checks, services.clock.millis())
-    return [anonymise(row, place) for place, row in enumerate(rows, 1)]
+    return [anonymise(row, number) for number, row in enumerate(rows, 1)]
 
 
-def anonymise(row: Row, place: int) -> Row:
+def anonymise(row: Row, number: int) -> Row:
     """Return a row without its URL: a check without a name gets a number."""
-    return replace(row, name=row.check.name or f"Check {place}")
+    return replace(row, name=row.check.name or f"Check {number}")
 
 
 def summarise_states(states: list[StateLabel]) -> Overall:
     """Return the overall state."""
     down = sum(state.tone == "down" for state in states)
-    troubled = any(state.tone in {"pending", "degraded"} for state in states)
+    has_problem = any(state.tone in {"pending", "degraded"} for state in states)
+    overdue = any(state.word == OVERDUE for state in states)
     if down:
         text = "Everything is down" if down == len(states) else f"{down} of {len(states)} are down"
         return Overall("bad", text, "down", "down" if down == len(states) else "partly down")
-    if troubled:
+    if has_problem:
         return Overall("warn", "Something is not quite right", "degraded", "degraded")
+    if overdue:
+        return Overall("warn", "Not everything is being checked at the moment", "idle", "unknown")
     if any(state.tone == "up" for state in states):
         return Overall("good", "Everything works", "up", "up")
     return Overall("info", "Nothing is known at the moment", "idle", "unknown")
@@ -114,4 +120,4 @@ async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str,
     found = [
         (row.name, incident) for row in rows for incident in await services.history.incidents(row.check.checkid, since)
     ]
-    return sorted(found, key=lambda each: each[1].started_at, reverse=True)[:MOST_INCIDENTS]
+    return sorted(found, key=lambda each: each[1].started_at, reverse=True)[:MAX_INCIDENTS]

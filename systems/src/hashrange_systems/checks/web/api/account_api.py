@@ -1,15 +1,20 @@
-"""The API of an account: the user, API keys, channels, the status page, the monthly report."""
+"""The API of an account: the user, API keys, channels, status pages, the monthly report."""
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
+from hashrange_systems.checks.model.announcement import read_announcements
 from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.service.channels import NewChannel
+from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.checks.web.api.api_authentication import ApiDependencies, Caller, Deps, authenticate_caller
 from hashrange_systems.checks.web.api.api_models import (
+    AnnouncementInput,
+    AnnouncementModel,
     ChannelInput,
     ChannelModel,
     EmailInput,
@@ -24,10 +29,11 @@ from hashrange_systems.checks.web.api.api_models import (
     PublicPage,
     TokenInput,
     UserModel,
+    to_announcement_model,
 )
 from hashrange_systems.checks.web.channel_verification import send_verification
 from hashrange_systems.checks.web.status_page import read_page, read_public_rows, summarise_states
-from hashrange_systems.shared.errors import ResourceMissing
+from hashrange_systems.shared.epoch import to_ms
 
 router = APIRouter()
 
@@ -41,8 +47,8 @@ async def read_me(caller: Caller) -> UserModel:
 
 @router.patch("/users/me", tags=["account"])
 async def change_me(deps: Deps, caller: Caller, body: EmailInput) -> UserModel:
-    """Change your e-mail address; messages are sent there after it is verified."""
-    changed = await deps.services.users.change_email(caller.userid, body.email)
+    """Ask for another e-mail address; it becomes yours when you confirm the message that is sent there."""
+    changed = await deps.services.users.request_email(caller.userid, body.email)
     if changed.channel:
         await send_verification(deps.services, deps.base_url, changed.channel)
     return UserModel.model_validate(changed.user)
@@ -87,7 +93,9 @@ async def add_channel(deps: Deps, caller: Caller, body: ChannelInput) -> NewChan
 @router.post("/channels/verify", tags=["channels"], dependencies=[Depends(authenticate_caller)])
 async def verify_channel(deps: Deps, body: TokenInput) -> ChannelModel:
     """Verify a channel with the token that was sent there."""
-    return ChannelModel.model_validate(await deps.services.channels.verify(body.token))
+    channel = await deps.services.channels.verify(body.token)
+    await deps.services.users.confirm_email(channel)
+    return ChannelModel.model_validate(channel)
 
 
 @router.post("/channels/{channel_id}/ask", tags=["channels"])
@@ -109,37 +117,72 @@ async def send_link(deps: ApiDependencies, new: NewChannel, secret: str | None =
     return NewChannelModel(**shown.model_dump(), asked=asked, secret=secret)
 
 
-# ── the status page ──────────────────────────────────────────────────────────────────────────────────────────────────
-@router.get("/status-page", tags=["status page"])
-async def read_own_page(deps: Deps, caller: Caller) -> PageModel:
-    """Read your public status page."""
-    if caller.page_slug is None:
-        raise ResourceMissing("page")
-    return to_page_model(deps, await deps.services.pages.find(caller.page_slug))
+# ── status pages ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@router.get("/status-pages", tags=["status pages"])
+async def list_pages(deps: Deps, caller: Caller) -> Listed[PageModel]:
+    """List your public status pages."""
+    found = await deps.services.pages.list_by_user(caller.userid)
+    return Listed(items=[to_page_model(deps, page) for page in found])
 
 
-@router.put("/status-page", tags=["status page"])
-async def publish(deps: Deps, caller: Caller, body: PageInput) -> PageModel:
-    """Publish your status page, or change it."""
-    return to_page_model(deps, await deps.services.pages.publish(caller.userid, body.slug, body.title, body.checks))
+@router.get("/status-pages/{slug}", tags=["status pages"])
+async def read_own_page(deps: Deps, caller: Caller, slug: str) -> PageModel:
+    """Read a status page of yours."""
+    return to_page_model(deps, await deps.services.pages.find_own(caller.userid, slug))
 
 
-@router.delete("/status-page", status_code=204, tags=["status page"])
-async def unpublish(deps: Deps, caller: Caller) -> None:
-    """Unpublish your status page."""
-    await deps.services.pages.unpublish(caller.userid)
+@router.put("/status-pages/{slug}", tags=["status pages"])
+async def publish(deps: Deps, caller: Caller, slug: str, body: PageInput) -> PageModel:
+    """Publish a status page under this address, or change it."""
+    content = PageContent(title=body.title, checks=body.checks, intro=body.intro)
+    return to_page_model(deps, await deps.services.pages.publish(caller.userid, slug, content))
 
 
-@router.get("/status/{slug}", tags=["status page"])
+@router.delete("/status-pages/{slug}", status_code=204, tags=["status pages"])
+async def unpublish(deps: Deps, caller: Caller, slug: str) -> None:
+    """Unpublish a status page."""
+    await deps.services.pages.unpublish(caller.userid, slug)
+
+
+@router.post("/status-pages/{slug}/announcements", status_code=201, tags=["status pages"])
+async def announce(deps: Deps, caller: Caller, slug: str, body: AnnouncementInput) -> AnnouncementModel:
+    """Add an announcement to a status page."""
+    await deps.services.pages.find_own(caller.userid, slug)
+    ends_at = (
+        None
+        if body.ends_at is None
+        else to_ms(body.ends_at if body.ends_at.tzinfo else body.ends_at.replace(tzinfo=UTC))
+    )
+    new = await deps.services.pages.announce(caller.userid, slug, body.importance, body.title, body.text, ends_at)
+    return to_announcement_model(new)
+
+
+@router.delete("/status-pages/{slug}/announcements/{announcement_id}", status_code=204, tags=["status pages"])
+async def withdraw(deps: Deps, caller: Caller, slug: str, announcement_id: str) -> None:
+    """Remove an announcement."""
+    await deps.services.pages.withdraw(caller.userid, slug, announcement_id)
+
+
+@router.get("/status/{slug}", tags=["status pages"])
 async def read_status(deps: Deps, slug: Annotated[str, Path(description="Of any status page.")]) -> PublicPage:
     """Read a published status page; no API key is needed."""
     page, checks = await read_page(deps.services, slug)
     rows = await read_public_rows(deps.services, checks)
     shown = [PublicCheck(name=row.name, state=row.state.word, uptime=row.uptime) for row in rows]
-    return PublicPage(title=page.title, state=summarise_states([row.state for row in rows]).word, checks=shown)
+    current = [each for each in read_announcements(page.announcements) if each.is_shown(deps.services.clock.millis())]
+    return PublicPage(
+        title=page.title,
+        intro=page.intro,
+        state=summarise_states([row.state for row in rows]).word,
+        checks=shown,
+        announcements=[to_announcement_model(each) for each in current],
+    )
 
 
 def to_page_model(deps: ApiDependencies, page: StatusPage) -> PageModel:
     """Return a status page with its URL."""
     url = f"{deps.base_url}/status/{page.slug}"
-    return PageModel(slug=page.slug, title=page.title, checks=page.checks, url=url)
+    announcements = [to_announcement_model(each) for each in read_announcements(page.announcements)]
+    return PageModel(
+        slug=page.slug, title=page.title, checks=page.checks, intro=page.intro, announcements=announcements, url=url
+    )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from hashrange_systems.checks.schema import Status
+from hashrange_systems.checks.field_types import Status
 from hashrange_systems.checks.service.channels import NewChannel
 from hashrange_systems.checks.web.api.api_authentication import Deps, authenticate_operator
 from hashrange_systems.checks.web.api.api_models import (

@@ -14,6 +14,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.api import account_api as account
 from hashrange_systems.checks.web.api import admin_api as admin
 from hashrange_systems.checks.web.api import checks_api as checks
+from hashrange_systems.checks.web.api import metrics_api as metrics
 from hashrange_systems.checks.web.api import reports_api as report
 from hashrange_systems.checks.web.api.api_authentication import ApiDependencies
 from hashrange_systems.shared.web.problem import Problem, ProblemHandlers
@@ -46,7 +47,7 @@ def make_api(services: Services, base_url: str, burst: int = BURST, failures: in
         per_key=RateLimit(services.clock, burst=burst, per_second=PER_SECOND),
         failures=RateLimit(services.clock, burst=failures, per_second=FAILURES_PER_SECOND),
     )
-    for module in (checks, account, report, admin):
+    for module in (checks, metrics, account, report, admin):
         app.include_router(module.router)
     PROBLEMS.install(app)
     app.add_exception_handler(HTTPException, handle_http_error_with_methods)

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES
-from hashrange_systems.checks.model.delay import LONGEST_DELAY_MS
+from hashrange_systems.checks.field_types import ChannelKind
+from hashrange_systems.checks.model.announcement import Announcement, Importance
+from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.tier import TIERS
+from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import AnyCheck, Failed, Run, Scheduled
-from hashrange_systems.checks.service.check_input import LONGEST_NAME, AlertRules
+from hashrange_systems.checks.service.check_input import MAX_GROUP_LENGTH, MAX_NAME_LENGTH, AlertRules
 from hashrange_systems.checks.web.check_view import describe_state
+from hashrange_systems.checks.web.heartbeat_url import find_signal_url
+from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.user_url import MAX_URL_LENGTH
 
 T = TypeVar("T")
@@ -45,14 +49,15 @@ TEXT = {"type": "string"}
 Url = Annotated[
     object, WithJsonSchema({"type": "string", "maxLength": MAX_URL_LENGTH, "examples": ["https://example.com"]})
 ]
-Delay = Annotated[object, WithJsonSchema({"type": "integer", "maximum": LONGEST_DELAY_MS, "examples": [300_000]})]
-Name = Annotated[object, WithJsonSchema(either({"type": "string", "maxLength": LONGEST_NAME}, NULL))]
+Delay = Annotated[object, WithJsonSchema({"type": "integer", "maximum": MAX_DELAY_MS, "examples": [300_000]})]
+Name = Annotated[object, WithJsonSchema(either({"type": "string", "maxLength": MAX_NAME_LENGTH}, NULL))]
+GroupName = Annotated[object, WithJsonSchema(either({"type": "string", "maxLength": MAX_GROUP_LENGTH}, NULL))]
 Ids = Annotated[object, WithJsonSchema(either({"type": "array", "items": TEXT}, NULL))]
 Rules = Annotated[object, WithJsonSchema(either(AlertRules.model_json_schema(), NULL))]
 Windows = Annotated[object, WithJsonSchema(either({"type": "array", "items": {"type": "object"}}, NULL))]
 AttributeMap = Annotated[
     object,
-    WithJsonSchema({"type": "object", "description": "Of AVAILABILITY and EBAY: see `/check-types`."}),
+    WithJsonSchema({"type": "object", "description": "Those of its type: see `/check-types`."}),
 ]
 
 
@@ -62,12 +67,14 @@ class CheckInputModel(RequestModel):
 
     url: Url = None
     check_type: str = Field(default="AVAILABILITY", examples=list(CHECK_TYPES))
-    delay_ms: Delay = 300_000
+    delay_ms: Delay = Field(default=None, description="Usually that of its type.")
     attributes: AttributeMap = {}
     name: Name = None
     rules: Rules = None
     channels: Ids = None
     maintenance: Windows = None
+    group: GroupName = None
+    tags: Ids = None
 
 
 class CheckChange(RequestModel):
@@ -80,6 +87,8 @@ class CheckChange(RequestModel):
     rules: Rules = None
     channels: Ids = None
     maintenance: Windows = None
+    group: GroupName = None
+    tags: Ids = None
     seen: int | None = Field(default=None, description="The revision that this is based on: a later one is kept.")
 
 
@@ -97,6 +106,8 @@ class CheckModel(ResponseModel):
     rules: dict[str, Any] | None
     channels: list[str] | None
     maintenance: list[dict[str, Any]] | None
+    group: str | None
+    tags: list[str] | None
     created_at: datetime
     updated_at: datetime
     last_executed_at: datetime | None
@@ -104,9 +115,10 @@ class CheckModel(ResponseModel):
     next_run_at: datetime | None
     failed_reason: str | None
     revision: int
+    signal_url: str | None = Field(description="Of a heartbeat: what the job calls.")
 
 
-def to_check_model(check: AnyCheck, now: int) -> CheckModel:
+def to_check_model(check: AnyCheck, now: int, base_url: str) -> CheckModel:
     """Return the response model of a check."""
     return CheckModel(
         checkid=check.checkid,
@@ -120,6 +132,8 @@ def to_check_model(check: AnyCheck, now: int) -> CheckModel:
         rules=check.rules,
         channels=check.channels,
         maintenance=check.maintenance,
+        group=check.group,
+        tags=check.tags,
         created_at=check.created_at,
         updated_at=check.updated_at,
         last_executed_at=check.last_executed_at,
@@ -127,6 +141,7 @@ def to_check_model(check: AnyCheck, now: int) -> CheckModel:
         next_run_at=check.next_run_at if isinstance(check, Scheduled) else None,
         failed_reason=check.failed_reason if isinstance(check, Failed) else None,
         revision=check.revision or 0,
+        signal_url=find_signal_url(base_url, check),
     )
 
 
@@ -210,7 +225,6 @@ class UserModel(ResponseModel):
     check_count: int | None
     created_at: datetime
     updated_at: datetime
-    page_slug: str | None
 
 
 class EmailInput(RequestModel):
@@ -243,7 +257,7 @@ class NewKeyModel(KeyModel):
 class ChannelInput(RequestModel):
     """A channel to add."""
 
-    kind: Literal["EMAIL", "WEBHOOK", "APPRISE"]
+    kind: ChannelKind
     target: str
     secret: str | None = Field(
         default=None, max_length=200, description="What a webhook is signed with; made if not given."
@@ -274,17 +288,55 @@ class NewChannelModel(ChannelModel):
 
 
 class PageInput(RequestModel):
-    """The public status page."""
+    """A public status page."""
+
+    title: str
+    checks: list[str]
+    intro: str = Field(default="", description="Text below the title.")
+
+
+class AnnouncementInput(RequestModel):
+    """An announcement for a status page."""
+
+    importance: Importance = Importance.INFO
+    title: str
+    text: str = ""
+    ends_at: datetime | None = Field(default=None, description="When it is no longer shown.")
+
+
+class AnnouncementModel(ResponseModel):
+    """An announcement on a status page."""
+
+    announcement_id: str
+    at: datetime
+    importance: Importance
+    title: str
+    text: str
+    ends_at: datetime | None
+
+
+class PageModel(ResponseModel):
+    """A public status page and its URL."""
 
     slug: str
     title: str
     checks: list[str]
-
-
-class PageModel(PageInput):
-    """The public status page and its URL."""
-
+    intro: str
+    announcements: list[AnnouncementModel]
     url: str
+
+
+def to_announcement_model(announcement: Announcement) -> AnnouncementModel:
+    """Return the response model of an announcement."""
+    ends_at = announcement.ends_at
+    return AnnouncementModel(
+        announcement_id=announcement.announcement_id,
+        at=from_ms(announcement.at),
+        importance=announcement.importance,
+        title=announcement.title,
+        text=announcement.text,
+        ends_at=None if ends_at is None else from_ms(ends_at),
+    )
 
 
 class PublicCheck(ResponseModel):
@@ -299,14 +351,17 @@ class PublicPage(ResponseModel):
     """A public status page."""
 
     title: str
+    intro: str
     state: str
     checks: list[PublicCheck]
+    announcements: list[AnnouncementModel]
 
 
 class CheckTypeModel(ResponseModel):
     """A type of check and the schema of its attributes."""
 
     check_type: str
+    title: str
     attributes: dict[str, Any]
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from hashrange_systems.checks.model.check_type import CHECK_TYPES
 from hashrange_systems.checks.model.latency import find_percentile
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime
+from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
 from hashrange_systems.checks.web.api.api_authentication import Caller, Deps
 from hashrange_systems.checks.web.api.api_models import (
@@ -26,9 +26,7 @@ from hashrange_systems.checks.web.api.api_models import (
     to_check_model,
     to_run_model,
 )
-from hashrange_systems.shared.epoch import from_ms
-
-DAY_MS = 86_400_000
+from hashrange_systems.shared.epoch import DAY_MS, from_ms
 
 CheckId = Annotated[str, Path(description="The id of a check of yours.")]
 Size = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
@@ -42,23 +40,23 @@ async def list_checks(deps: Deps, caller: Caller) -> Listed[CheckModel]:
     """List your checks, oldest first."""
     found = await deps.services.checks.list_by_user(caller.userid)
     now = deps.services.clock.millis()
-    return Listed(items=[to_check_model(check, now) for check in found])
+    return Listed(items=[to_check_model(check, now, deps.base_url) for check in found])
 
 
 @router.post("/checks", status_code=201)
 async def add_check(deps: Deps, caller: Caller, body: CheckInputModel, response: Response) -> CheckModel:
     """Add a check; it runs right away."""
-    draft = CheckInput(**{each.name: getattr(body, each.name) for each in fields(CheckInput)})
+    draft = CheckInput(**{name: getattr(body, name) for name in body.model_fields_set})
     check = await deps.services.checks.create(caller.userid, draft)
     response.headers["Location"] = f"{deps.base_url}/api/checks/{check.checkid}"
-    return to_check_model(check, deps.services.clock.millis())
+    return to_check_model(check, deps.services.clock.millis(), deps.base_url)
 
 
 @router.get("/checks/{checkid}")
 async def read_check(deps: Deps, caller: Caller, checkid: CheckId) -> CheckModel:
     """Read a check."""
     check = await deps.services.checks.find(caller.userid, checkid)
-    return to_check_model(check, deps.services.clock.millis())
+    return to_check_model(check, deps.services.clock.millis(), deps.base_url)
 
 
 @router.patch("/checks/{checkid}")
@@ -79,14 +77,14 @@ async def delete_check(deps: Deps, caller: Caller, checkid: CheckId) -> None:
 async def pause_check(deps: Deps, caller: Caller, checkid: CheckId) -> CheckModel:
     """Pause a check: an open incident ends without an alert."""
     check = await deps.services.checks.pause(caller.userid, checkid)
-    return to_check_model(check, deps.services.clock.millis())
+    return to_check_model(check, deps.services.clock.millis(), deps.base_url)
 
 
 @router.post("/checks/{checkid}/resume")
 async def resume_check(deps: Deps, caller: Caller, checkid: CheckId) -> CheckModel:
     """Resume a check that is paused or was disabled; it runs right away."""
     check = await deps.services.checks.resume(caller.userid, checkid)
-    return to_check_model(check, deps.services.clock.millis())
+    return to_check_model(check, deps.services.clock.millis(), deps.base_url)
 
 
 @router.post("/checks/{checkid}/run")
@@ -150,7 +148,9 @@ async def list_types() -> Listed[CheckTypeModel]:
     """List the types of checks, and the attributes that each may have, as JSON Schema."""
     return Listed(
         items=[
-            CheckTypeModel(check_type=name, attributes=kind.model_json_schema(by_alias=True))
-            for name, kind in CHECK_TYPES.items()
+            CheckTypeModel(
+                check_type=name, title=each.title, attributes=each.attributes.model_json_schema(by_alias=True)
+            )
+            for name, each in CHECK_TYPES.items()
         ]
     )

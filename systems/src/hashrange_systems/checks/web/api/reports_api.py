@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
+from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.web.api.api_authentication import Caller, Deps
 from hashrange_systems.checks.web.api.api_models import Listed, ReportRowModel
 from hashrange_systems.checks.web.api.checks_api import rollup_fields
-from hashrange_systems.checks.web.check_view import name_check
 from hashrange_systems.checks.web.reports import csv_response, make_report, pdf_response
 
 Documented = dict[int | str, dict[str, Any]]

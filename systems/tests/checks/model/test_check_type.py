@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.model.attributes import Availability, Ebay
-from hashrange_systems.checks.model.check_type import CHECK_TYPES, name_attributes, read_attributes, write_attributes
 from hashrange_systems.checks.model.regex import search_regex
+from hashrange_systems.checks.registry import CHECK_TYPES, name_attributes, read_attributes, write_attributes
 from hashrange_systems.shared.errors import InvalidInput
 
 anything = st.recursive(
@@ -14,7 +14,9 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-names = st.sampled_from(sorted({name for kind in CHECK_TYPES for name in name_attributes(kind)})) | st.text(max_size=10)
+names = st.sampled_from(sorted({name for check_type in CHECK_TYPES for name in name_attributes(check_type)})) | st.text(
+    max_size=10
+)
 
 
 def faults_of(check_type, given, stored=None):
@@ -61,7 +63,7 @@ def test_trap_12_an_unknown_type_can_be_read_but_not_run_or_written():
     assert not reading.runnable
     assert reading.kept == {"percent_diff": 5}
     assert faults_of("PAGE DIFFERENCE", {}) == {
-        "checkType": "must be one of AVAILABILITY, EBAY, not 'PAGE DIFFERENCE'",
+        "checkType": f"must be one of {', '.join(CHECK_TYPES)}, not 'PAGE DIFFERENCE'",
     }
 
 

@@ -1,33 +1,35 @@
-"""The registry of check types. Reading keeps unknown attributes; writing reports all errors."""
+"""The registry of check types: every module of `checks.types` is one.
+
+Reading attributes keeps unknown ones; writing reports all errors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from pydantic import ValidationError
 
-from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
+from hashrange_systems.checks import types
+from hashrange_systems.checks.model.attributes import Attributes, ParsedAttributes
+from hashrange_systems.checks.schema import Check
+from hashrange_systems.checks.service.check_type import CheckType, show_url
 from hashrange_systems.shared.errors import FieldError, InvalidInput
 from hashrange_systems.shared.validation import MESSAGES
 
-CHECK_TYPES: Mapping[str, type[Attributes]] = {kind.check_type: kind for kind in (Availability, Ebay)}
+
+def find_check_types() -> dict[str, CheckType]:
+    """Return the types of all modules of `checks.types`, in the order in which they are offered."""
+    modules = [import_module(f"{types.__name__}.{found.name}") for found in iter_modules(types.__path__)]
+    found = [module.CHECK_TYPE for module in modules]
+    ordered = sorted(found, key=lambda each: (FIRST.index(each.name) if each.name in FIRST else len(FIRST), each.name))
+    return {each.name: each for each in ordered}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedAttributes:
-    """Stored attributes: typed if they are valid, and the unknown ones."""
-
-    check_type: str
-    attributes: Attributes | None
-    kept: Mapping[str, object] = field(default_factory=dict)
-    errors: tuple[FieldError, ...] = ()
-
-    @property
-    def runnable(self) -> bool:
-        """Return whether a worker can run the check."""
-        return self.attributes is not None
+FIRST = ("AVAILABILITY", "HEARTBEAT", "EBAY")
+CHECK_TYPES: Mapping[str, CheckType] = find_check_types()
 
 
 def read_attributes(check_type: str, stored: Mapping[str, object]) -> ParsedAttributes:
@@ -60,7 +62,7 @@ def write_attributes(
 def parse_attributes(check_type: str, given: Mapping[str, object]) -> Attributes:
     """Return typed attributes; raise InvalidInput with all errors."""
     try:
-        attributes = CHECK_TYPES[check_type].model_validate(given, by_alias=True, by_name=False)
+        attributes = CHECK_TYPES[check_type].attributes.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as error:
         raise InvalidInput(list(translate_errors(check_type, error))) from None
     if conflicts := list(attributes.find_conflicts()):
@@ -70,7 +72,7 @@ def parse_attributes(check_type: str, given: Mapping[str, object]) -> Attributes
 
 def name_attributes(check_type: str) -> frozenset[str]:
     """Return the attribute names of a type, as they are stored."""
-    fields = CHECK_TYPES[check_type].model_fields
+    fields = CHECK_TYPES[check_type].attributes.model_fields
     return frozenset(info.alias or name for name, info in fields.items())
 
 
@@ -89,3 +91,11 @@ def translate_errors(check_type: str, error: ValidationError) -> Iterator[FieldE
             )
         else:
             yield FieldError(path[:100], MESSAGES.get(detail["type"], detail["msg"]).format(**detail.get("ctx", {})))
+
+
+def name_check(check: Check) -> str:
+    """Return the name of a check; if it has none, what its type calls it."""
+    if check.name:
+        return check.name
+    known = CHECK_TYPES.get(check.check_type)
+    return (known.make_name if known else show_url)(check.url, check.attributes)

@@ -179,7 +179,7 @@ def test_05_a_target_that_is_down_does_not_fail_its_check(db, database):
 def test_06_an_execution_does_not_touch_updated_at(db):
     check = db.create(make_check()).run()
     check = db.claim_run(check, next_run_at=LATER).run()
-    check = db.finish_run(check, LATER, LATER, UP, state={"phase": "UP"}, told={}).run()
+    check = db.finish_run(check, LATER, LATER, UP, state={"phase": "UP"}, alert_history={}).run()
     assert (check.updated_at, check.last_executed_at) == (NOON, LATER)
     assert db.record(check, LATER + timedelta(hours=1), UP).run().updated_at == NOON
     assert db.edit(check, updated_at=LATER, revision=1, seen=None).run().updated_at == LATER

@@ -1,0 +1,61 @@
+"""How many confirmation messages may be sent: to an address and by a user, on a day. Nobody can flood a mailbox."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from hashrange import Conflict
+from hashrange_systems.checks.schema import Checks
+from hashrange_systems.checks.service.commit import commit
+from hashrange_systems.shared.email_address import fold_email
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import TooSoon
+
+if TYPE_CHECKING:
+    from hashrange import Clock
+
+TO_AN_ADDRESS = 3  # a day, whoever asks
+BY_A_USER = 20
+KEPT_DAYS = 2
+
+
+class DayBudgetSpent(TooSoon):
+    """No more today."""
+
+    WAIT_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBudgets:
+    """Counts the messages of each address and user; the counters are in the database, so all processes share them."""
+
+    db: Checks
+    clock: Clock
+
+    async def spend(self, userid: str, target: str) -> None:
+        """Count a message; raise DayBudgetSpent if the address or the user has had enough of them today."""
+        now = from_ms(self.clock.millis())
+        day, expires_at = now.date(), now + timedelta(days=KEPT_DAYS)
+        scopes = {f"ADDRESS#{hash_target(target)}": TO_AN_ADDRESS, f"USER#{userid}": BY_A_USER}
+        try:
+            await commit(
+                self.db,
+                [
+                    self.db.spend_message(scope, day, sent=1, expires_at=expires_at, most=most)
+                    for scope, most in scopes.items()
+                ],
+            )
+        except Conflict:
+            raise DayBudgetSpent("No more confirmation messages are sent today: try again tomorrow.") from None
+
+
+def hash_target(target: str) -> str:
+    """Return the hash of an address, by its canonical form: counters contain no addresses of people."""
+    folded = target
+    if "@" in target and "://" not in target:
+        local, _, domain = fold_email(target).rpartition("@")
+        folded = f"{local.partition('+')[0]}@{domain}"  # ann+shop@ and ann@ are one mailbox
+    return hashlib.sha256(folded.encode()).hexdigest()[:32]

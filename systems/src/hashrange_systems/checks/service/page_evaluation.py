@@ -1,0 +1,79 @@
+"""Evaluates the pages of strangers with a budget: patterns, JSON and HTML in the sandbox, small texts at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hashrange_systems.checks.model import untrusted_page
+from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
+from hashrange_systems.checks.model.availability import describe_response, evaluate_availability
+from hashrange_systems.checks.model.ebay import evaluate_offers
+from hashrange_systems.checks.model.ebay_page import read_page
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
+from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
+from hashrange_systems.shared.sandbox.sandbox import Sandbox
+
+SECONDS = 2.0  # of CPU time; a page of 2 MB takes some ms
+MEMORY_MIB = 256
+SMALL = 64 * 1024  # characters; looking for a text in so many takes less than sending them
+OURS = frozenset({Reason.BUSY, Reason.CLOSED})
+WHY = {
+    Reason.TIME: "it takes longer than allowed to evaluate this page",
+    Reason.MEMORY: "it takes more memory than allowed to evaluate this page",
+    Reason.BUSY: "too many pages wait to be evaluated",
+}
+
+
+def make_sandbox() -> Sandbox:
+    """Return the sandbox of an application."""
+    return Sandbox(seconds=SECONDS, memory_mib=MEMORY_MIB, modules=[untrusted_page.__name__])
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvaluator:
+    """Evaluates responses; without a sandbox in this process, for tests and commands with one's own pages."""
+
+    sandbox: Sandbox | None = None
+
+    async def evaluate(self, attributes: Availability, fetched: FetchResult, now: int, tenant: str) -> Outcome:
+        """Return the outcome of an AVAILABILITY check; UNKNOWN if the budget is exceeded."""
+        if self.sandbox is None or isinstance(fetched, NoResponse) or is_simple(attributes, fetched):
+            return evaluate_availability(attributes, fetched, now)
+        try:
+            page = make_sendable(fetched)
+            return await self.sandbox.run(untrusted_page.evaluate_page, write(attributes), page, now, tenant=tenant)
+        except SandboxError as error:
+            return explain(describe_response(fetched, now), error, Cause.TEXT)
+
+    async def evaluate_search(self, attributes: Ebay, fetched: FetchResult, tenant: str) -> Outcome:
+        """Return the outcome of an EBAY check that was answered with a page; UNKNOWN if the budget is exceeded."""
+        if self.sandbox is None or isinstance(fetched, NoResponse):
+            return evaluate_offers(attributes, read_page(fetched), fetched.elapsed_ms)
+        try:
+            page = make_sendable(fetched)
+            return await self.sandbox.run(untrusted_page.evaluate_search, write(attributes), page, tenant=tenant)
+        except SandboxError as error:
+            known = Outcome(status=Status.UNKNOWN, response_time=fetched.elapsed_ms)
+            return explain(known, error, Cause.LAYOUT)
+
+
+def is_simple(attributes: Availability, page: PageResponse) -> bool:
+    """Return whether evaluating a page is a search for a text in a small one."""
+    return attributes.regex is None and not attributes.conditions and len(page.body) <= SMALL
+
+
+def explain(outcome: Outcome, error: SandboxError, cause: Cause) -> Outcome:
+    """Return the outcome as UNKNOWN, with the reason why the page was not evaluated."""
+    message = WHY.get(error.reason, "the page cannot be evaluated")
+    return replace(outcome, status=Status.UNKNOWN, cause=Cause.OURS if error.reason in OURS else cause, message=message)
+
+
+def write(attributes: Attributes) -> str:
+    """Return attributes as they are stored."""
+    return attributes.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def make_sendable(page: PageResponse) -> PageResponse:
+    """Return the page without what UTF-8 cannot encode."""
+    return replace(page, body=page.body.encode("utf-8", "replace").decode("utf-8"))

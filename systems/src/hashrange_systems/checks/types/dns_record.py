@@ -1,0 +1,184 @@
+"""DNS: whether a name has a record, and the expected values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from typing import Annotated, Literal, get_args
+
+import dns.asyncquery
+import dns.exception
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.resolver
+from pydantic import AfterValidator, BeforeValidator
+from pydantic import Field as Limit
+
+from hashrange_systems.checks.model.attributes import MAX_TIMEOUT_MS, Attributes, split_lines
+from hashrange_systems.checks.model.endpoint import accept_endpoint, parse_endpoint, read_endpoint
+from hashrange_systems.checks.model.fetch_result import Cause
+from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.service.check_fields import MORE
+from hashrange_systems.checks.service.check_type import CheckType, ProbeTools, describe_timing
+from hashrange_systems.shared.fetching.timing import PhaseTimer
+from hashrange_systems.shared.text import shorten
+from hashrange_systems.shared.web.form import Field, Group
+
+RecordType = Literal["A", "AAAA", "CAA", "CNAME", "MX", "NS", "PTR", "SOA", "SRV", "TXT"]
+DNS_PORT = 53
+MAX_VALUES = 20
+SERVERS_ASKED = 3
+MAX_VALUE_LENGTH = 1000
+SHOWN = 200
+
+
+def validate_nameserver(text: str) -> str:
+    """Refuse what is not a host with an optional port."""
+    try:
+        parse_endpoint(text, "dns", DNS_PORT)
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+Values = Annotated[
+    tuple[Annotated[str, Limit(min_length=1, max_length=MAX_VALUE_LENGTH)], ...],
+    BeforeValidator(split_lines),
+    Limit(max_length=MAX_VALUES),
+]
+
+
+class DnsRecord(Attributes):
+    """Whether a name has a record, and the expected values."""
+
+    check_type = "DNS"
+
+    record_type: RecordType = "A"
+    expected: Values = ()
+    nameserver: Annotated[str, AfterValidator(validate_nameserver)] | None = None
+    timeout_ms: int = Limit(default=10_000, ge=100, le=MAX_TIMEOUT_MS)
+
+
+async def probe_record(tools: ProbeTools, url: str, attributes: DnsRecord) -> Outcome:
+    """Ask a name server for the record: the given one, or that of this machine."""
+    name = read_endpoint(url, "dns", 0).host
+    query = dns.message.make_query(name, attributes.record_type)
+    async with tools.limit(f"dns {name}", attributes.timeout_ms / 1000) as timer:
+        if attributes.nameserver is None:
+            servers: Sequence[tuple[str, int]] = [(address, DNS_PORT) for address in find_nameservers()]
+        else:
+            target = read_endpoint(attributes.nameserver, "dns", DNS_PORT)
+            servers = [(str(each), target.port) for each in await tools.fetcher.connector.locate(target, timer)]
+        answer = await ask(query, servers, attributes.timeout_ms / 1000, timer)
+    found = describe_timing(timer.read())
+    if answer is None:
+        ours = attributes.nameserver is None
+        status, cause = (Status.UNKNOWN, Cause.OURS) if ours else (Status.DOWN, Cause.TIMEOUT)
+        who = "the name server of this machine" if ours else "the name server"
+        return Outcome(status=status, cause=cause, message=f"{who} did not answer", **found)
+    return evaluate_answer(attributes, name, answer, found)
+
+
+def find_nameservers() -> list[str]:
+    """Return the addresses of the machine's name servers."""
+    try:
+        configured = dns.resolver.get_default_resolver().nameservers
+    except dns.resolver.NoResolverConfiguration:
+        return []
+    return [server for server in configured if isinstance(server, str)]
+
+
+async def ask(
+    query: dns.message.Message, servers: Iterable[tuple[str, int]], timeout_s: float, timer: PhaseTimer
+) -> dns.message.Message | None:
+    """Return the first answer; None if no server answers in time."""
+    where = list(servers)[:SERVERS_ASKED]
+    async with timer.time("answer"):
+        for address, port in where:
+            if answer := await ask_one(query, address, port, timeout_s / len(where) * 0.9):
+                return answer
+    return None
+
+
+async def ask_one(query: dns.message.Message, address: str, port: int, timeout_s: float) -> dns.message.Message | None:
+    """Return the answer of a server; None if there is none in time."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            answer, _ = await dns.asyncquery.udp_with_fallback(query, address, port=port)
+    except (OSError, dns.exception.DNSException):  # includes TimeoutError
+        return None
+    return answer
+
+
+def evaluate_answer(attributes: DnsRecord, name: str, answer: dns.message.Message, found: dict[str, object]) -> Outcome:
+    """Return the outcome of an answer."""
+    code = answer.rcode()
+    if code == dns.rcode.NXDOMAIN:
+        return fail(Cause.NAME, f"the name {name} does not exist", found)
+    if code != dns.rcode.NOERROR:
+        return fail(Cause.RECORD, f"the name server answered {dns.rcode.to_text(code)}", found)
+    values = read_values(answer, attributes.record_type)
+    if not values:
+        return fail(Cause.RECORD, f"{name} has no {attributes.record_type} record", found)
+    missing = [value for value in attributes.expected if normalise(value, attributes.record_type) not in values]
+    listed = shorten(", ".join(values), SHOWN)
+    if missing:
+        return fail(Cause.RECORD, f"{attributes.record_type} is {listed}, without {shorten(missing[0], SHOWN)}", found)
+    return Outcome(status=Status.UP, message=listed, **found)  # type: ignore[arg-type]  # times of a connection
+
+
+def fail(cause: Cause, message: str, found: dict[str, object]) -> Outcome:
+    """Return an outage."""
+    return Outcome(status=Status.DOWN, cause=cause, message=message, **found)  # type: ignore[arg-type]  # times
+
+
+def read_values(answer: dns.message.Message, record_type: str) -> list[str]:
+    """Return the values of a record type in an answer, in order."""
+    wanted = dns.rdatatype.from_text(record_type)
+    records = [record for rrset in answer.answer if rrset.rdtype == wanted for record in rrset]
+    return sorted({normalise(record.to_text(), record_type) for record in records})
+
+
+def normalise(text: str, record_type: str) -> str:
+    """Return a value in the form that is compared: names without final dot in lower case, addresses canonical."""
+    text = " ".join(text.split())
+    if record_type == "TXT":
+        return text.replace('" "', "").strip('"')
+    if record_type in ("A", "AAAA"):
+        try:
+            return str(ip_address(text))
+        except ValueError:
+            return text
+    return " ".join(word.removesuffix(".") for word in text.lower().split())
+
+
+RECORD = (
+    Field(path="url", label="Name", hint="example.com", required=True),
+    Field(
+        path="attributes.recordType",
+        label="Record",
+        input_type="select",
+        options=tuple((each, each) for each in get_args(RecordType)),
+        short=True,
+    ),
+    Field(
+        path="attributes.expected",
+        label="Expected values",
+        input_type="area",
+        hint="93.184.216.34",
+        help="One a line; there may be others too. Empty for any value.",
+    ),
+)
+SERVER = Field(
+    path="attributes.nameserver", label="Name server", hint="1.1.1.1", help="Empty for that of the monitor.", short=True
+)
+CHECK_TYPE = CheckType(
+    attributes=DnsRecord,
+    title="DNS record",
+    summary="Does a name resolve, and to the right values?",
+    form=(Group("Record", RECORD), Group("More", (SERVER, *MORE), folded=True)),
+    probe=probe_record,
+    validate_target=accept_endpoint("dns", "example.com", has_port=False, is_name=True),
+)

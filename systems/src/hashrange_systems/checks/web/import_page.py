@@ -1,0 +1,52 @@
+"""The page that imports the checks of another monitor from its file."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
+from hashrange_systems.checks.service.imports import ImportReport
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, SignedIn
+from hashrange_systems.checks.web.page_renderer import Visitor
+from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
+
+router = APIRouter(prefix="/import", include_in_schema=False)
+
+
+@router.get("")
+async def show_import(request: Request, deps: Deps, visitor: SignedIn) -> Response:
+    """Show the form for a file."""
+    return render_import(request, deps, visitor)
+
+
+@router.post("")
+async def import_file(request: Request, deps: Deps) -> Response:
+    """Import a file, or only tell what would be added."""
+    sent = await deps.authenticator.read_form(request, max_files=1)
+    deps.import_limit.consume(sent.visitor.user.userid)
+    file, only_try = sent.form.get("file"), sent.text("try") == "on"
+    try:
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise InvalidInput([FieldError("file", "must be chosen")])
+        content = await file.read(MAX_IMPORT_BYTES + 1)
+        await file.close()
+        report = await deps.services.imports.run(sent.visitor.user.userid, content, only_try=only_try)
+    except InvalidInput as refused:
+        return render_import(request, deps, sent.visitor, error=refused.errors[0].message, status=422)
+    except ApplicationError as error:
+        return render_import(request, deps, sent.visitor, error=str(error), status=error.status)
+    return render_import(request, deps, sent.visitor, report)
+
+
+def render_import(
+    request: Request,
+    deps: PageDependencies,
+    visitor: Visitor,
+    report: ImportReport | None = None,
+    error: str = "",
+    status: int = 200,
+) -> Response:
+    """Render the form, and what became of the last file."""
+    return deps.renderer.render(request, "import.html", visitor, status, report=report, error=error)

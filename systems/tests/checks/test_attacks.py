@@ -1,0 +1,197 @@
+"""What a stranger may try, and what must not happen: each is an attack with a bound."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+import pytest
+
+import hashrange
+from hashrange import LocalKeys
+from hashrange_systems.checks.errors import EmailTaken
+from hashrange_systems.checks.model.fetch_result import Cause, PageResponse
+from hashrange_systems.checks.model.outcome import Status
+from hashrange_systems.checks.model.tier import FREE, PRO
+from hashrange_systems.checks.registry import read_attributes
+from hashrange_systems.checks.schema import Checks
+from hashrange_systems.checks.service.channels import Channels
+from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMismatch, DeploymentSettings
+from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
+from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator, make_sandbox
+from hashrange_systems.checks.service.users import Users
+from hashrange_systems.shared.errors import TooManyRequests
+from systems.tests.checks.check_items import sign_up
+from systems.tests.checks.run_scenario import add_channel, alerts_of, make_runs, run_scheduled, set_up
+from systems.tests.checks.services import do
+
+PATTERN = "(?:(?:(?:a{1,9}){1,9}){1,9}){1,1}b"
+SLOW_PAGE = PageResponse(status=200, body="a" * 2_000_000)
+
+
+@pytest.fixture(scope="module")
+def evaluator():
+    sandbox = make_sandbox()
+    yield PageEvaluator(sandbox)
+    sandbox.close()
+
+
+def parse(check_type, **attributes):
+    return read_attributes(check_type, attributes).attributes
+
+
+# ── one user freezes everybody ───────────────────────────────────────────────────────────────────────────────────────
+def test_a_pattern_that_takes_minutes_is_killed_and_others_go_on_meanwhile(evaluator):
+    attributes, harmless = parse("AVAILABILITY", regex=PATTERN), parse("AVAILABILITY", regex="bas.et")
+    page = PageResponse(status=200, body="basket")
+
+    async def attack():
+        attacks = [asyncio.create_task(evaluator.evaluate(attributes, SLOW_PAGE, 0, "mallory")) for _ in range(3)]
+        await asyncio.sleep(0)
+        before = time.thread_time()
+        others = [await evaluator.evaluate(harmless, page, 0, "bob") for _ in range(5)]
+        on_the_loop = time.thread_time() - before
+        unfinished = sum(not task.done() for task in attacks)
+        return others, unfinished, on_the_loop, await asyncio.gather(*attacks)
+
+    others, unfinished, on_the_loop, outcomes = asyncio.run(attack())
+    assert {outcome.status for outcome in others} == {Status.UP}
+    assert unfinished >= 2, "bob waited for no more than mallory's call that ran"
+    assert on_the_loop < 1.0, "CPU time of the event loop; the pattern alone takes minutes"
+    assert {(outcome.status, outcome.cause) for outcome in outcomes} == {(Status.UNKNOWN, Cause.TEXT)}
+    assert {outcome.message for outcome in outcomes} == {"it takes longer than allowed to evaluate this page"}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<div class="su-item-card"><p class="su-item-card__title">x</p><p class="su-item-card__price">$1.00</p>',
+        '<div class="su-item-card"><div class="su-item-card__price">$1.00 ',
+        '<div class="su-card-container__attributes__primary"><p>+$1.00 shipping',
+        "<h1><div>1 000 ",
+    ],
+)
+def test_a_search_page_of_nested_cards_is_evaluated_within_the_budget(evaluator, part):
+    page = PageResponse(status=200, body=part * 1600)  # 180 KB of the first took 250 s
+    outcome = asyncio.run(evaluator.evaluate_search(parse("EBAY", query="lamp", threshold=100), page, "mallory"))
+    assert "longer than allowed" not in outcome.message
+
+
+@pytest.mark.parametrize("condition", ["json 0 == 1", "header content-type contains json", "warn json $ contains x"])
+def test_conditions_of_any_page_are_evaluated_in_the_sandbox(condition):
+    sandbox = make_sandbox()
+    sandbox.close()  # so that whatever needs it is UNKNOWN, however small the page
+    page = PageResponse(status=200, body="[1]", headers={"content-type": "application/json"})
+    attributes = parse("AVAILABILITY", conditions=[condition])
+    outcome = asyncio.run(PageEvaluator(sandbox).evaluate(attributes, page, 0, "mallory"))
+    assert (outcome.status, outcome.cause) == (Status.UNKNOWN, Cause.OURS)
+
+
+# ── keys and policies of one process ─────────────────────────────────────────────────────────────────────────────────
+def open_with(database, clock, keys):
+    return Checks.open(database, clock=clock, keys=keys)
+
+
+def test_a_worker_with_other_keys_loses_no_outage_and_does_not_start(database, clock, tmp_path):
+    hashrange.create_tables(database, Checks)
+    right = open_with(database, clock, LocalKeys(tmp_path / "right.json"))
+    set_up(right)
+    add_channel(right)
+    do(Channels(right, clock).add("u1", "WEBHOOK", "https://example.com/hook"))
+    DeploymentSettings(right, clock).verify_keys(kept=True)
+    DeploymentSettings(right, clock).verify_keys(kept=True)
+    wrong = open_with(database, clock, LocalKeys.generate())
+    with pytest.raises(DeploymentMismatch, match="CHECKS_KEYS"):
+        DeploymentSettings(wrong, clock).verify_keys(kept=False)
+    run_scheduled(wrong, clock, make_runs(wrong, clock, "udddd"), 5)
+    assert ("DOWN", "m1") in alerts_of(right)
+
+
+def test_keys_are_tried_on_what_is_stored_before_they_leave_a_mark(database, clock, tmp_path):
+    hashrange.create_tables(database, Checks)
+    right = open_with(database, clock, LocalKeys(tmp_path / "right.json"))
+    sign_up(right)
+    do(Channels(right, clock).add("u1", "WEBHOOK", "https://example.com/hook"))
+    wrong = open_with(database, clock, LocalKeys(tmp_path / "wrong.json"))
+    with pytest.raises(DeploymentMismatch):
+        DeploymentSettings(wrong, clock).verify_keys(kept=True)
+    DeploymentSettings(right, clock).verify_keys(kept=True)
+
+
+def test_the_address_policy_is_the_deployments_and_changes_on_purpose(db, clock):
+    deployment = DeploymentSettings(db, clock)
+    assert deployment.agree_on_policy(None) == []
+    with pytest.raises(DeploymentMismatch, match=r"hashrange checks policy set '10\.0\.0\.0/8'"):
+        deployment.agree_on_policy(["10.0.0.0/8"])
+    do(deployment.change_policy(["10.0.0.0/8"]))
+    assert deployment.agree_on_policy(["10.0.0.0/8"]) == deployment.agree_on_policy(None) == ["10.0.0.0/8"]
+
+
+def test_the_demo_adds_its_exemptions_to_the_stored_ones_once(db, clock):
+    deployment = DeploymentSettings(db, clock)
+    deployment.agree_on_policy(["10.0.0.0/8"])
+    both = deployment.agree_on_policy(["10.0.0.0/8"], LOOPBACK)
+    assert both == ["10.0.0.0/8", *LOOPBACK]
+    assert deployment.agree_on_policy(["10.0.0.0/8"]) == deployment.agree_on_policy(None, LOOPBACK) == both
+    assert db.address_policy().required().run().revision == 2
+    with pytest.raises(DeploymentMismatch):
+        deployment.agree_on_policy(["11.0.0.0/8"])
+    do(deployment.change_policy([]))
+    with pytest.raises(DeploymentMismatch):
+        deployment.agree_on_policy(["127.0.0.0/8"])
+
+
+# ── messages, addresses, runs by hand ────────────────────────────────────────────────────────────────────────────────
+def test_a_mailbox_is_not_flooded_whoever_asks(db, clock):
+    channels = Channels(db, clock)
+    for n in range(TO_AN_ADDRESS + 1):
+        sign_up(db, f"u{n}")
+    for n in range(TO_AN_ADDRESS):
+        do(channels.add(f"u{n}", "EMAIL", f"Victim+{n}@example.com"))
+    with pytest.raises(DayBudgetSpent):
+        do(channels.add(f"u{TO_AN_ADDRESS}", "EMAIL", "victim@example.com"))
+    clock.advance(timedelta(days=1).total_seconds())
+    do(channels.add(f"u{TO_AN_ADDRESS}", "EMAIL", "victim@example.com"))
+
+
+def test_a_user_sends_no_more_confirmations_a_day_than_allowed(db, clock):
+    sign_up(db)
+    channels = Channels(db, clock)
+    for n in range(BY_A_USER):
+        new = do(channels.add("u1", "EMAIL", f"a{n}@example.com"))
+        do(channels.remove("u1", new.channel.channel_id))
+    with pytest.raises(DayBudgetSpent):
+        do(channels.add("u1", "EMAIL", "another@example.com"))
+
+
+def test_an_address_that_is_not_confirmed_is_nobodys(db, clock):
+    users, channels = Users(db, clock), Channels(db, clock)
+    ann, mallory = (do(users.create(f"{name}@example.com")) for name in ("ann", "mallory"))
+    wanted = do(users.request_email(mallory.user.userid, "victim@example.com"))
+    assert wanted.user.email == "mallory@example.com"
+    owned = do(users.request_email(ann.user.userid, "victim@example.com"))
+    do(users.confirm_email(do(channels.verify(owned.channel.token))))
+    assert do(users.by_email("victim@example.com")).userid == ann.user.userid
+    late = do(channels.verify(wanted.channel.token))
+    with pytest.raises(EmailTaken):
+        do(users.confirm_email(late))
+    assert do(users.find(mallory.user.userid)).email == "mallory@example.com"
+
+
+@pytest.mark.parametrize("tier", [FREE, PRO])
+def test_runs_by_hand_have_a_budget_by_tier(clock, tier):
+    limit = ManualRunLimit(clock)
+    for _ in range(tier.manual_runs // 3):
+        limit.consume("u1", tier)
+    with pytest.raises(TooManyRequests):
+        limit.consume("u1", tier)
+    limit.consume("u2", tier)
+    done = 0
+    for _ in range(3600):
+        clock.advance(1)
+        try:
+            limit.consume("u1", tier)
+        except TooManyRequests:
+            continue
+        done += 1
+    assert tier.manual_runs - 1 <= done <= tier.manual_runs + 1

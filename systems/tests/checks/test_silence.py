@@ -1,0 +1,101 @@
+"""Silence is not green: no worker, late workers, overdue checks, checks without a schedule, and checks that hang."""
+
+import asyncio
+
+from hashrange_systems.checks.schema import Active, Failed, Scheduled
+from hashrange_systems.checks.web.check_view import StateLabel, describe_state
+from hashrange_systems.checks.web.status_page import summarise_states
+from hashrange_systems.checks.worker import WorkerSettings, is_slow
+from systems.tests.checks.check_items import NOON, given_check, make_check, sign_up
+from systems.tests.checks.run_scenario import Target, make_worker, set_up
+
+
+def test_an_overdue_check_is_neither_up_nor_down(db, clock):
+    set_up(db)
+    asyncio.run(make_worker(db, clock).run_due())
+    check = db.check("c1").required().run()
+    due = check.next_run_at.timestamp()
+    clock.set(due + 150)
+    assert describe_state(check, clock.millis()).word == "Up"
+    clock.set(due + 151)
+    state = describe_state(check, clock.millis())
+    assert (state.tone, state.word) == ("idle", "Overdue")
+    assert summarise_states([state]).word == "unknown"
+
+
+def test_a_disabled_check_is_neither_up_nor_down(db, clock):
+    sign_up(db)
+    db.create(Failed(**given_check("c1"), failed_reason="a private address")).run()
+    state = describe_state(db.check("c1").required().run(), clock.millis())
+    assert (state.tone, state.word) == ("idle", "Disabled")
+    overall = summarise_states([state])
+    assert (overall.text, overall.badge, overall.word) == ("Nothing is known at the moment", "idle", "unknown")
+    assert summarise_states([state, StateLabel("up", "Up")]).word == "up"
+    assert summarise_states([state, StateLabel("down", "Down")]).text == "1 of 2 are down"
+
+
+def test_a_check_without_a_schedule_is_adopted_and_run(db, clock):
+    sign_up(db)
+    sign_up(db, "u2")
+    db.put(Active(**given_check("seeded"))).run()
+    db.put(Active(**given_check("deserted", userid="nobody"))).run()
+    db.create(make_check("c1")).run()
+    worker = make_worker(db, clock)
+
+    async def work():
+        await worker.maintain()
+        await worker.run_due()
+
+    asyncio.run(work())
+    check = db.check("seeded").required().run()
+    assert isinstance(check, Scheduled)
+    assert check.last_result["status"] == "UP"
+    assert check.next_run_at > NOON
+    assert not isinstance(db.check("deserted").required().run(), Scheduled)
+
+
+def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock):
+    """Ten of forty checks hang without an end; the others are all run meanwhile."""
+    sign_up(db)
+    sign_up(db, "u2")
+    slow = {"last_result": {"status": "DOWN", "cause": "TIMEOUT"}}
+    db.batch([make_check(f"hang{n}", userid="u2", url="https://hang.example", **slow) for n in range(10)]).run()
+    db.batch([make_check(f"c{n}") for n in range(30)]).run()
+
+    class Hanging(Target):
+        async def probe(self, url, attributes, tenant):
+            if "hang" in url:
+                await asyncio.Event().wait()
+            return await super().probe(url, attributes, tenant)
+
+    async def work():
+        worker = make_worker(db, clock, Hanging("u"), WorkerSettings(at_once=4, grace=0.01))
+        starting = asyncio.create_task(worker.start_due())
+        async with asyncio.timeout(200):
+            while not all(db.runs(f"c{n}").run() for n in range(30)):
+                clock.advance(1)
+                await asyncio.sleep(0.01)
+                if starting.done():
+                    starting = asyncio.create_task(worker.start_due())
+        activity, _ = worker.describe()
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        await worker._shut_down()
+        return activity
+
+    assert "checks run" in asyncio.run(work())
+    assert is_slow(db.check("hang0").required().run())
+
+
+def test_a_worker_tells_how_late_it_is_and_what_could_not_be_recorded(db, clock):
+    set_up(db)
+    clock.advance(45)
+
+    async def break_down():
+        raise RuntimeError("unforeseen")
+
+    worker = make_worker(db, clock, Target("u", break_down))
+    asyncio.run(worker.run_due())
+    activity, late_ms = worker.describe()
+    assert late_ms == 45_000
+    assert "1 runs could not be recorded" in activity
