@@ -187,4 +187,4 @@ def test_the_guard_items_are_no_resources():
 
 def test_an_item_stays_far_below_fifty_attributes():
     assert len(dump_item(make_submission())) < 50
-    assert set(Kelifax.plans["resource"].needs) == set(EXAMPLE)
+    assert set(Kelifax.plans["resource"].needs) == {*EXAMPLE, "pricing", "damage"}  # which are not stored while empty

@@ -173,12 +173,13 @@ def test_an_alias_leads_to_the_resource_whose_slug_never_changes(directory):
 
 def test_two_moderators_do_not_hold_the_same_resource_until_the_first_lets_go(db):
     until = NOON + timedelta(minutes=10)
-    db.hold("saw", "ann", until, now=NOON).run()
-    db.hold("saw", "ann", until + timedelta(minutes=10), now=NOON).run()
+    day = until + timedelta(days=1)
+    db.hold("saw", "ann", until, day, now=NOON).run()
+    db.hold("saw", "ann", until + timedelta(minutes=10), day, now=NOON).run()
     with pytest.raises(Conflict):
-        db.hold("saw", "bob", until, now=NOON).run()
+        db.hold("saw", "bob", until, day, now=NOON).run()
     with pytest.raises(Conflict):
         db.let_go("saw", "bob").run()
     db.let_go("saw", "ann").run()
-    assert db.hold("saw", "bob", until, now=NOON).run().moderator == "bob"
-    assert db.hold("saw", "ann", until, now=until + timedelta(seconds=1)).run().moderator == "ann"
+    assert db.hold("saw", "bob", until, day, now=NOON).run().moderator == "bob"
+    assert db.hold("saw", "ann", until, day, now=until + timedelta(seconds=1)).run().moderator == "ann"

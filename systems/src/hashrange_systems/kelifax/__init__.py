@@ -1,0 +1,1 @@
+"""A resource directory: submissions, moderation, public lists and search."""

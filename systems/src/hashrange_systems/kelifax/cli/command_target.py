@@ -1,0 +1,51 @@
+"""Runs an action of a command with the services of the directory, on the database of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
+
+if TYPE_CHECKING:
+    from hashrange_systems.kelifax.application import Application
+    from hashrange_systems.kelifax.services import Services
+
+T = TypeVar("T")
+
+DEFAULT_URL = f"{DEFAULT_PAGES}/kelifax"
+
+SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="The slug of the resource.")]
+
+
+def run_with_services(target: DatabaseTarget, action: Callable[[Services], Awaitable[T]]) -> T:
+    """Run an action with the services; an error is printed and sets the exit code."""
+
+    async def act() -> T:
+        async with open_application(target) as application:
+            return await action(application.services)
+
+    with target.exit_on_error():
+        return asyncio.run(act())
+
+
+@asynccontextmanager
+async def open_application(target: DatabaseTarget, *, create: bool = True) -> AsyncIterator[Application]:
+    """Open the database and build the application; `create` makes missing tables of a local one."""
+    from hashrange import SystemClock
+    from hashrange_systems.kelifax.application import PATTERNS, Deployment, build_application
+    from hashrange_systems.kelifax.settings import read_settings
+
+    settings, clock = read_settings(os.environ), SystemClock()
+    with target.open(*(PATTERNS if create else ())) as database:
+        deployment = Deployment(base_url=settings.url or DEFAULT_URL, directory=target.find_directory("kelifax"))
+        application = build_application(database, clock, settings, deployment)
+        try:
+            yield application
+        finally:
+            await application.close()

@@ -1,0 +1,208 @@
+"""`hashrange kelifax check-links|adopt|analytics|person|erase|worker`: the operation of the directory."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from hashrange_systems.kelifax.cli.command_target import open_application, run_with_services
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+
+if TYPE_CHECKING:
+    from hashrange_systems.kelifax.service.adoption import AdoptionReport
+    from hashrange_systems.kelifax.service.analytics import AnalyticsReport
+    from hashrange_systems.kelifax.service.link_checks import LinkOutcome
+    from hashrange_systems.kelifax.service.privacy import ErasureReport
+    from hashrange_systems.kelifax.services import Services
+
+LINKS_HELP = """Check the links that are due, or those of some resources now.
+
+A link that has failed for a week unpublishes its resource.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange kelifax check-links
+  hashrange kelifax check-links pixel-kit"""
+ADOPT_HELP = """Adopt a table of the original system; it may be repeated at any time.
+
+Adds the missing tables and indexes, publishes approved resources with their approvedAt, writes the claims of URLs, and
+reports URLs that two resources have and items that cannot be read. Nothing is removed. KELIFAX_TABLE names the table.
+
+[bold]Examples[/bold]
+
+\b
+  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --endpoint aws --dry-run
+  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --endpoint aws"""
+ANALYTICS_HELP = """Show resources by the domain of their submitters, and the most viewed ones; reads the whole table.
+
+[bold]Example[/bold]
+
+\b
+  hashrange kelifax analytics --domain techcorp.com --min-views 100"""
+PERSON_HELP = """Print everything that is stored about an e-mail address, as JSON.
+
+[bold]Example[/bold]
+
+\b
+  hashrange kelifax person zoe@example.com > zoe.json"""
+ERASE_HELP = """Erase the personal data of an e-mail address; published resources stay without their submitter.
+
+[bold]Example[/bold]
+
+\b
+  hashrange kelifax erase zoe@example.com --yes"""
+WORKER_HELP = """Do the background work until Ctrl-C: mails, links, digests, counters, features.
+
+[bold]Example[/bold]
+
+\b
+  hashrange kelifax worker --endpoint aws
+
+Any number may work on one database. Give all of them the same KELIFAX_ variables."""
+
+Address = Annotated[str, typer.Argument(metavar="EMAIL", help="The e-mail address.")]
+
+
+def check_links(
+    slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG...]", help="Only these, now.")] = None,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check links."""
+    from hashrange_systems.shared.cli.output import print_json, print_table
+
+    async def act(services: Services) -> list[LinkOutcome]:
+        if slugs:
+            return [await services.link_checks.check(slug) for slug in slugs]
+        return await services.link_checks.run_due()
+
+    found = run_with_services(DatabaseTarget(data, endpoint), act)
+    if as_json:
+        print_json([asdict(outcome) for outcome in found])
+        return
+    rows = [(each.slug, "works" if each.alive else "fails", each.text) for each in found]
+    print_table("Links", ("slug", "link", "outcome"), rows, empty="No link is due.")
+
+
+def adopt(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: say what would be done.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Adopt a table of the original system."""
+    from hashrange_systems.shared.cli.output import print_json
+
+    target = DatabaseTarget(data, endpoint)
+
+    async def act() -> AdoptionReport:
+        async with open_application(target, create=False) as application:
+            return await application.services.adoption.adopt(dry_run=dry_run)
+
+    with target.exit_on_error():
+        report = asyncio.run(act())
+    if as_json:
+        print_json(asdict(report))
+        return
+    for step in report.steps:
+        typer.echo(f"{'would ' if dry_run else ''}{step}")
+    typer.echo(
+        f"{report.resources} resources: {report.published} {'to publish' if dry_run else 'published'}, "
+        f"{report.claimed} URLs claimed, {report.completed} search texts written"
+    )
+    for conflict in report.conflicts:
+        typer.echo(f"same URL  {conflict.kept}  {conflict.other}  {conflict.url}")
+    for slug, reason in report.damaged.items():
+        typer.echo(f"damaged   {slug}  {reason}")
+
+
+def analytics(
+    domain: Annotated[str | None, typer.Option("--domain", help="Only submitters of this domain.")] = None,
+    min_views: Annotated[int, typer.Option("--min-views", min=0, help="Only resources with so many views.")] = 0,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show figures."""
+    from hashrange_systems.kelifax.cli.entry_tables import print_report
+    from hashrange_systems.shared.cli.output import print_json
+
+    async def act(services: Services) -> AnalyticsReport:
+        return await services.analytics.report(domain, min_views)
+
+    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        print_report(report)
+
+
+def person(email: Address, data: Data = None, endpoint: Endpoint = None) -> None:
+    """Print what is stored about an address."""
+    from hashrange_systems.shared.cli.output import print_json, to_json_types
+
+    async def act(services: Services) -> dict[str, Any]:
+        from hashrange_systems.kelifax.service.actor import OPERATOR
+
+        return await services.privacy.export_person(email, OPERATOR)
+
+    print_json(to_json_types(run_with_services(DatabaseTarget(data, endpoint), act)))
+
+
+def erase(
+    email: Address,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase personal data."""
+    from hashrange_systems.shared.cli.output import print_json
+
+    if not yes:
+        typer.confirm(f"Erase everything about {email}?", abort=True)
+
+    async def act(services: Services) -> ErasureReport:
+        from hashrange_systems.kelifax.service.actor import OPERATOR
+
+        return await services.privacy.erase_person(email, OPERATOR)
+
+    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        typer.echo(f"erased  {len(report.resources)} resources, {report.records} records")
+
+
+def worker(
+    data: Data = None,
+    endpoint: Endpoint = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="How much to log.")
+    ] = "info",
+) -> None:
+    """Do the background work."""
+    from hashrange import configure_logging
+
+    configure_logging(log_level)
+    target = DatabaseTarget(data, endpoint)
+    with target.exit_on_error():
+        asyncio.run(_work(target))
+
+
+async def _work(target: DatabaseTarget) -> None:
+    async with open_application(target) as application:
+        task = asyncio.create_task(application.worker.work())
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
+        typer.echo("working; Ctrl-C stops it")
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+    typer.echo("stopped")

@@ -1,0 +1,178 @@
+"""What the public sees of a resource: an explicit list of attributes, so that no personal data is shown by accident.
+
+A damaged resource, which another program stored in a form that cannot be read, is shown with its raw texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hashrange_systems.kelifax.model.stored_list import split_lines, split_tags
+
+if TYPE_CHECKING:
+    from hashrange_systems.kelifax.schema import Approved, Listing
+
+PUBLIC_ATTRIBUTES = (
+    "resourceSlug", "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "keyFeatures",
+    "useCases", "learningResources", "featured", "viewCount", "approvedAt", "publishedAt", "pricing",
+)  # fmt: skip
+MAX_COUNT = 2**53 - 1  # the largest number that JSON carries without loss
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedResource:
+    """A resource in a public list."""
+
+    slug: str
+    name: str
+    url: str
+    purpose: str
+    category: str
+    logo: str | None
+    tags: tuple[str, ...]
+    pricing: tuple[str, ...]
+    featured: bool
+    views: int
+    published_at: datetime
+    damage: str | None = None  # why it cannot be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicResource(ListedResource):
+    """A resource on its own page; the raw texts of a damaged one are shown instead of lists."""
+
+    features: tuple[str, ...] = ()
+    use_cases: tuple[str, ...] = ()
+    lessons: tuple[Mapping[str, str], ...] = ()
+    raw: Mapping[str, str] = field(default_factory=dict)  # only of a damaged one
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the resource as the API and the exports show it."""
+        shown: dict[str, Any] = {
+            "resourceSlug": self.slug,
+            "resourceName": self.name,
+            "resourceUrl": self.url,
+            "usagePurpose": self.purpose,
+            "category": self.category,
+            "logoImage": self.logo,
+            "tags": list(self.tags),
+            "pricing": list(self.pricing),
+            "keyFeatures": list(self.features),
+            "useCases": list(self.use_cases),
+            "learningResources": [dict(lesson) for lesson in self.lessons],
+            "featured": self.featured,
+            "viewCount": self.views,
+            "publishedAt": format_time(self.published_at),
+        }
+        return shown | ({"damaged": self.damage, "raw": dict(self.raw)} if self.damage else {})
+
+
+def show_listing(item: Listing) -> ListedResource:
+    """Return an entry of a public index."""
+    return ListedResource(
+        slug=item.resource_slug,
+        name=item.resource_name,
+        url=item.resource_url,
+        purpose=item.usage_purpose,
+        category=item.category,
+        logo=item.logo_image,
+        tags=strip_all(item.tags),
+        pricing=tuple(sorted(item.pricing)),
+        featured=item.featured,
+        views=limit_count(item.view_count),
+        published_at=item.published_at,
+        damage=", ".join(sorted(item.damage)) or None,
+    )
+
+
+def show_resource(item: Approved) -> PublicResource:
+    """Return an approved resource."""
+    return PublicResource(
+        slug=item.resource_slug,
+        name=item.resource_name,
+        url=item.resource_url,
+        purpose=item.usage_purpose,
+        category=item.category,
+        logo=item.logo_image,
+        tags=strip_all(item.tags),
+        pricing=tuple(sorted(item.pricing)),
+        featured=item.featured,
+        views=limit_count(item.view_count),
+        published_at=getattr(item, "published_at", None) or item.approved_at,
+        features=strip_all(item.key_features),
+        use_cases=strip_all(item.use_cases),
+        lessons=tuple(dict(lesson) for lesson in item.learning_resources),  # type: ignore[arg-type]  # texts, as declared
+    )
+
+
+def strip_all(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return texts without the spaces and the empty entries that the original system stores."""
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def show_damaged(raw: Mapping[str, Mapping[str, Any]], reason: str) -> PublicResource:
+    """Return a resource that cannot be read, from its stored attributes in wire form."""
+    texts = {name: _read_text(raw.get(name)) for name in PUBLIC_ATTRIBUTES}
+    return PublicResource(
+        slug=texts["resourceSlug"],
+        name=texts["resourceName"] or texts["resourceSlug"],
+        url=texts["resourceUrl"],
+        purpose=texts["usagePurpose"],
+        category=texts["category"] or "other",
+        logo=texts["logoImage"] or None,
+        tags=tuple(split_tags(texts["tags"])),
+        pricing=(),
+        featured=texts["featured"] == "true",
+        views=parse_count(texts["viewCount"]),
+        published_at=parse_time(texts["publishedAt"] or texts["approvedAt"]),
+        features=tuple(split_lines(texts["keyFeatures"])),
+        use_cases=tuple(split_lines(texts["useCases"])),
+        damage=reason,
+        raw={name: text for name, text in texts.items() if text},
+    )
+
+
+def _read_text(value: Mapping[str, Any] | None) -> str:
+    """Return a value in wire form as text."""
+    match dict(value or {}):
+        case {"S": str(text)} | {"N": str(text)}:
+            return text
+        case {"BOOL": bool(flag)}:
+            return str(flag).lower()
+        case {"SS": list(texts)}:
+            return ", ".join(map(str, texts))
+        case _:
+            return ""
+
+
+def limit_count(number: int) -> int:
+    """Return a stored counter as a number that every format and index has."""
+    return max(0, min(number, MAX_COUNT))
+
+
+def parse_count(text: str) -> int:
+    """Return a stored counter; 0 if it is none."""
+    return limit_count(int(text)) if text.isdecimal() and len(text) <= len(str(MAX_COUNT)) else 0
+
+
+def parse_time(text: str) -> datetime:
+    """Return a stored time of any width; the epoch if it is none."""
+    try:
+        found = datetime.fromisoformat(text.removesuffix("Z") if text.endswith("+00:00Z") else text)
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return EPOCH
+
+
+def format_time(moment: datetime | None) -> str | None:
+    """Return a time in ISO 8601, UTC, in whole seconds."""
+    if moment is None:
+        return None
+    try:
+        return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+    except OverflowError:  # at the ends of the calendar, with an offset
+        return moment.isoformat(timespec="seconds")

@@ -1,0 +1,257 @@
+"""What Kelifax stores besides resources: submissions to confirm, mails, admins, suggestions, reviews, counters.
+
+All of it is in the table `kelifax-records`. Personal data is only in items under `PERSON#` and in attributes that no
+index projects; what a person sent in is found through the links under `PERSON#<address>`.
+"""
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from hashrange import (
+    KEYS_ONLY,
+    Gsi,
+    IsoMillis,
+    Item,
+    Key,
+    Table,
+    Ttl,
+    View,
+    after,
+    camel,
+)
+from hashrange_systems.shared.email_address import fold_email
+from hashrange_systems.shared.presence import PresenceFields
+
+records = Table(
+    "${KELIFAX_RECORDS_TABLE:-kelifax-records}",
+    "pk",
+    "sk",
+    naming=camel,
+    ttl="expiresAt",
+    indexes=[  # added
+        Gsi("OutboxIndex", "outboxShard", "sendAt", KEYS_ONLY),  # mails that are still to be sent
+        Gsi("WaitingIndex", "waitingFor", "createdAt", ["expiresAt"]),  # what waits for a moderator, by kind
+        Gsi("DueIndex", "dueShard", "dueAt", KEYS_ONLY),  # links to check, features to start or end, digests to send
+    ],
+)
+
+Verdict = Literal[
+    "submitted",
+    "confirmed",
+    "approved",
+    "rejected",
+    "unpublished",
+    "resubmitted",
+    "undone",
+    "featured",
+    "unfeatured",
+    "edited",
+    "renamed",
+    "owned",
+    "deleted",
+    "erased",
+    "repaired",
+]
+Role = Literal["moderator", "admin"]
+Address = Annotated[str, AfterValidator(fold_email)]
+Short = Annotated[str, Field(max_length=1000)]
+Record = dict[str, Any]  # a small map that the model writes and reads
+
+
+# ── submission ──────────────────────────────────────────────────────────────────────────────────────────────
+class Unconfirmed(Item, table=records, pk="UNCONFIRMED#{slug}", sk="UNCONFIRMED"):
+    """A submission whose address is not confirmed: it reserves its slug and its URL until it expires."""
+
+    slug: Key[str]
+    submission_id: str
+    submitted_at: datetime
+    form: Record | None = None  # None when it was confirmed: the slug stays reserved while others may be submitting
+    expires_at: Ttl
+
+
+class UsedChallenge(Item, table=records, pk="PROOF#{digest}", sk="PROOF"):
+    """Guard: a proof of work is used once."""
+
+    digest: Key[str]
+    expires_at: Ttl
+
+
+class Quota(Item, table=records, pk="QUOTA#{name}", sk="{day}"):
+    """How often somebody did something on a day."""
+
+    name: Key[str]
+    day: Key[date]
+    used: int = 0
+    expires_at: Ttl
+
+
+class PersonLink(Item, table=records, pk="PERSON#{address}", sk="LINK#{kind}#{reference}"):
+    """What a person has sent in, for export and erasure; the reference is a slug, or a slug and an id."""
+
+    address: Key[Address]
+    kind: Key[Literal["submission", "suggestion", "review", "claim"]]
+    reference: Key[str]
+    created_at: datetime
+
+
+class QueuedMail(Item, table=records, pk="PERSON#{address}", sk="MAIL#{message_id}"):
+    """A mail; its id is derived from its cause, so that it is never queued twice."""
+
+    address: Key[Address]
+    message_id: Key[str]
+    recipient: str
+    topic: str
+    content: Record
+    created_at: datetime
+    attempts: int = 0
+    last_error: Short | None = None
+    expires_at: Ttl = after("created_at", days=30)
+
+
+class WaitingMail(QueuedMail, outboxShard="{message_id:shard4}"):
+    delivery: Literal["WAITING"] = "WAITING"
+    send_at: IsoMillis  # the time of the next attempt, or while it is sent the end of the lease
+
+
+class SentMail(QueuedMail):
+    delivery: Literal["SENT"] = "SENT"
+    sent_at: datetime
+
+
+class UndeliverableMail(QueuedMail):
+    delivery: Literal["UNDELIVERABLE"] = "UNDELIVERABLE"
+
+
+class OutgoingMail(View[WaitingMail]):
+    """A mail in the outbox index."""
+
+    address: Key[Address]
+    message_id: Key[str]
+    send_at: IsoMillis
+
+
+class Subscription(Item, table=records, pk="PERSON#{address}", sk="DIGEST"):
+    """An address that receives the digest, or that is asked whether it wants to."""
+
+    address: Key[Address]
+    recipient: str
+    created_at: datetime
+    categories: list[str] = []
+
+
+class UnconfirmedSubscription(Subscription):
+    subscription_status: Literal["unconfirmed"] = "unconfirmed"
+    expires_at: Ttl
+
+
+class Subscribed(Subscription, dueShard="DIGEST#{address:shard4}"):
+    subscription_status: Literal["active"] = "active"
+    due_at: datetime
+    sent_until: datetime  # the digest has what was published after this
+
+
+class DueDigest(View[Subscribed]):
+    """A subscription in the due index."""
+
+    address: Key[Address]
+    due_at: datetime
+
+
+# ── moderation ──────────────────────────────────────────────────────────────────────────────────────────────
+class WorkerPresence(PresenceFields, Item, table=records, pk="WORKERS", sk="{worker_id}"): ...
+
+
+class Admin(Item, table=records, pk="ADMIN", sk="{name}"):
+    """Who may moderate; an admin may also change admins, delete and erase."""
+
+    name: Key[str]
+    role: Role
+    password_hash: str
+    created_at: datetime
+    generation: int = 0  # sessions of an older one are over
+
+
+class SignInAttempts(Item, table=records, pk="SIGNIN#{name}", sk="SIGNIN"):
+    """Wrong passwords for a name, whether there is such an account or not: the answers are the same."""
+
+    name: Key[str]
+    failures: int = 0
+    locked_until: datetime | None = None
+    expires_at: Ttl
+
+
+class AdminSession(Item, table=records, pk="SESSION#{digest}", sk="SESSION"):
+    """A signed-in admin; the digest is that of the cookie."""
+
+    digest: Key[str]
+    name: str
+    generation: int
+    created_at: datetime
+    expires_at: Ttl
+
+
+class Hold(Item, table=records, pk="HOLD#{slug}", sk="HOLD"):
+    """The moderator who reviews a resource, so that two do not decide at the same time."""
+
+    slug: Key[str]
+    moderator: str
+    held_until: datetime
+    expires_at: Ttl = after("held_until", days=1)
+
+
+class Revision(Item, table=records, pk="HISTORY#{slug}", sk="{at}"):
+    """What a resource contained before it was changed, without its submitter."""
+
+    slug: Key[str]
+    at: Key[IsoMillis]
+    cause: Verdict
+    actor: str
+    content: Record
+
+
+class FeaturePlan(Item, table=records, pk="FEATURE#{slug}", sk="FEATURE", dueShard="FEATURE#{slug:shard4}"):
+    """When a resource is featured; due at its next step."""
+
+    slug: Key[str]
+    starts_at: datetime
+    ends_at: datetime | None = None
+    actor: str
+    due_at: datetime
+
+
+class DueFeature(View[FeaturePlan]):
+    """A feature in the due index."""
+
+    slug: Key[str]
+    due_at: datetime
+
+
+class Suggestion(Item, table=records, pk="SUGGESTION#{slug}", sk="{suggestion_id}"):
+    """A suggested edit of a published resource: the changed fields, and what they were."""
+
+    slug: Key[str]
+    suggestion_id: Key[str]
+    created_at: datetime
+    changes: Record
+    base: Record
+    note: Short | None = None
+    author: str | None = None  # an address
+    expires_at: Ttl = after("created_at", days=365)
+
+
+class OpenSuggestion(Suggestion, waitingFor="suggestion"):
+    outcome: Literal["open"] = "open"
+
+
+class DecidedSuggestion(Suggestion):
+    outcome: Literal["accepted", "declined"]
+    decided_by: str
+    decided_at: datetime
+
+
+class WaitingSuggestion(View[OpenSuggestion]):
+    slug: Key[str]
+    suggestion_id: Key[str]
+    created_at: datetime

@@ -1,0 +1,71 @@
+"""Search as pages and commands use it: by the index, and by the scan while there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.query import MAX_OFFSET, MAX_PAGE_SIZE, SearchDocument, SearchQuery, SearchResult
+from hashrange_systems.kelifax.search.scan_search import find_by_scan
+
+log = logging.getLogger(__name__)
+
+BEHIND_AFTER_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Finds public resources."""
+
+    db: Kelifax
+    follower: IndexFollower
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the index answers; otherwise the scan does."""
+        return self.follower.index is not None
+
+    @property
+    def size(self) -> int:
+        """The number of documents in the index."""
+        return self.follower.index.size if self.follower.index is not None else 0
+
+    @property
+    def lag_s(self) -> float:
+        """The seconds since the stream was last read to its end; 0 before the first time."""
+        read_at = self.follower.followed_at
+        return max(0.0, (self.db.session.clock.millis() - read_at) / 1000) if read_at else 0.0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the index has not followed the stream for a while, although this process tries to."""
+        since = self.follower.followed_at or self.follower.started_at
+        return bool(since) and self.db.session.clock.millis() - since > BEHIND_AFTER_MS
+
+    @property
+    def skipped(self) -> int:
+        """The number of resources that could not be indexed."""
+        return len(self.follower.skipped)
+
+    async def find(self, query: SearchQuery, *, facets: bool = False) -> SearchResult:
+        """Return a page of what has all words and passes all filters; with other spellings at the end."""
+        if not (0 <= query.offset <= MAX_OFFSET and 1 <= query.limit <= MAX_PAGE_SIZE):
+            return SearchResult()
+        index = self.follower.index
+        if index is not None:
+            try:
+                return await asyncio.to_thread(index.find, query, facets=facets)
+            except (OSError, ValueError) as error:  # what tantivy raises: a file that is gone, a value it refuses
+                log.warning("the search index failed, and the scan answers: %s", error)
+        return await find_by_scan(self.db, query, facets=facets)
+
+    async def find_related(self, document: SearchDocument, limit: int = 4) -> tuple[SearchDocument, ...]:
+        """Return resources that share tags, words of the name and the category; newest of the category by scan."""
+        index = self.follower.index
+        if index is not None:
+            return await asyncio.to_thread(index.find_related, document, limit)
+        found = await find_by_scan(self.db, SearchQuery(category=document.category, sort="newest", limit=limit + 1))
+        return tuple(hit.document for hit in found.hits if hit.document.slug != document.slug)[:limit]

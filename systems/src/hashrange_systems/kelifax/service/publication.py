@@ -1,0 +1,55 @@
+"""The writes that put a resource under its tags and into the link checker, and take it out again.
+
+They belong into the transaction that publishes or unpublishes the resource.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from hashrange import Write
+from hashrange_systems.kelifax.model.draft import normalise_tags
+from hashrange_systems.kelifax.schema import Kelifax, Published, Resource
+from hashrange_systems.kelifax.visitor_item import LinkState, TagEntry
+
+FIRST_CHECK = timedelta(hours=1)
+SPREAD_S = 86_400  # so that resources that were imported together are not checked together
+MAX_TAGS = 30
+
+
+def list_entry(db: Kelifax, resource: Resource, published_at: datetime) -> list[Write[Any]]:
+    """Return the writes for a resource that is published."""
+    slug = resource.resource_slug
+    spread = int(hashlib.sha256(slug.encode()).hexdigest()[:8], 16) % SPREAD_S
+    link = LinkState(slug=slug, due_at=published_at + FIRST_CHECK + timedelta(seconds=spread))
+    return [*_write_tags(db, resource.tags, published_at, slug), db.put(link)]
+
+
+def unlist_entry(db: Kelifax, resource: Resource, *, keep_link: bool = False) -> list[Write[Any]]:
+    """Return the writes for a resource that is no longer published."""
+    slug = resource.resource_slug
+    writes: list[Write[Any]] = [db.drop_feature(slug)]
+    if not keep_link:
+        writes.append(db.drop_link_state(slug))
+    if isinstance(resource, Published):
+        writes += [db.drop_tag_entry(tag, resource.published_at, slug) for tag in _choose(resource.tags)]
+    return writes
+
+
+def update_entry(db: Kelifax, resource: Published, tags: Sequence[str]) -> list[Write[Any]]:
+    """Return the writes for a published resource whose tags change."""
+    slug, at = resource.resource_slug, resource.published_at
+    old, new = _choose(resource.tags), _choose(tags)
+    gone = [db.drop_tag_entry(tag, at, slug) for tag in old if tag not in new]
+    return [*gone, *_write_tags(db, [tag for tag in new if tag not in old], at, slug)]
+
+
+def _write_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
+    return [db.put(TagEntry(tag=tag, published_at=at, slug=slug)) for tag in _choose(tags)]
+
+
+def _choose(tags: Sequence[str]) -> list[str]:
+    return normalise_tags(tags)[:MAX_TAGS]

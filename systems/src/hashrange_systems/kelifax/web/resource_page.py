@@ -1,0 +1,341 @@
+"""The page of a resource, and what visitors do there: vote, keep, report, review, suggest, claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from hashrange_systems.kelifax.model.draft import find_changes, split_fields
+from hashrange_systems.kelifax.model.public_entry import PublicResource
+from hashrange_systems.kelifax.search.query import SearchDocument
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted
+from hashrange_systems.kelifax.web.structured_data import describe_resource
+from hashrange_systems.kelifax.web.submission_form import CONTENT_STEPS, fill_values, group_errors, read_form
+from hashrange_systems.kelifax.web.submission_pages import LOGO_PATH, preview_logo, replace_logo
+from hashrange_systems.kelifax.web.visitor import Visitor
+from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
+
+RELATED = 3
+TREND_DAYS = 30
+ROBOTS = ("bot", "crawl", "spider", "slurp", "curl", "python", "wget")
+
+router = APIRouter(include_in_schema=False)
+
+
+# ── the page ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@router.get("/r/{slug}")
+async def show_resource(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+    """Show a published resource; a former slug redirects to the current one."""
+    entry = await deps.services.directory.find(slug)
+    if entry.slug != slug:
+        return RedirectResponse(f"{find_mount_path(request)}/r/{quote(entry.slug, safe='')}", 308)
+    if not is_robot(request) and await deps.visitors.find_admin(request) is None:
+        deps.services.view_counts.count(slug)
+    return await render_resource(request, deps, visitor, entry)
+
+
+@router.get("/resource/{slug}")
+async def redirect_old_address(request: Request, slug: str) -> Response:
+    """Redirect the address that the original site had."""
+    return RedirectResponse(f"{find_mount_path(request)}/r/{quote(slug, safe='')}", 308)
+
+
+def is_robot(request: Request) -> bool:
+    """Return whether a request says that it comes from a program: its views are not counted."""
+    agent = request.headers.get("user-agent", "").lower()
+    return not agent or any(word in agent for word in ROBOTS)
+
+
+async def render_resource(
+    request: Request, deps: PageDependencies, visitor: Visitor, entry: PublicResource, **context: Any
+) -> Response:
+    """Render the page of a resource."""
+    services = deps.services
+    known = "" if visitor.fresh else visitor.id
+    score = await services.reviews.score(entry.slug)
+    trend = await services.view_counts.trend(entry.slug, TREND_DAYS)
+    document = SearchDocument(slug=entry.slug, name=entry.name, category=entry.category, tags=entry.tags)
+    return deps.show(
+        request,
+        visitor,
+        "resource.html",
+        entry=entry,
+        score=score,
+        has_voted=bool(known) and await services.reviews.has_voted(entry.slug, known),
+        is_kept=bool(known) and entry.slug in await services.favourites.list_favourites(known),
+        collections=await services.favourites.list_collections(known) if known else (),
+        reviews=await services.reviews.published(entry.slug),
+        related=await services.search.find_related(document, RELATED),
+        trend=scale_trend([views for _day, views in trend]),
+        views_lately=sum(views for _day, views in trend),
+        json_ld=describe_resource(entry, score, deps.base_url),
+        **context,
+    )
+
+
+def scale_trend(views: list[int]) -> list[tuple[int, float]]:
+    """Return the bars of a trend: where each begins from the left, and its height from 0 to 30."""
+    most = max([*views, 1])
+    return [(at * 4, round(2 + 28 * count / most, 1) if count else 1.0) for at, count in enumerate(views)]
+
+
+# ── one click ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@router.post("/r/{slug}/vote")
+async def vote(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Count the vote of a visitor, or take it back."""
+    if posted.sent.text("take") == "back":
+        await deps.services.reviews.unvote(slug, posted.visitor.id)
+        return redirect_to(request, f"/r/{slug}", "unvoted")
+    await deps.services.reviews.vote(slug, posted.visitor.id, posted.client)
+    return redirect_to(request, f"/r/{slug}", "voted")
+
+
+@router.post("/r/{slug}/favourite")
+async def keep(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Keep a resource among the favourites, or in a collection; or take it away."""
+    favourites, visitor = deps.services.favourites, posted.visitor.id
+    collection = posted.sent.text("collection")
+    if posted.sent.text("take") == "away":
+        await favourites.remove(visitor, slug)
+        return redirect_to(request, f"/r/{slug}", "dropped")
+    await deps.services.directory.find(slug)
+    if collection:
+        await favourites.collect(visitor, collection, slug)
+        return redirect_to(request, f"/r/{slug}", "collected")
+    await favourites.add(visitor, slug)
+    return redirect_to(request, f"/r/{slug}", "kept")
+
+
+@router.post("/r/{slug}/report")
+async def report(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Note that a link is dead."""
+    await deps.services.link_checks.report(slug, posted.client)
+    return redirect_to(request, f"/r/{slug}", "reported")
+
+
+# ── reviews ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+@router.get("/r/{slug}/review")
+async def show_review_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+    """Show the form of a review."""
+    entry = await deps.services.directory.find(slug)
+    return deps.show(request, visitor, "review.html", entry=entry, values={}, errors={}, error="")
+
+
+@router.post("/r/{slug}/review")
+async def review(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Store a review until its address is confirmed."""
+    entry = await deps.services.directory.find(slug)
+    values = {name: posted.sent.text(name) for name in ("rating", "text", "displayName", "email")}
+    try:
+        await deps.services.reviews.submit(slug, values, posted.client)
+    except ApplicationError as error:
+        context = {"values": values, **explain(error)}
+        return deps.show(request, posted.visitor, "review.html", error.status, entry=entry, **context)
+    return redirect_to(request, f"/r/{slug}", "review-sent")
+
+
+def explain(error: ApplicationError) -> dict[str, Any]:
+    """Return the errors of fields, or the one of the whole form."""
+    fields = {each.field: each.message for each in error.errors} if isinstance(error, InvalidInput) else {}
+    return {"errors": fields, "error": "" if fields else str(error)}
+
+
+@router.get("/review/confirm/{token}")
+async def show_review_confirmation(request: Request, deps: Deps, token: str) -> Response:
+    """Show a button that confirms a review."""
+    return deps.renderer.render(
+        request,
+        "confirm.html",
+        title="Confirm your review",
+        text="Then a moderator reads it, and publishes it if it helps others.",
+        action=f"/review/confirm/{token}",
+        button="Confirm the review",
+    )
+
+
+@router.post("/review/confirm/{token}")
+async def confirm_review(request: Request, deps: Deps, _sent: LinkPosted, token: str) -> Response:
+    """Queue a review for the moderators."""
+    slug = await deps.services.reviews.confirm(token)
+    return deps.renderer.render(
+        request,
+        "done.html",
+        title="Thank you",
+        text="A moderator reads your review before it is shown.",
+        link=f"/r/{quote(slug, safe='')}",
+        link_text="Back to the resource",
+    )
+
+
+# ── suggested edits ──────────────────────────────────────────────────────────────────────────────────────────────────
+@router.get("/r/{slug}/suggest")
+async def show_suggestion_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+    """Show what is listed, to be changed."""
+    entry = await find_editable(deps, slug)
+    return await render_suggestion(request, deps, visitor, entry, split_fields(read_fields(entry)))
+
+
+@router.post("/r/{slug}/suggest")
+async def suggest(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Store a suggestion of what differs."""
+    entry = await find_editable(deps, slug)
+    form = read_form(posted.sent, CONTENT_STEPS)
+    author, note = posted.sent.text("author").strip(), posted.sent.text("note")
+    try:
+        form["resource"]["logoImage"] = await replace_logo(deps, posted.sent, form["resource"]["logoImage"])
+        wanted = {**form["resource"], **form["details"]}
+        changes = find_changes(read_fields(entry), wanted)
+        await deps.services.suggestions.suggest(slug, changes, posted.client, note, author)
+    except ApplicationError as error:
+        return await render_suggestion(
+            request, deps, posted.visitor, entry, form, error=error, author=author, remark=note
+        )
+    return redirect_to(request, f"/r/{slug}", "suggested")
+
+
+async def find_editable(deps: PageDependencies, slug: str) -> PublicResource:
+    """Return a published resource that a form can show; a damaged one cannot be changed here."""
+    entry = await deps.services.directory.find(slug)
+    if entry.damage:
+        raise ResourceMissing("form: this entry is damaged, and the moderators know it")
+    return entry
+
+
+def read_fields(entry: PublicResource) -> dict[str, Any]:
+    """Return the fields of a resource as the form has them."""
+    shown = entry.to_json()
+    names = (
+        "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "pricing", "keyFeatures",
+        "useCases", "learningResources",
+    )  # fmt: skip
+    return {name: shown[name] for name in names}
+
+
+async def render_suggestion(
+    request: Request,
+    deps: PageDependencies,
+    visitor: Visitor,
+    entry: PublicResource,
+    form: Mapping[str, Any],
+    *,
+    error: ApplicationError | None = None,
+    author: str = "",
+    remark: str = "",
+) -> Response:
+    """Render the form of a suggestion."""
+    values = fill_values(form, CONTENT_STEPS)
+    errors = error.errors if isinstance(error, InvalidInput) else ()
+    return deps.show(
+        request,
+        visitor,
+        "suggest.html",
+        error.status if error else 200,
+        entry=entry,
+        steps=CONTENT_STEPS,
+        values=values,
+        errors=group_errors(errors, CONTENT_STEPS),
+        error="" if error is None or isinstance(error, InvalidInput) else str(error),
+        author=author,
+        remark=remark,
+        logo_preview=await preview_logo(deps, values[LOGO_PATH]),
+    )
+
+
+# ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@router.get("/r/{slug}/claim")
+async def show_claim_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+    """Show the form with which an owner claims a listing."""
+    entry = await deps.services.directory.find(slug)
+    return deps.show(request, visitor, "claim.html", entry=entry, values={}, errors={}, error="")
+
+
+@router.post("/r/{slug}/claim")
+async def claim(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+    """Store a claim until its address is confirmed."""
+    entry = await deps.services.directory.find(slug)
+    values = {name: posted.sent.text(name) for name in ("email", "statement")}
+    try:
+        await deps.services.ownerships.claim(slug, values["email"], values["statement"], posted.client)
+    except ApplicationError as error:
+        context = {"values": values, **explain(error)}
+        return deps.show(request, posted.visitor, "claim.html", error.status, entry=entry, **context)
+    return redirect_to(request, f"/r/{slug}", "claim-sent")
+
+
+@router.get("/claim/confirm/{token}")
+async def show_claim_confirmation(request: Request, deps: Deps, token: str) -> Response:
+    """Show a button that confirms the address of a claim."""
+    return deps.renderer.render(
+        request,
+        "confirm.html",
+        title="Confirm your address",
+        text="Then a moderator decides whether the listing is yours.",
+        action=f"/claim/confirm/{token}",
+        button="Confirm the address",
+    )
+
+
+@router.post("/claim/confirm/{token}")
+async def confirm_claim(request: Request, deps: Deps, _sent: LinkPosted, token: str) -> Response:
+    """Queue a claim for the moderators."""
+    slug = await deps.services.ownerships.confirm(token)
+    return deps.renderer.render(
+        request,
+        "done.html",
+        title="Thank you",
+        text="A moderator decides about your claim. You get a mail with a link to edit the listing.",
+        link=f"/r/{quote(slug, safe='')}",
+        link_text="Back to the resource",
+    )
+
+
+@router.get("/owner/{token}")
+async def show_owner_form(request: Request, deps: Deps, token: str) -> Response:
+    """Show a listing to its owner, to be edited."""
+    listing = await deps.services.ownerships.open_listing(token)
+    entry = await deps.services.directory.find(listing.resource_slug)
+    return await render_owner_form(request, deps, token, entry, split_fields(read_fields(entry)))
+
+
+@router.post("/owner/{token}")
+async def edit_as_owner(request: Request, deps: Deps, sent: LinkPosted, token: str) -> Response:
+    """Change a listing as its owner, or show all errors."""
+    listing = await deps.services.ownerships.open_listing(token)
+    entry = await deps.services.directory.find(listing.resource_slug)
+    form = read_form(sent, CONTENT_STEPS)
+    try:
+        form["resource"]["logoImage"] = await replace_logo(deps, sent, form["resource"]["logoImage"])
+        await deps.services.ownerships.edit(token, {**form["resource"], **form["details"]})
+    except ApplicationError as error:
+        return await render_owner_form(request, deps, token, entry, form, error)
+    return redirect_to(request, f"/r/{listing.resource_slug}", "saved")
+
+
+async def render_owner_form(
+    request: Request,
+    deps: PageDependencies,
+    token: str,
+    entry: PublicResource,
+    form: Mapping[str, Any],
+    error: ApplicationError | None = None,
+) -> Response:
+    """Render the form of an owner."""
+    values = fill_values(form, CONTENT_STEPS)
+    errors = error.errors if isinstance(error, InvalidInput) else ()
+    return deps.renderer.render(
+        request,
+        "owner.html",
+        error.status if error else 200,
+        entry=entry,
+        token=token,
+        steps=CONTENT_STEPS,
+        values=values,
+        errors=group_errors(errors, CONTENT_STEPS),
+        error="" if error is None or isinstance(error, InvalidInput) else str(error),
+        logo_preview=await preview_logo(deps, values[LOGO_PATH]),
+    )

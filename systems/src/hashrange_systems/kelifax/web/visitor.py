@@ -1,0 +1,154 @@
+"""Visitors: an anonymous cookie for favourites, votes and forms, and the cookie of signed-in admins.
+
+Both cookies carry the CSRF token of the forms of their pages. A visitor gets a cookie with the first page that has a
+form; it names nobody.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hashrange import Clock
+from hashrange_systems.kelifax.service.actor import Actor
+from hashrange_systems.kelifax.service.admins import Admins
+from hashrange_systems.shared.epoch import DAY_MS
+from hashrange_systems.shared.errors import FormRejected, SignInRequired
+from hashrange_systems.shared.signed_token import TokenSigner, encode_base64url
+from hashrange_systems.shared.web.same_origin import refuse_cross_site
+from hashrange_systems.shared.web.session import Session, SessionCookies
+from hashrange_systems.shared.web.templating import find_mount_path
+
+VISITOR_MS = 400 * DAY_MS
+ADMIN_COOKIE = "kelifax_admin"
+MAX_FIELDS = 200
+MAX_PART = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody who looks at the public pages; `fresh` if the browser does not have the cookie yet."""
+
+    id: str
+    session: Session
+    form_token: str
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInAdmin:
+    """An admin with the cookie of the session."""
+
+    actor: Actor
+    cookie: str
+    form_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class PostedForm:
+    """A posted form, with the contents of its files."""
+
+    form: FormData
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """Return the value of a field."""
+        value = self.form.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """Return the values of all fields of a name."""
+        return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    def file(self, name: str) -> bytes | None:
+        """Return the content of an uploaded file; None if none was chosen."""
+        return self.files.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitors:
+    """Recognises visitors and admins, and checks where forms come from."""
+
+    signer: TokenSigner
+    admins: Admins
+    clock: Clock
+    secure: bool
+
+    @property
+    def cookies(self) -> SessionCookies:
+        """The cookies of visitors."""
+        return SessionCookies(self.signer, VISITOR_MS)
+
+    def recognise(self, request: Request) -> Visitor:
+        """Return the visitor of a request; a new one if the browser has no cookie of ours."""
+        now = self.clock.millis()
+        session = self.cookies.read(request.cookies.get(self.cookies.cookie), now)
+        fresh = session is None
+        if session is None:
+            session = self.cookies.start(secrets.token_hex(16), "visitor", now)
+        return Visitor(session.userid, session, self.cookies.make_form_token(session), fresh)
+
+    def remember(self, request: Request, response: Response, visitor: Visitor) -> Response:
+        """Set the cookie of a new visitor."""
+        if visitor.fresh:
+            secure = self.secure or request.url.scheme == "https"
+            self.cookies.write(response, visitor.session, find_mount_path(request), secure=secure)
+        return response
+
+    async def read_form(self, request: Request, visitor: Visitor) -> PostedForm:
+        """Return the posted form of a visitor; raise FormRejected if it comes from elsewhere."""
+        sent = await self._read(request)
+        if visitor.fresh or not self.cookies.verify_form_token(visitor.session, sent.text("form_token")):
+            raise FormRejected
+        return sent
+
+    async def read_open_form(self, request: Request) -> PostedForm:
+        """Return a posted form that a token in its URL authorises, such as a link of a mail."""
+        return await self._read(request)
+
+    async def _read(self, request: Request) -> PostedForm:
+        refuse_cross_site(request)
+        async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_PART) as form:
+            files = [(name, file) for name, file in form.multi_items() if isinstance(file, UploadFile)]
+            return PostedForm(form, {name: await file.read() for name, file in files if file.filename})
+
+    # ── admins ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def authenticate(self, request: Request) -> SignedInAdmin:
+        """Return the signed-in admin; raise SignInRequired."""
+        cookie = request.cookies.get(ADMIN_COOKIE)
+        actor = await self.admins.authenticate(cookie)
+        assert cookie is not None
+        return SignedInAdmin(actor, cookie, self._make_admin_token(cookie))
+
+    async def find_admin(self, request: Request) -> SignedInAdmin | None:
+        """Return the signed-in admin, if there is one."""
+        try:
+            return await self.authenticate(request)
+        except SignInRequired:
+            return None
+
+    async def read_admin_form(self, request: Request, admin: SignedInAdmin) -> PostedForm:
+        """Return the posted form of an admin; raise FormRejected if it comes from elsewhere."""
+        sent = await self._read(request)
+        if not hmac.compare_digest(admin.form_token.encode(), sent.text("form_token").encode("utf-8", "replace")):
+            raise FormRejected
+        return sent
+
+    def write_admin_cookie(self, request: Request, response: Response, cookie: str) -> None:
+        """Set or, with an empty text, delete the cookie of an admin: only sent to the admin pages' site."""
+        path = find_mount_path(request) or "/"
+        secure = self.secure or request.url.scheme == "https"
+        if cookie:
+            response.set_cookie(ADMIN_COOKIE, cookie, path=path, secure=secure, httponly=True, samesite="strict")
+        else:
+            response.delete_cookie(ADMIN_COOKIE, path=path, secure=secure, httponly=True, samesite="strict")
+
+    def _make_admin_token(self, cookie: str) -> str:
+        tag = hmac.digest(self.signer.secret, b"kelifax admin form\0" + cookie.encode("utf-8", "replace"), "sha256")
+        return encode_base64url(tag)

@@ -1,0 +1,218 @@
+"""Slugs, URLs, stored lists, search texts, link checks and differences."""
+
+import json
+import string
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hashrange_systems.kelifax.model.content_diff import diff_fields, diff_text
+from hashrange_systems.kelifax.model.field_rule import is_throw_away
+from hashrange_systems.kelifax.model.link_health import GRACE_MS, MIN_FAILURES, evaluate_link, is_alive
+from hashrange_systems.kelifax.model.public_entry import format_time, parse_time
+from hashrange_systems.kelifax.model.slug import RESERVED, SLUG, is_routable, make_slug
+from hashrange_systems.kelifax.model.stored_list import (
+    explain_lessons,
+    join_lessons,
+    join_lines,
+    join_tags,
+    split_lessons,
+    split_lines,
+    split_tags,
+)
+from hashrange_systems.kelifax.model.web_address import explain_resource_url, normalise_url, warn_of_host
+from hashrange_systems.shared.epoch import DAY_MS
+from systems.tests.kelifax.entries import EXAMPLE, create_search_text, parse_learning_resources
+
+
+# ── slugs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("C++", "c-plus-plus"),
+        ("C#", "c-sharp"),
+        ("Amazing Dev Tool", "amazing-dev-tool"),
+        ("Node.js", "node-js"),
+        ("AT&T", "at-and-t"),
+        ("---", "r-id7"),
+        ("admin", "admin-resource"),
+        ("Sitemap.xml", "sitemap-xml-resource"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_slugs(name, slug):
+    assert make_slug(name, "id7") == slug
+
+
+@given(st.text(max_size=120))
+def test_every_name_has_a_slug_that_is_a_path_segment_and_no_page_of_the_site(name):
+    slug = make_slug(name, "id7")
+    assert SLUG.fullmatch(slug)
+    assert len(slug) <= 80
+    assert slug not in RESERVED
+    assert is_routable(slug)
+
+
+@pytest.mark.parametrize("slug", ["my_tool-kit", "日本語ツール", "Amazing Tool", "a.b"])
+def test_slugs_of_the_original_system_are_routable(slug):
+    assert is_routable(slug)
+
+
+@pytest.mark.parametrize("slug", ["", "URL#x", "a/b", "..", "a\n", "x" * 1025, "a?b"])
+def test_keys_of_other_items_and_paths_are_not_routable(slug):
+    assert not is_routable(slug)
+
+
+# ── URLs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/a",
+        "http://example.com/a",
+        "https://www.example.com/a/",
+        "HTTPS://EXAMPLE.COM:443/a#part",
+        "https://example.com/a?utm_source=x&fbclid=y",
+        " https://example.com/a ",
+    ],
+)
+def test_urls_of_one_page_have_one_normal_form(url):
+    assert normalise_url(url) == "https://example.com/a"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://example.com/a", "https://example.com/A"),
+        ("https://example.com/?a=1", "https://example.com/?a=2"),
+        ("https://example.com/", "https://example.org/"),
+        ("https://example.com:8443/", "https://example.com/"),
+        ("https://a.example.com/", "https://example.com/"),
+        ("https://xn--pple-43d.com/", "https://apple.com/"),
+    ],
+)
+def test_urls_of_different_pages_have_different_normal_forms(one, other):
+    assert normalise_url(one) != normalise_url(other)
+
+
+@given(st.text(max_size=60))
+def test_normalising_twice_changes_nothing(text):
+    for url in (text, f"https://example.com/{text}", f"http://www.example.com?{text}"):
+        assert normalise_url(normalise_url(url)) == normalise_url(url)
+        warn_of_host(url)
+
+
+# ── lists in one string ──────────────────────────────────────────────────────────────────────────────────────────────
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+
+
+@given(st.lists(TEXT.map(str.strip).filter(lambda text: text and "," not in text), max_size=10))
+def test_tags_round_trip_and_with_the_seeds_parser(tags):
+    stored = join_tags(tags)
+    assert split_tags(stored) == tags
+    assert not tags or stored.split(",") == tags
+
+
+@given(st.lists(TEXT.map(str.strip).filter(lambda text: text and "|" not in text), max_size=10))
+def test_lines_round_trip(lines):
+    assert split_lines(join_lines(lines)) == lines
+
+
+@given(st.lists(st.fixed_dictionaries({"title": TEXT, "url": TEXT, "type": TEXT}), max_size=5))
+def test_lessons_round_trip_and_with_the_seeds_parser(lessons):
+    stored = join_lessons(lessons)
+    assert split_lessons(stored) == lessons
+    assert parse_learning_resources(stored) == lessons
+
+
+def test_lists_of_the_original_system_lose_spaces_and_empty_entries():
+    assert split_tags("a, b,,c ") == ["a", "b", "c"]
+    assert split_tags("") == split_lines("") == split_lessons("") == []
+
+
+@pytest.mark.parametrize("tags", [["a,b"], [""]])
+def test_what_would_not_come_back_is_refused(tags):
+    with pytest.raises(ValueError, match="cannot be stored"):
+        join_tags(tags)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        '{"title":"a|b","url":"u","type":"video"}',
+        '{"title":"a","url":"u"}',
+        '{"title":"a","url":"u","type":"video","more":1}',
+        "nonsense",
+        "[1]",
+    ],
+)
+def test_damaged_lessons_are_explained(stored):
+    assert explain_lessons(stored)
+    assert explain_lessons(json.dumps({"title": "a", "url": "u", "type": "x"})) is None
+
+
+def test_the_search_text_is_the_seeds():
+    from hashrange_systems.kelifax.model.search_text import contains_all, make_search_text, split_words
+
+    given_values = ("Amazing Dev Tool", ["Productivity", "ai"], "Development", ["Automated Code"])
+    assert make_search_text(*given_values) == create_search_text(*given_values)
+    assert contains_all(EXAMPLE["searchText"], split_words("Automation TOOL"))
+    assert not contains_all(EXAMPLE["searchText"], split_words("automation hammer"))
+
+
+# ── links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_dead_link_is_given_up_after_a_week_of_failures_and_not_before():
+    now, failures, since, dead_at = 0, 0, None, None
+    while dead_at is None:
+        result = evaluate_link(alive=False, failures=failures, failing_since=since, now=now)
+        failures, since = result.failures, result.failing_since
+        dead_at = now if result.dead else None
+        now = result.next_check
+    assert GRACE_MS <= dead_at <= GRACE_MS + DAY_MS
+    assert failures >= MIN_FAILURES
+
+
+def test_one_success_clears_all_failures():
+    result = evaluate_link(alive=True, failures=20, failing_since=1, now=GRACE_MS * 2)
+    assert (result.failures, result.failing_since, result.dead) == (0, None, False)
+
+
+def test_a_page_that_refuses_robots_is_alive():
+    assert [is_alive(status) for status in (200, 301, 401, 403, 429, 404, 410, 500, 503)] == [True] * 5 + [False] * 4
+
+
+# ── differences ──────────────────────────────────────────────────────────────────────────────────────────────────────
+@given(st.text(string.ascii_lowercase + " \n", max_size=80), st.text(string.ascii_lowercase + " \n", max_size=80))
+def test_a_difference_contains_both_texts(before, after):
+    parts = diff_text(before, after)
+    assert "".join(part.text for part in parts if part.kind != "added") == before
+    assert "".join(part.text for part in parts if part.kind != "removed") == after
+
+
+def test_a_field_that_changed_since_the_suggestion_is_stale():
+    current, base = {"tags": ["a"], "category": "ai"}, {"tags": ["b"], "category": "ai"}
+    found = diff_fields(current, {"tags": ["c"], "category": "design"}, base)
+    assert [(each.label, each.stale) for each in found] == [("Tags", True), ("Category", False)]
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "zzz", ""])
+def test_a_stored_time_that_no_calendar_has_in_utc_is_the_epoch(text):
+    assert format_time(parse_time(text)) == "1970-01-01T00:00:00Z"
+
+
+def test_a_time_at_the_ends_of_the_calendar_can_be_written():
+    for text in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"):
+        assert format_time(datetime.fromisoformat(text)) == text
+
+
+@pytest.mark.parametrize("url", ["http://①②⑦.0.0.1/", "http://①②⑦.①/", "http://⑩.1/"])
+def test_a_host_that_is_a_local_one_in_compatible_characters_is_refused(url):
+    assert explain_resource_url(url) is not None
+
+
+def test_a_subdomain_of_a_throw_away_domain_is_one_too():
+    assert is_throw_away("mailinator.com")
+    assert is_throw_away("a.b.mailinator.com")
+    assert not is_throw_away("example.com")

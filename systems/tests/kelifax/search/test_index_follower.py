@@ -1,0 +1,242 @@
+"""The index follows the stream, is built again whenever it cannot be trusted, and answers as the scan does."""
+
+import asyncio
+import shutil
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+import hashrange
+from hashrange_systems.kelifax.schema import Kelifax, checkpoints
+from hashrange_systems.kelifax.search import text_index
+from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.query import SearchQuery
+from hashrange_systems.kelifax.search.search import Search
+from systems.tests.kelifax.entries import NOON, approve, put_plain, submit
+
+
+def do(awaitable):
+    async def wait():
+        return await awaitable
+
+    return asyncio.run(wait())
+
+
+@pytest.fixture
+def db(clock):
+    with hashrange.open(clock=clock) as database:
+        hashrange.create_tables(database, Kelifax, checkpoints)
+        yield Kelifax.open(database, clock=clock)
+
+
+@pytest.fixture
+def database(db):
+    return db.session.transport
+
+
+def publish(db, slug, minute=0, **more):
+    return approve(db, submit(db, slug, minute, **more), NOON + timedelta(minutes=minute))
+
+
+def find(db, follower, text="", **more):
+    return do(Search(db, follower).find(SearchQuery(text=text, **more)))
+
+
+def catch_up(follower):
+    do(follower.catch_up())
+
+
+@pytest.mark.parametrize("where", ["memory", "directory"])
+def test_what_is_published_changed_and_unpublished_is_found_accordingly(db, tmp_path, where):
+    follower = IndexFollower(db, tmp_path if where == "directory" else None)
+    first = publish(db, "first-tool")
+    assert find(db, follower, "first").by == "scan"
+    catch_up(follower)
+    assert find(db, follower, "first").by == "index"
+    assert find(db, follower, "frist").slugs == ("first-tool",)
+    submit(db, "second-tool")
+    publish(db, "third-tool", 1)
+    catch_up(follower)
+    assert set(find(db, follower, "tool").slugs) == {"first-tool", "third-tool"}, "a pending one is not public"
+    db.unpublish(first, rejected_at=NOON, rejection_reason="gone").run()
+    catch_up(follower)
+    assert find(db, follower, "tool").slugs == ("third-tool",)
+    assert follower.builds == 1
+    do(follower.close())
+
+
+def test_an_index_is_used_again_after_a_restart_and_catches_up(db, tmp_path):
+    follower = IndexFollower(db, tmp_path)
+    publish(db, "first-tool")
+    catch_up(follower)
+    do(follower.close())
+    publish(db, "second-tool", 1)
+    again = IndexFollower(db, tmp_path)
+    catch_up(again)
+    assert again.builds == 0
+    assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool"}
+    do(again.close())
+
+
+def spoil_state(directory):
+    (directory / "state.json").write_text("{")
+
+
+def spoil_version(directory):
+    state = directory / "state.json"
+    state.write_text(state.read_text().replace('"version":', '"version":9'))
+
+
+def spoil_files(directory):
+    for path in next(directory.glob("search-*")).iterdir():
+        path.write_bytes(b"nonsense")
+
+
+def lose_files(directory):
+    shutil.rmtree(next(directory.glob("search-*")))
+
+
+def die_before_the_commit(directory):
+    (directory / "uncommitted").touch()
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_state, spoil_version, spoil_files, lose_files, die_before_the_commit, shutil.rmtree]
+)
+def test_an_index_that_cannot_be_trusted_is_built_again(db, tmp_path, spoil):
+    directory = tmp_path / "search"
+    follower = IndexFollower(db, directory)
+    publish(db, "first-tool")
+    catch_up(follower)
+    do(follower.close())
+    spoil(directory)
+    again = IndexFollower(db, directory)
+    catch_up(again)
+    assert again.builds == 1
+    assert find(db, again, "first").slugs == ("first-tool",)
+    assert len(list(directory.glob("search-*"))) == 1, "the old one is removed"
+    do(again.close())
+
+
+def test_an_index_that_missed_a_day_is_built_again(db, tmp_path, clock):
+    follower = IndexFollower(db, tmp_path)
+    publish(db, "first-tool")
+    catch_up(follower)
+    do(follower.close())
+    publish(db, "second-tool", 1)
+    clock.advance(49 * 3600)
+    db.session.transport.wait_until_idle()
+    publish(db, "third-tool", 2)
+    again = IndexFollower(db, tmp_path)
+    catch_up(again)
+    assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool", "third-tool"}
+    do(again.close())
+
+
+def test_a_damaged_resource_is_found_and_hides_no_other(db, database):
+    follower = IndexFollower(db)
+    catch_up(follower)
+    damaged = {
+        "resourceSlug": "old_tool", "resourceStatus": "approved", "resourceName": "Old Tool", "searchText": "old tool",
+        "createdAt": "2025-01-01T00:00:00Z", "approvedAt": "2025-01-01T00:00:00Z", "publicFeed": "approved",
+        "publicCategory": "gadgets", "category": "gadgets", "publishedAt": "2025-01-01T00:00:00Z", "usagePurpose": "x",
+        "resourceUrl": "https://old.example", "learningResources": '{"title":"a|b"}', "tags": "one,,two ",
+    }  # fmt: skip
+    put_plain(database, damaged)
+    put_plain(database, damaged | {"resourceSlug": "worse-tool", "tags": 7, "viewCount": "many"})
+    publish(db, "new-tool")
+    for _ in range(2):
+        catch_up(follower)
+        assert {"old_tool", "new-tool"} <= set(find(db, follower, "tool").slugs)
+        do(follower.build())
+    do(follower.close())
+
+
+def test_checkpoints_of_an_index_in_memory_do_not_pile_up(db, database):
+    publish(db, "first-tool")
+    for _ in range(3):
+        follower = IndexFollower(db)
+        catch_up(follower)
+        do(follower.close())
+    assert database.call("Scan", {"TableName": "kelifax-checkpoints"})["Count"] == 0
+
+
+def damage(slug, **more):
+    """An approved resource as another program may store it."""
+    at = "2025-01-01T00:00:00Z"
+    return {
+        "resourceSlug": slug, "submissionId": "id", "resourceStatus": "approved", "resourceName": slug,
+        "searchText": slug.replace("-", " "), "createdAt": at, "submittedAt": at, "approvedAt": at,
+        "publicFeed": "approved", "publicCategory": "other", "category": "other", "publishedAt": at,
+        "usagePurpose": "x", "resourceUrl": "https://old.example",
+    } | more  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"viewCount": Decimal("1E+100")},
+        {"viewCount": Decimal(99999999999999999999)},
+        {"viewCount": Decimal(-5)},
+        {"publishedAt": "1066-10-14T00:00:00Z"},
+    ],
+)
+def test_a_number_or_a_time_that_cannot_be_ranked_stops_the_index_neither_by_the_stream_nor_by_a_build(
+    db, database, more
+):
+    follower = IndexFollower(db)
+    catch_up(follower)
+    put_plain(database, damage("odd-tool", **more))
+    publish(db, "new-tool")
+    for _ in range(2):
+        catch_up(follower)
+        assert set(find(db, follower, "tool").slugs) == {"odd-tool", "new-tool"}
+        assert set(find(db, follower, "tool", sort="popular").slugs) == {"odd-tool", "new-tool"}
+        do(follower.build())
+    assert not follower.skipped
+    do(follower.close())
+
+
+def test_a_resource_that_the_index_refuses_is_skipped_counted_and_stops_no_other(db, monkeypatch, caplog):
+    make_fields = text_index.make_fields
+
+    def refuse(document):
+        if document.slug == "odd-tool":
+            raise OverflowError("int too big to convert")
+        return make_fields(document)
+
+    monkeypatch.setattr(text_index, "make_fields", refuse)
+    follower = IndexFollower(db)
+    catch_up(follower)
+    publish(db, "odd-tool")
+    publish(db, "new-tool", 1)
+    for _ in range(2):
+        catch_up(follower)
+        assert find(db, follower, "tool").slugs == ("new-tool",)
+        assert Search(db, follower).skipped == 1
+        do(follower.build())
+    assert "not indexed" in caplog.text
+    monkeypatch.undo()
+    do(follower.build())
+    assert Search(db, follower).skipped == 0
+    do(follower.close())
+
+
+def test_an_index_that_does_not_follow_is_behind(db, clock, monkeypatch):
+    follower = IndexFollower(db)
+    search = Search(db, follower)
+    clock.advance(3600)
+    assert not search.is_behind, "this process does not try to follow"
+    catch_up(follower)
+    assert not search.is_behind
+    publish(db, "new-tool")
+    monkeypatch.setattr(follower.index, "commit", lambda: 1 / 0)
+    clock.advance(61)
+    with pytest.raises(ZeroDivisionError):
+        catch_up(follower)
+    assert search.is_behind, "the stream was read, but nothing was indexed"
+    monkeypatch.undo()
+    catch_up(follower)
+    assert not search.is_behind
+    do(follower.close())

@@ -1,0 +1,226 @@
+"""An original table is adopted, its code may go on writing, and damaged items hide nothing."""
+
+import asyncio
+import json
+
+import pytest
+
+import hashrange
+from hashrange import PlanError, Table
+from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.schema import Kelifax, Published
+from hashrange_systems.kelifax.service.adoption import Adoption
+from hashrange_systems.kelifax.service.directory import Filters
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
+from hashrange_systems.shared.errors import StateConflict
+from systems.tests.kelifax.entries import EXAMPLE, get_plain, put_plain
+from systems.tests.kelifax.services import ANN, Desk
+
+APPROVED = {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z"}
+DAMAGED = {
+    "raw pipe": '{"title":"A","url":"https://a.example/?q=1|2","type":"video"}',
+    "extra key": '{"title":"A","url":"https://a.example/","type":"video","level":"easy"}',
+    "missing type": '{"title":"A","url":"https://a.example/"}',
+}
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+def make_original(database):
+    """The table as the original system has it: two indexes, no stream."""
+    names = ("resourceSlug", "resourceStatus", "category", "createdAt")
+
+    def index(name, key):
+        keys = [{"AttributeName": key, "KeyType": "HASH"}, {"AttributeName": "createdAt", "KeyType": "RANGE"}]
+        return {"IndexName": name, "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
+
+    database.call(
+        "CreateTable",
+        {
+            "TableName": "kelifax-resources",
+            "KeySchema": [{"AttributeName": "resourceSlug", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in names],
+            "GlobalSecondaryIndexes": [index("StatusIdx", "resourceStatus"), index("CategoryIndex", "category")],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    )
+
+
+def put_original(database, slug, **more):
+    item = EXAMPLE | {"resourceSlug": slug, "resourceUrl": f"https://{slug.encode().hex()}.example/"} | more
+    put_plain(database, item)
+    return item
+
+
+class Shop(Desk):
+    """Services on a table that the original system made; the other tables are made by the adoption."""
+
+    def __init__(self, database, clock):
+        self.make = super().__init__
+        self.database, self.clock = database, clock
+
+    async def adopt(self, **options):
+        db = Kelifax.open(self.database, clock=self.clock)
+        from hashrange_systems.kelifax.service.deletion import Deletion
+
+        report = await Adoption(db, self.clock, Deletion(db, self.clock)).adopt(**options)
+        if not options.get("dry_run"):
+            self.make(self.database, self.clock)
+            self.adoption = Adoption(self.db, self.clock, self.deletion)
+        return report
+
+
+@pytest.fixture
+def shop(database, clock):
+    make_original(database)
+    return Shop(database, clock)
+
+
+def test_an_original_table_is_adopted_and_a_second_time_changes_nothing(shop):
+    put_original(shop.database, "amazing-dev-tool", **APPROVED)
+    put_original(shop.database, "my_tool-kit", **APPROVED | {"approvedAt": "2025-11-01T10:00:00.123456Z"})
+    put_original(shop.database, "日本語ツール", **APPROVED | {"category": "marketing", "searchText": ""})
+    put_original(shop.database, "same-url", resourceUrl="http://www.616d617a696e672d6465762d746f6f6c.example")
+    put_original(shop.database, "broken", **APPROVED | {"learningResources": DAMAGED["raw pipe"]})
+
+    async def act():
+        report = await shop.adopt()
+        assert any("PublicFeedIndex" in step for step in report.steps)
+        assert (report.resources, report.published, report.completed) == (5, 4, 1)
+        (conflict,) = report.conflicts
+        assert {conflict.kept, conflict.other} == {"amazing-dev-tool", "same-url"}
+        assert list(report.damaged) == ["broken"]
+        listed = (await shop.directory.browse(Filters())).entries
+        assert listed[0].slug == "my_tool-kit"
+        assert {entry.slug for entry in listed} == {"amazing-dev-tool", "my_tool-kit", "日本語ツール", "broken"}
+        assert [entry.slug for entry in listed if entry.damage] == ["broken"]
+        assert (await shop.directory.find("日本語ツール")).category == "marketing"
+        assert [entry.slug for entry in (await shop.directory.browse(Filters(category="marketing"))).entries] == [
+            "日本語ツール"
+        ]
+        assert len((await shop.directory.browse(Filters(tags=("automation",)))).entries) == 3
+        again = await shop.adopt()
+        assert (again.steps, again.published, again.claimed, again.completed) == ([], 0, 0, 0)
+
+    run(act())
+    item = get_plain(shop.database, "amazing-dev-tool")
+    assert item["publishedAt"] == item["approvedAt"] == "2025-10-26T10:00:00Z"
+    assert {name: item[name] for name in EXAMPLE if name not in {*APPROVED, "resourceUrl"}} == {
+        name: value for name, value in EXAMPLE.items() if name not in {*APPROVED, "resourceUrl"}
+    }
+
+
+def test_a_dry_run_changes_nothing_and_a_table_of_another_kind_is_refused(shop, clock):
+    put_original(shop.database, "amazing-dev-tool", **APPROVED)
+    before = get_plain(shop.database, "amazing-dev-tool")
+
+    async def act():
+        report = await shop.adopt(dry_run=True)
+        assert (report.published, report.claimed) == (1, 1)
+        assert get_plain(shop.database, "amazing-dev-tool") == before
+        assert shop.database.call("ListTables", {})["TableNames"] == ["kelifax-resources"]
+        with hashrange.open(clock=clock) as other:
+            hashrange.create_tables(other, Table("kelifax-resources", "id", deletion_protection=False))
+            with pytest.raises(PlanError):
+                await Shop(other, clock).adopt()
+
+    run(act())
+
+
+def test_what_the_originals_code_writes_beside_ours_is_repaired(desk_anywhere):
+    async def act(desk):
+        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        consumer = adoption.make_consumer()
+        await desk.list_resource("Pixel Kit")
+        put_original(desk.database, "new-tool", **APPROVED)
+        put_original(desk.database, "odd-tool", **APPROVED | {"learningResources": DAMAGED["missing type"]})
+        ours = get_plain(desk.database, "pixel-kit")
+        put_plain(desk.database, ours | {"resourceStatus": "rejected", "rejectedAt": "2026-01-15T13:00:00Z"})
+        assert [entry.slug for entry in (await desk.directory.browse(Filters())).entries] == []
+        await adoption.follow(consumer)
+        assert {entry.slug for entry in (await desk.directory.browse(Filters())).entries} == {"new-tool", "odd-tool"}
+        assert isinstance(await desk.db.resource("new-tool"), Published)
+        assert "publicFeed" not in get_plain(desk.database, "pixel-kit")
+        claims = [claim.claimed_by for claim in await desk.db.claims()]
+        assert "pixel-kit" in claims
+        desk.database.call(
+            "DeleteItem", {"TableName": "kelifax-resources", "Key": {"resourceSlug": {"S": "pixel-kit"}}}
+        )
+        await adoption.follow(consumer)
+        assert "pixel-kit" not in [claim.claimed_by for claim in await desk.db.claims()]
+        assert await desk.db.link("pixel-kit") is None
+
+    run(act(desk_anywhere))
+
+
+# ── damaged items ────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("lesson", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_item_shows_in_the_queue_and_can_be_rejected_and_deleted_and_nothing_else(desk, lesson):
+    async def act():
+        desk.clock.advance(-3600)
+        await desk.submit("Before")
+        desk.clock.advance(3600)
+        put_original(desk.database, "broken", learningResources=lesson, createdAt="2026-01-15T11:30:00Z")
+        await desk.submit("After")
+        before = get_plain(desk.database, "broken")
+        queue = (await desk.moderation.queue()).entries
+        assert [entry.resource_slug for entry in queue] == ["before", "broken", "after"]
+        assert isinstance(queue[1], DamagedItem)
+        assert queue[1].text("learningResources") == lesson
+        pages = [await desk.moderation.queue(1)]
+        while pages[-1].cursor:
+            pages.append(await desk.moderation.queue(1, pages[-1].cursor))
+        assert {entry.resource_slug for page in pages for entry in page.entries} == {"before", "broken", "after"}
+        assert isinstance((await desk.moderation.look("broken")).resource, DamagedItem)
+        for refused in (desk.moderation.approve("broken", ANN), desk.moderation.unpublish("broken", ANN, "No.")):
+            with pytest.raises(StateConflict, match="damaged"):
+                await refused
+        assert get_plain(desk.database, "broken") == before
+        await desk.moderation.reject("broken", ANN, "The lessons cannot be read.")
+        after = get_plain(desk.database, "broken")
+        assert (after["resourceStatus"], after["learningResources"]) == ("rejected", lesson)
+        assert (await desk.moderation.history("broken"))[0].verdict == "rejected"
+        await desk.deletion.delete("broken", ANN)
+        assert [entry.resource_slug for entry in (await desk.moderation.queue()).entries] == ["before", "after"]
+
+    run(act())
+
+
+def test_a_damaged_item_shows_in_lists_search_export_and_on_its_page_without_personal_data(desk):
+    async def act():
+        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        await desk.list_resource()
+        put_original(desk.database, "broken", **APPROVED | {"learningResources": DAMAGED["extra key"]})
+        await adoption.adopt()
+        listed = (await desk.directory.browse(Filters())).entries
+        assert [(entry.slug, bool(entry.damage)) for entry in listed] == [("pixel-kit", False), ("broken", True)]
+        page = await desk.directory.find("broken")
+        assert page.raw["learningResources"] == DAMAGED["extra key"]
+        exported = {entry.slug: entry async for entry in desk.directory.list_all()}
+        assert set(exported) == {"pixel-kit", "broken"}
+        assert [entry.slug for entry in await desk.directory.scan("automation")] == ["broken"]
+        for shown in (listed, page, json.dumps(exported["broken"].to_json())):
+            assert not [word for word in ("John", "techcorp", "Doe", "+1234567890") if word in repr(shown)]
+
+    run(act())
+
+
+def test_a_damaged_item_that_was_mended_meanwhile_is_not_touched(desk):
+    async def act():
+        put_original(desk.database, "broken", learningResources=DAMAGED["extra key"])
+        seen = (await desk.moderation.look("broken")).resource
+        put_original(desk.database, "broken", learningResources="")
+        from hashrange_systems.kelifax.schema import Decision
+        from hashrange_systems.kelifax.service.damaged import reject_damaged
+        from hashrange_systems.shared.epoch import from_ms
+
+        now = from_ms(desk.clock.millis())
+        decision = Decision(resource_slug="broken", decided_at=now, actor="ann", verdict="rejected", reason="No.")
+        with pytest.raises(DecisionTaken):
+            await reject_damaged(desk.db, seen, decision, now)
+        assert get_plain(desk.database, "broken")["resourceStatus"] == "pending"
+        assert await desk.moderation.history("broken") == []
+
+    run(act())

@@ -1,0 +1,116 @@
+"""What docs/systems/kelifax.md says about access patterns, what actions cost, and commands.
+
+When a plan changes, `python -m systems.tests.kelifax.test_documentation` prints the rows of the page anew.
+"""
+
+import asyncio
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import typer.main
+
+import hashrange
+from hashrange import ManualClock
+from hashrange_systems.kelifax.cli import app
+from hashrange_systems.kelifax.model.draft import parse_draft
+from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.kelifax.service.directory import Filters
+from systems.tests.kelifax.services import ANN, Desk, make_form
+
+DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
+READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
+SCANS = {"search", "from_domain", "popular", "everything", "claims", "aliases"}
+
+
+def describe_plan(plan):
+    """A plan as a row of the documentation."""
+    text = plan.explain()
+    where = re.match(r".*<- ([\w-]+)", text)[1]
+    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
+    key = f"`{found[1]}`" if found else "all of it"
+    name = plan.table.physical_name.removeprefix("kelifax-")
+    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
+    where = name if where == "table" else f"{name}, {where}"
+    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
+
+
+def list_rows():
+    return [describe_plan(plan) for plan in Kelifax.plans.values() if plan.verb != "Filter"]
+
+
+class Meter:
+    """The services on an embedded database with 20 published resources, and what each action costs there."""
+
+    def __init__(self):
+        clock = ManualClock(1_768_478_400)
+        self.database, self.events = hashrange.open(clock=clock), []
+        self.desk = Desk(self.database, clock, hooks=[self.events.append])
+        fixed_id = "00000000-0000-4000-8000-000000000000"  # the size of an item, and so its cost, depends on its id
+        self.desk.submissions = replace(self.desk.submissions, make_id=lambda: fixed_id)
+
+    async def fill(self):
+        for number in range(20):
+            await self.desk.list_resource(f"Tool {number:02d}")
+            self.desk.clock.advance(60)
+
+    def spend(self, action):
+        """The read and write units of an action."""
+        self.events.clear()
+        asyncio.run(action)
+        spent = {True: 0.0, False: 0.0}
+        for event in self.events:
+            if event.capacity is None:  # DescribeTable, once
+                continue
+            reports = event.capacity if isinstance(event.capacity, list) else [event.capacity]
+            spent[event.operation in READS] += sum(report["CapacityUnits"] for report in reports)
+        return spent[True], spent[False]
+
+
+def measure():
+    """What each action costs, in the order of a resource's life."""
+    meter = Meter()
+    desk = meter.desk
+    asyncio.run(meter.fill())
+    accept = desk.submissions.accept(parse_draft(make_form()))
+    found = {"a submission is taken in: slug, URL and mail": meter.spend(accept)}
+    token = asyncio.run(desk.find_token("confirm-submission"))
+    found["it is confirmed and waits"] = meter.spend(desk.submissions.confirm(token))
+    found["the queue is listed"] = meter.spend(desk.moderation.queue())
+    found["it is approved, with two tags"] = meter.spend(desk.moderation.approve("pixel-kit", ANN))
+    found["a page of 20 of a list"] = meter.spend(desk.directory.browse(Filters()))
+    found["a page of 20 of a tag"] = meter.spend(desk.directory.browse(Filters(tags=("icons",))))
+    found["a resource is shown"] = meter.spend(desk.directory.find("pixel-kit"))
+    desk.views.count("pixel-kit")
+    found["views of a resource are stored, however many"] = meter.spend(desk.views.store())
+    found["and flushed into `viewCount`"] = meter.spend(desk.views.flush())
+    found["a vote"] = meter.spend(desk.reviews.vote("pixel-kit", "visitor", "c"))
+    edit = desk.moderation.edit("pixel-kit", {"usagePurpose": "Draws icons, and explains how."}, ANN)
+    found["it is edited"] = meter.spend(edit)
+    found["it is unpublished"] = meter.spend(desk.moderation.unpublish("pixel-kit", ANN, "Sold."))
+    meter.database.close()
+    return [f"| {action} | {reads:g} | {writes:g} |" for action, (reads, writes) in found.items()]
+
+
+def test_what_actions_cost_is_as_documented():
+    section = DOCS.read_text("utf-8").partition("## What it costs\n")[2].partition("\n## ")[0]
+    assert [line for line in section.splitlines() if line.startswith("| ")][1:] == measure()
+
+
+def test_every_access_pattern_is_listed_with_what_it_costs():
+    section = DOCS.read_text("utf-8").partition("### All patterns\n")[2].partition("\n## ")[0]
+    assert [line for line in section.splitlines() if line.startswith("| ")][1:] == list_rows()
+
+
+def test_only_what_the_seed_scans_and_what_operators_ask_for_scans():
+    assert {plan.name for plan in Kelifax.plans.values() if plan.verb == "Scan"} == SCANS
+
+
+def test_every_command_is_on_the_page():
+    group = typer.main.get_group(app)
+    text = DOCS.read_text("utf-8")
+    assert [name for name in group.commands if f"`{name}" not in text and f" {name}" not in text] == []
+
+
+if __name__ == "__main__":
+    print("\n".join([*measure(), "", *list_rows()]))  # noqa: T201 - what this is for

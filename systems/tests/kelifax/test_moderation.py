@@ -1,0 +1,301 @@
+"""Moderation: the queue, decisions of several moderators, undo, features, edits, bulk, deletion."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from hashrange import CursorInvalid
+from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, HeldByAnother, NotPermitted
+from hashrange_systems.kelifax.schema import Pending, Published, Rejected
+from hashrange_systems.kelifax.service.adoption import Adoption
+from hashrange_systems.kelifax.service.directory import Filters
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import InvalidInput, ResourceMissing, StateConflict
+from systems.tests.kelifax.entries import EXAMPLE, get_plain, put_plain
+from systems.tests.kelifax.services import ANN, BOB, make_form
+
+MINUTE, HOUR = 60, 3600
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+async def settle(*attempts):
+    """What came of each attempt, made at once."""
+    return await asyncio.gather(*attempts, return_exceptions=True)
+
+
+def test_of_two_moderators_one_wins_and_the_other_sees_who_and_what(desk_anywhere):
+    async def act(desk):
+        await desk.submit()
+        outcomes = await settle(
+            desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", BOB, "No, thank you.")
+        )
+        (lost,) = [found for found in outcomes if isinstance(found, DecisionTaken)]
+        (won,) = [found for found in outcomes if not isinstance(found, Exception)]
+        assert lost.actor == won.actor
+        assert lost.state == won.verdict
+        assert [step.verdict for step in await desk.moderation.history("pixel-kit")] == [won.verdict, "submitted"]
+
+    run(act(desk_anywhere))
+
+
+def test_a_double_click_decides_once(desk):
+    async def act():
+        await desk.submit()
+        outcomes = await settle(*(desk.moderation.approve("pixel-kit", ANN) for _ in range(5)))
+        assert sum(isinstance(found, DecisionTaken) for found in outcomes) == 4
+        assert len(await desk.db.mails("zoe@techcorp.com")) == 1
+
+    run(act())
+
+
+def test_a_held_resource_is_decided_by_its_holder_until_the_lease_ends(desk):
+    async def act():
+        await desk.submit()
+        await desk.moderation.hold("pixel-kit", ANN)
+        with pytest.raises(HeldByAnother, match="ann"):
+            await desk.moderation.hold("pixel-kit", BOB)
+        with pytest.raises(HeldByAnother):
+            await desk.moderation.approve("pixel-kit", BOB)
+        desk.clock.advance(11 * MINUTE)
+        await desk.moderation.hold("pixel-kit", BOB)
+        await desk.moderation.approve("pixel-kit", BOB)
+        assert await desk.moderation.find_hold("pixel-kit") is None
+
+    run(act())
+
+
+def test_the_queue_is_oldest_first_in_pages_and_refuses_foreign_cursors(desk):
+    async def act():
+        for number in range(5):
+            await desk.submit(f"Tool {number}")
+            desk.clock.advance(MINUTE)
+        first = await desk.moderation.queue(2)
+        second = await desk.moderation.queue(2, first.cursor)
+        third = await desk.moderation.queue(2, second.cursor)
+        listed = [entry.resource_slug for page in (first, second, third) for entry in page.entries]
+        assert listed == [f"tool-{number}" for number in range(5)]
+        assert third.cursor is None
+        with pytest.raises(CursorInvalid):
+            await desk.moderation.rejected(2, first.cursor)
+
+    run(act())
+
+
+def test_the_mail_of_a_decision_waits_until_it_cannot_be_undone(desk):
+    async def act():
+        await desk.submit()
+        await desk.moderation.reject("pixel-kit", ANN, "The page is empty.")
+        assert await desk.send_mails() == []
+        await desk.moderation.undo("pixel-kit", ANN)
+        desk.clock.advance(HOUR)
+        assert await desk.send_mails() == []
+        await desk.moderation.approve("pixel-kit", ANN)
+        desk.clock.advance(11 * MINUTE)
+        (mail,) = await desk.send_mails()
+        assert (mail.recipient, mail.notification.subject) == ("zoe@techcorp.com", "Pixel Kit is listed")
+        with pytest.raises(StateConflict, match="too late"):
+            await desk.moderation.undo("pixel-kit", ANN)
+
+    run(act())
+
+
+def test_each_decision_is_undone_to_what_was_there(desk_anywhere):
+    async def act(desk):
+        await desk.submit()
+        for decide in (desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", ANN, "Empty.")):
+            await decide
+            await desk.moderation.undo("pixel-kit", ANN)
+            assert isinstance(await desk.db.resource("pixel-kit"), Pending)
+            assert (await desk.directory.browse(Filters())).entries == []
+            assert (await desk.directory.browse(Filters(tags=("icons",)))).entries == []
+        await desk.moderation.approve("pixel-kit", ANN)
+        before = await desk.db.resource("pixel-kit")
+        desk.clock.advance(HOUR)
+        await desk.moderation.unpublish("pixel-kit", ANN, "Sold to another company.")
+        assert isinstance(await desk.db.resource("pixel-kit"), Rejected)
+        await desk.moderation.undo("pixel-kit", ANN)
+        after = await desk.db.resource("pixel-kit")
+        assert isinstance(after, Published)
+        assert (after.approved_at, after.published_at) == (before.approved_at, before.published_at)
+        assert [entry.slug for entry in (await desk.directory.browse(Filters(tags=("icons",)))).entries] == [
+            "pixel-kit"
+        ]
+        verdicts = [step.verdict for step in await desk.moderation.history("pixel-kit")]
+        assert verdicts[:3] == ["undone", "unpublished", "approved"]
+
+    run(act(desk_anywhere))
+
+
+def test_a_moderator_does_not_undo_what_another_decided_and_an_admin_may(desk):
+    async def act():
+        await desk.submit()
+        await desk.moderation.approve("pixel-kit", ANN)
+        with pytest.raises(NotPermitted):
+            await desk.moderation.undo("pixel-kit", BOB)
+        await desk.moderation.undo("pixel-kit", ANN)
+        with pytest.raises(StateConflict, match="no decision"):
+            await desk.moderation.undo("pixel-kit", ANN)
+
+    run(act())
+
+
+def test_a_feature_starts_and_ends_at_its_times(desk):
+    async def act():
+        await desk.list_resource()
+        now = from_ms(desk.clock.millis())
+        await desk.moderation.feature("pixel-kit", ANN, now + timedelta(hours=1), now + timedelta(hours=2))
+        seen = []
+        for _ in range(4):
+            await desk.moderation.run_due_features()
+            seen.append([entry.slug for entry in await desk.directory.featured()])
+            desk.clock.advance(40 * MINUTE)
+        assert seen == [[], [], ["pixel-kit"], []]
+        assert await desk.db.feature_plan("pixel-kit") is None
+        with pytest.raises(InvalidInput):
+            await desk.moderation.feature("pixel-kit", ANN, now + timedelta(hours=9), now + timedelta(hours=8))
+
+    run(act())
+
+
+def test_bulk_decides_each_on_its_own(desk):
+    async def act():
+        for name in ("One Tool", "Two Tool"):
+            await desk.submit(name)
+        outcomes = await desk.moderation.bulk("approve", ["one-tool", "none", "two-tool", "one-tool"], ANN)
+        assert [(each.slug, each.error is None) for each in outcomes] == [
+            ("one-tool", True),
+            ("none", False),
+            ("two-tool", True),
+        ]
+
+    run(act())
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "no", "x" * 501])
+def test_a_rejection_says_why(desk, reason):
+    async def act():
+        await desk.submit()
+        with pytest.raises(InvalidInput):
+            await desk.moderation.reject("pixel-kit", ANN, reason)
+        assert isinstance(await desk.db.resource("pixel-kit"), Pending)
+
+    run(act())
+
+
+def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_fields(desk_anywhere):
+    async def act(desk):
+        await desk.list_resource()
+        await desk.moderation.edit("pixel-kit", {"category": "ai", "tags": ["vector", "grid"]}, ANN)
+        assert (await desk.directory.browse(Filters(category="design"))).entries == []
+        for filters in (Filters(category="ai"), Filters(tags=("grid",)), Filters(tags=("vector", "grid"))):
+            assert [entry.slug for entry in (await desk.directory.browse(filters)).entries] == ["pixel-kit"]
+        assert (await desk.directory.browse(Filters(tags=("icons",)))).entries == []
+        (revision,) = (await desk.moderation.look("pixel-kit")).revisions
+        assert (revision.content["category"], revision.content["tags"]) == ("design", ["icons", "vector"])
+        with pytest.raises(InvalidInput):
+            await desk.moderation.edit("pixel-kit", {"featured": True}, ANN)
+        await desk.list_resource("Other", url="https://other.example.com/")
+        with pytest.raises(AlreadyListed):
+            await desk.moderation.edit("pixel-kit", {"resourceUrl": "https://other.example.com/"}, ANN)
+
+    run(act(desk_anywhere))
+
+
+def test_an_entry_of_the_original_that_breaks_rules_can_be_edited_where_it_does_not(desk):
+    async def act():
+        tags = ",".join(f"tag{number}" for number in range(16))
+        old = EXAMPLE | {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z", "tags": f"a, b,,{tags}"}
+        put_plain(desk.database, old | {"keyFeatures": "short", "useCases": ""})
+        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
+        await desk.moderation.edit("amazing-dev-tool", {"category": "ai", "keyFeatures": ["short"]}, ANN)
+        stored = get_plain(desk.database, "amazing-dev-tool")
+        assert (stored["category"], stored["tags"]) == ("ai", old["tags"])
+        await desk.suggestions.suggest("amazing-dev-tool", {"category": "design"}, "c")
+        with pytest.raises(InvalidInput) as refused:
+            await desk.moderation.edit("amazing-dev-tool", {"keyFeatures": ["shorter"]}, ANN)
+        assert {error.field.partition("[")[0] for error in refused.value.errors} == {"details.keyFeatures"}
+
+    run(act())
+
+
+def test_a_former_slug_leads_to_the_resource_and_cannot_be_taken(desk):
+    async def act():
+        await desk.list_resource()
+        await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+        assert (await desk.directory.find("pixelkit")).slug == "pixel-kit"
+        with pytest.raises(AlreadyListed):
+            await desk.submissions.submit(make_form("PixelKit", "https://new.example.com/"), "c")
+        with pytest.raises(AlreadyListed):
+            await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+        for wrong in ("URL#x", "A b", ""):
+            with pytest.raises(InvalidInput):
+                await desk.moderation.add_alias("pixel-kit", wrong, ANN)
+
+    run(act())
+
+
+def test_deleting_leaves_the_audit_and_nothing_else(desk_anywhere):
+    async def act(desk):
+        await desk.list_resource()
+        await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+        await desk.reviews.vote("pixel-kit", "visitor-1", "c")
+        await desk.suggestions.suggest("pixel-kit", {"category": "ai"}, "c")
+        desk.views.count("pixel-kit")
+        await desk.views.store()
+        with pytest.raises(NotPermitted):
+            await desk.deletion.delete("pixel-kit", BOB)
+        await desk.deletion.delete("pixel-kit", ANN, "asked by its owner")
+        with pytest.raises(ResourceMissing):
+            await desk.deletion.delete("pixel-kit", ANN)
+        resources = desk.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
+        records = desk.database.call("Scan", {"TableName": "kelifax-records"})["Items"]
+        assert resources == []
+        kinds = {item["pk"]["S"].partition("#")[0] for item in records}
+        assert kinds <= {"PERSON", "QUOTA"}
+        assert (await desk.moderation.history("pixel-kit"))[0].reason == "asked by its owner"
+        assert await desk.submit() == "pixel-kit"
+
+    run(act(desk_anywhere))
+
+
+def test_a_deleted_resource_cannot_be_decided(desk):
+    async def act():
+        await desk.submit()
+        await desk.deletion.delete("pixel-kit", ANN)
+        for late in (desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", ANN, "Too late.")):
+            with pytest.raises(ResourceMissing):
+                await late
+        with pytest.raises(ResourceMissing):
+            await desk.moderation.approve("URL#https://pixel-kit.example.com/", ANN)
+
+    run(act())
+
+
+def test_the_seeds_query_by_a_date_alone_is_answered_literally(desk):
+    async def act():
+        for slug, at in (
+            ("before", "2025-09-30T23:59:59Z"),
+            ("midnight", "2025-10-01T00:00:00Z"),
+            ("fraction", "2025-10-01T00:00:00.000005Z"),
+            ("later", "2025-10-02T08:00:00Z"),
+        ):
+            put_plain(desk.database, EXAMPLE | {"resourceSlug": slug, "createdAt": at})
+        literal = desk.database.call(
+            "Query",
+            {
+                "TableName": "kelifax-resources",
+                "IndexName": "ResourceStatusIndex",
+                "KeyConditionExpression": "resourceStatus = :s AND createdAt > :d",
+                "ExpressionAttributeValues": {":s": {"S": "pending"}, ":d": {"S": "2025-10-01"}},
+                "ScanIndexForward": False,
+            },
+        )
+        found = await desk.moderation.submitted_since(from_ms(1_759_276_800_000))
+        assert [item.resource_slug for item in found] == [item["resourceSlug"]["S"] for item in literal["Items"]]
+        assert {item.resource_slug for item in found} == {"midnight", "fraction", "later"}
+
+    run(act())

@@ -1,0 +1,163 @@
+"""The system as its host starts it: its settings, its demo, its worker."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+import hashrange
+from hashrange import Host
+from hashrange.hosting.discovery import find_systems
+from hashrange_systems.kelifax.application import PATTERNS
+from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD
+from hashrange_systems.kelifax.demo.demo_resource import load_resources
+from hashrange_systems.kelifax.search.query import SearchQuery
+from hashrange_systems.kelifax.service.directory import Filters
+from hashrange_systems.kelifax.settings import VARIABLES, Settings, read_settings
+from hashrange_systems.kelifax.system import SYSTEM
+from hashrange_systems.shared.presence import WorkState
+from hashrange_systems.shared.settings import InvalidSetting
+
+DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+def start(database, clock, directory=None, *, demo=False, **environment):
+    return SYSTEM.start(
+        Host(
+            database=database,
+            clock=clock,
+            directory=directory,
+            base_url="http://127.0.0.1:8002/kelifax",
+            demo=demo,
+            own_ports=frozenset(),
+            environment=environment,
+        )
+    )
+
+
+@pytest.fixture
+def opened(clock):
+    with hashrange.open(clock=clock) as database:
+        hashrange.create_tables(database, *PATTERNS)
+        yield database
+
+
+def dump(database):
+    names = [name for name in database.call("ListTables", {})["TableNames"] if name != "kelifax-checkpoints"]
+    return {name: sorted(map(repr, database.call("Scan", {"TableName": name})["Items"])) for name in names}
+
+
+def test_the_system_is_installed():
+    assert "kelifax" in [system.name for system in find_systems(["kelifax"])]
+
+
+def test_the_demo_is_written_once_however_often_it_is_called(opened, clock):
+    async def act():
+        system = start(opened, clock, demo=True)
+        await system.fill_demo()
+        before = dump(opened)
+        clock.advance(3600)
+        await asyncio.gather(system.fill_demo(), system.fill_demo())
+        assert dump(opened) == before
+        services = system.application.services
+        assert (await services.directory.facets()).total == 48
+        assert len((await services.moderation.queue()).entries) == 4
+        assert len((await services.suggestions.waiting())[0]) == 2
+        assert len((await services.reviews.waiting())[0]) == 1
+        cookie = await services.admins.sign_in(ADMIN, PASSWORD)
+        assert (await services.admins.authenticate(cookie)).role == "admin"
+        await system.close()
+
+    run(act())
+
+
+def test_a_demo_that_was_interrupted_becomes_the_same(opened, clock):
+    async def act():
+        whole = hashrange.open(clock=clock)
+        hashrange.create_tables(whole, *PATTERNS)
+        reference = start(whole, clock, demo=True, KELIFAX_SECRET="0123456789abcdef")
+        await reference.fill_demo()
+        system = start(opened, clock, demo=True, KELIFAX_SECRET="0123456789abcdef")
+        task = asyncio.create_task(system.fill_demo())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await system.fill_demo()
+        ours, theirs = (
+            {name: [item for item in items if "passwordHash" not in item] for name, items in dump(each).items()}
+            for each in (opened, whole)
+        )
+        assert ours == theirs  # but for the salt of a password
+        await system.close()
+        await reference.close()
+        whole.close()
+
+    run(act())
+
+
+def test_the_resources_of_the_demo_differ_and_obey_the_rules():
+    resources = load_resources()
+    assert len(resources) == len({each.name for each in resources}) == len({each.host for each in resources})
+    assert {each.state for each in resources} == {"pending", "approved", "rejected"}
+    assert all(each.host.endswith(".example.com") for each in resources)
+
+
+def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there(opened, clock):
+    async def act():
+        system = start(opened, clock, demo=True)
+        await system.fill_demo()
+        services = system.application.services
+        assert (await services.presence.read()).state is WorkState.INTERRUPTED
+        task = asyncio.create_task(system.work())
+        async with asyncio.timeout(60):
+            while not (services.search.is_indexed and (await services.presence.read()).healthy):  # noqa: ASYNC110 - it is in the database
+                await asyncio.sleep(0.05)
+            await services.moderation.approve(
+                "loomwright", await services.admins.authenticate(await services.admins.sign_in(ADMIN, PASSWORD))
+            )
+            while "loomwright" not in (await services.search.find(SearchQuery(text="monorepo"))).slugs:  # noqa: ASYNC110 - it is in the database
+                await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (await services.presence.read()).state is WorkState.INTERRUPTED
+        assert (await services.directory.browse(Filters(), 1)).entries[0].slug == "loomwright"
+        await system.close()
+
+    run(act())
+
+
+# ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_without_variables_everything_is_as_usual():
+    assert read_settings({}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"KELIFAX_URL": "example.com"}, "KELIFAX_URL"),
+        ({"KELIFAX_SMTP_URL": "smtp://mail.example"}, "KELIFAX_SENDER"),
+        ({"KELIFAX_SMTP_URL": "smtp://ann:secret@mail.example", "KELIFAX_SENDER": "a@b.example"}, "unencrypted"),
+        ({"KELIFAX_SMTP_URL": "smtp://mail.example", "KELIFAX_SENDER": "nobody"}, "KELIFAX_SENDER"),
+        ({"KELIFAX_SECRET": "short"}, "KELIFAX_SECRET"),
+        ({"KELIFAX_ALLOW": "300.0.0.0/8"}, "KELIFAX_ALLOW"),
+        ({"KELIFAX_WORK": "yes"}, "KELIFAX_WORK"),
+        ({"KELIFAX_PROOF_COST": "0"}, "KELIFAX_PROOF_COST"),
+    ],
+)
+def test_a_wrong_variable_is_refused_in_words_and_without_its_secret(variables, words):
+    with pytest.raises(InvalidSetting, match=words) as refused:
+        read_settings(variables)
+    assert "secret" not in str(refused.value)
+
+
+def test_every_variable_is_documented_as_it_is():
+    text = DOCS.read_text("utf-8")
+    rows = [f"| `{each.name}` | {each.usual} | {each.meaning} |" for each in VARIABLES]
+    assert [row for row in rows if row not in text.splitlines()] == []
+    assert set(re.findall(r"`(KELIFAX_\w+)`", text)) >= {each.name for each in VARIABLES}
