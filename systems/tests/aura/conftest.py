@@ -1,9 +1,13 @@
-"""The aura patterns on a database with their table."""
+"""The aura patterns on a database with their table, and the application on them."""
 
 import pytest
 
 import hashrange
+from hashrange import LocalKeys
 from hashrange_systems.aura.schema import Aura
+from hashrange_systems.aura.service.site import make_sandbox
+from hashrange_systems.aura.work_schema import Work, checkpoints
+from systems.tests.aura.workplace import Workplace
 
 
 @pytest.fixture
@@ -11,3 +15,24 @@ def db(database, clock):
     """The patterns, on an empty table made from their declaration."""
     hashrange.create_tables(database, Aura)
     return Aura.open(database, clock=clock)
+
+
+@pytest.fixture
+def work(database, clock):
+    """The patterns of the working table."""
+    hashrange.create_tables(database, Work, checkpoints)
+    return Work.open(database, clock=clock, keys=LocalKeys.generate())
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """One sandbox for all tests: its processes are used again."""
+    opened = make_sandbox()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def workplace(db, work, clock, sandbox):
+    """The services, on the tables."""
+    return Workplace(db, work, clock, sandbox)

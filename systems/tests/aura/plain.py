@@ -12,6 +12,8 @@ def at(text):
 
 def tag(value):
     match value:
+        case None:
+            return {"NULL": True}
         case bool():
             return {"BOOL": value}
         case int():

@@ -105,7 +105,7 @@ def test_the_lifecycle_of_the_seed_leaves_its_keys_to_the_letter(database, db):
     crawl = start(db)
     assert type(crawl) is LeasedCrawl
     assert get_item(database, "SHOP#a.de")["gsi2_sk"] == "PROGRESS#2026-01-15T10:00:00Z"
-    finished = db.finish_crawl(crawl, at("12:00")).run()
+    finished = db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     assert get_item(database, "SHOP#a.de")["gsi2_sk"] == "DONE#2026-01-15T12:00:00Z"
     assert finished == Crawled(domain="a.de", last_crawled_start=at("10:00"), last_crawled_end=at("12:00"))
 
@@ -118,7 +118,7 @@ def test_a_shop_never_disappears_from_the_index(database, db):
     seen = [indexed()]
     crawl = start(db)
     seen.append(indexed())
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     seen.append(indexed())
     assert seen == [["NEVER#"], ["PROGRESS#2026-01-15T10:00:00Z"], ["DONE#2026-01-15T12:00:00Z"]]
 
@@ -130,7 +130,7 @@ def test_every_step_writes_the_seeds_timestamps_and_the_lease(database, db):
     assert running["last_crawled_start"] == "2026-01-15T10:00:00Z"
     assert (running["crawl_owner"], running["crawl_lease_until"]) == ("w1", "2026-01-15T10:05:00Z")
     assert "last_crawled_end" not in running
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     done = get_item(database, "SHOP#a.de")
     assert (done["last_crawled_start"], done["last_crawled_end"]) == ("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z")
     assert "crawl_owner" not in done
@@ -142,7 +142,7 @@ def test_a_second_crawl_keeps_the_end_of_the_first_until_it_ends_itself(database
     crawl = start(db)
     assert crawl.last_crawled_end == at("2026-01-10T00:00:00")
     assert get_item(database, "SHOP#a.de")["last_crawled_end"] == "2026-01-10T00:00:00Z"
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     assert get_item(database, "SHOP#a.de")["last_crawled_end"] == "2026-01-15T12:00:00Z"
 
 
@@ -159,7 +159,7 @@ def test_a_heartbeat_extends_the_lease_and_leaves_the_index_alone(database, db):
     put_shop(database, "a.de")
     crawl = start(db)
     before = query(database, INDEX, "gsi2_pk = :c", c=GERMANY)
-    crawl = db.extend_crawl(crawl, at("10:30")).run()
+    crawl = db.extend_crawl(crawl, at("10:30"), crawl.crawl_owner).run()
     assert crawl.crawl_lease_until == at("10:30")
     assert query(database, INDEX, "gsi2_pk = :c", c=GERMANY) == before
 
@@ -169,11 +169,11 @@ def test_attempts_count_up_until_a_crawl_ends(database, db):
     for hour in ("09:00", "10:00"):
         turn = db.never_crawled("DE").first().run()
         crawl = db.start_crawl(turn, at(hour), "w", at(hour), crawl_attempts=1).run()
-        db.fail_first_crawl(crawl, "connection refused").run()
+        db.fail_first_crawl(crawl, "connection refused", crawl.crawl_owner).run()
     shop = db.shop("a.de").required().run()
     assert (shop.crawl_attempts, shop.last_crawl_error) == (2, "connection refused")
     crawl = db.start_crawl(shop.crawl, at("11:00"), "w", at("11:05"), crawl_attempts=1).run()
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     shop = db.shop("a.de").required().run()
     assert (shop.crawl_attempts, shop.last_crawl_error) == (0, None)
 
@@ -182,8 +182,8 @@ def test_a_failed_crawl_goes_back_to_where_it_came_from(database, db):
     put_shop(database, "old.de", "DONE#2026-01-10T00:00:00Z")
     crawl = start(db, "old.de")
     with pytest.raises(Conflict):
-        db.fail_first_crawl(crawl, "timeout").run()  # it was crawled before
-    db.fail_crawl(crawl, "timeout", crawl.last_crawled_end).run()
+        db.fail_first_crawl(crawl, "timeout", crawl.crawl_owner).run()  # it was crawled before
+    db.fail_crawl(crawl, "timeout", crawl.last_crawled_end, crawl.crawl_owner).run()
     stored = get_item(database, "SHOP#old.de")
     assert (stored["gsi2_sk"], stored["last_crawl_error"]) == ("DONE#2026-01-10T00:00:00Z", "timeout")
 
@@ -211,7 +211,7 @@ def test_the_reaper_returns_stuck_crawls_to_where_they_came_from(database, db):
 def test_the_reaper_leaves_a_crawl_whose_lease_runs(database, db):
     put_shop(database, "a.de")
     crawl = start(db)
-    db.extend_crawl(crawl, at("12:05")).run()
+    db.extend_crawl(crawl, at("12:05"), crawl.crawl_owner).run()
     (stuck,) = db.stuck_crawls("DE", at("10:00")).run()
     with pytest.raises(Conflict) as refused:
         db.forget_crawl(stuck, at("12:00"), "lease expired").run()
@@ -226,7 +226,10 @@ def test_an_abandoned_crawl_is_taken_over_and_its_first_worker_shut_out(database
         db.take_crawl(seen, at("10:04"), at("10:04"), "w2", at("10:09")).run()
     taken = db.take_crawl(seen, at("10:06"), at("10:06"), "w2", at("10:11")).run()
     assert taken.crawl_owner == "w2"
-    for late in (db.extend_crawl(lost, at("10:30")), db.finish_crawl(lost, at("10:30"))):
+    for late in (
+        db.extend_crawl(lost, at("10:30"), lost.crawl_owner),
+        db.finish_crawl(lost, at("10:30"), lost.crawl_owner),
+    ):
         with pytest.raises(Conflict):
             late.run()
     assert get_item(database, "SHOP#a.de")["gsi2_sk"] == "PROGRESS#2026-01-15T10:06:00Z"
@@ -234,18 +237,18 @@ def test_an_abandoned_crawl_is_taken_over_and_its_first_worker_shut_out(database
 
 def test_the_states_are_told_apart_by_match(database, crawls):
     start(crawls, "never-a.de", owner="w1")
-    told = {}
+    found = {}
     for domain in ("never-a.de", "never-b.de", "running.de", "old.de"):
         match crawls.shop(domain).required().run().crawl:
             case NeverCrawled():
-                told[domain] = "never"
+                found[domain] = "never"
             case LeasedCrawl(crawl_owner=owner):
-                told[domain] = owner
+                found[domain] = owner
             case Crawling(last_crawled_start=begun):
-                told[domain] = begun
+                found[domain] = begun
             case Crawled(last_crawled_end=ended):
-                told[domain] = ended
-    assert told == {
+                found[domain] = ended
+    assert found == {
         "never-a.de": "w1",
         "never-b.de": "never",
         "running.de": at("10:00"),

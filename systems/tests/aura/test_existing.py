@@ -1,4 +1,4 @@
-"""A table as the first deployment made it: indexes under other names, with other projections, states in the ends."""
+"""A table as the first deployment made it: indexes under other names, with other projections, states at key ends."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_crawl_goes_on_from_a_state_that_the_first_deployment_wrote(database, 
     assert turn.last_crawled_end == at("2026-01-10T08:00:00")
     crawl = old.start_crawl(turn, at("10:00"), "w", at("10:05")).run()
     assert crawl.last_crawled_end == at("2026-01-10T08:00:00")
-    old.finish_crawl(crawl, at("12:00")).run()
+    old.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     stored = get_item(database, "SHOP#a.de")
     assert (stored["gsi2_sk"], stored["last_crawled_end"]) == ("DONE#2026-01-15T12:00:00Z", "2026-01-15T12:00:00Z")
 
@@ -116,16 +116,16 @@ def test_the_reaper_is_told_of_an_end_that_a_narrow_index_does_not_show(database
 def test_a_shop_crawled_since_an_old_scrape_is_scraped_again(database, old):
     put_old(database, "a.de", "DONE#2026-01-10T00:00:00Z", "DONE#2026-01-11T00:00:00Z")
     crawl = old.start_crawl(old.shop("a.de").required().run().crawl, at("10:00"), "w", at("10:05")).run()
-    old.finish_crawl(crawl, at("11:00")).run()
+    old.finish_crawl(crawl, at("11:00"), crawl.crawl_owner).run()
     assert domains(old.scraped("DE", at("12:00"))) == ["a.de"]
     shop = old.shop("a.de").required().run()
-    scrape = old.restart_scrape(shop.scrape, shop.crawl, at("11:30")).run()
-    old.finish_scrape(scrape, at("11:45")).run()
+    scrape = old.restart_scrape(shop.scrape, shop.crawl, at("11:30"), "w", at("11:35")).run()
+    old.finish_scrape(scrape, at("11:45"), "w").run()
     stored = get_item(database, "SHOP#a.de")
     assert (stored["gsi3_sk"], stored["last_scraped_end"]) == ("DONE#2026-01-15T11:45:00Z", "2026-01-15T11:45:00Z")
     shop = old.shop("a.de").required().run()
     with pytest.raises(Conflict):  # a narrow index shows it still; the table knows better
-        old.restart_scrape(shop.scrape, shop.crawl, at("12:00")).run()
+        old.restart_scrape(shop.scrape, shop.crawl, at("12:00"), "w", at("12:05")).run()
 
 
 def test_a_page_without_a_type_is_another_page(database, old):

@@ -1,11 +1,11 @@
-"""The first layout (seed 001): its items to the letter, its reads, and the way to the second one."""
+"""The first layout (seed 001): its items to the letter, its reads, and the migration to the second one."""
 
 import pytest
 
 import hashrange
 from hashrange_systems.aura import first, schema
 from hashrange_systems.aura.first import FirstAura
-from hashrange_systems.aura.model import change_hash, is_change
+from hashrange_systems.aura.model.change import change_hash, is_change
 from hashrange_systems.aura.schema import Aura
 from systems.tests.aura.plain import TABLE, at, get_item, put_item
 
@@ -130,6 +130,7 @@ def test_trap_keys_cannot_be_renamed_so_items_are_copied_into_a_new_table(databa
         "shop_country": "COUNTRY#ZZ",
         "standards_used": ["json-ld", "microdata"],
         "crawl_attempts": 0,
+        "scrape_attempts": 0,
         "gsi2_pk": "COUNTRY#ZZ",
         "gsi2_sk": "NEVER#",
         "gsi3_pk": "COUNTRY#ZZ",
@@ -153,8 +154,8 @@ def test_trap_md5_of_the_first_layout_is_no_change_after_the_move(old, new):
     migrate(old, new, "example.com")
     url = new.url("example.com", URL["url"]).required().run()
     found = change_hash("AVAILABLE", 4200, "EUR")
-    assert not is_change(url.hash, found)
-    assert new.rehash(url, found).run().hash == found
+    assert not is_change(url.hash, url.state, found)
+    assert new.rehash(url, found, "AVAILABLE", 4200, "EUR").run().hash == found
 
 
 def test_a_migrated_shop_starts_its_lifecycle(old, new):

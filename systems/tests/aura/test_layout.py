@@ -80,7 +80,7 @@ def test_the_shop_that_the_seed_prints_is_read_and_put_back_unchanged(database, 
     assert shop.crawl == Crawled(domain="example.com", last_crawled_start=started, last_crawled_end=ended)
     assert isinstance(shop.scrape, Scraped)
     db.put(shop).run()
-    assert get_item(database, "SHOP#example.com") == META | META_KEYS | {"crawl_attempts": 0}
+    assert get_item(database, "SHOP#example.com") == META | META_KEYS | {"crawl_attempts": 0, "scrape_attempts": 0}
 
 
 def test_the_url_that_the_seed_prints_is_read_and_put_back_unchanged(database, db):
@@ -120,6 +120,7 @@ def test_what_the_declared_shop_writes_is_read_by_a_plain_client(database, db):
         "shop_name": "Antik",
         "shop_country": "COUNTRY#DE",
         "crawl_attempts": 0,
+        "scrape_attempts": 0,
         "gsi2_pk": "COUNTRY#DE",
         "gsi2_sk": "NEVER#",
         "gsi3_pk": "COUNTRY#DE",
@@ -130,7 +131,7 @@ def test_what_the_declared_shop_writes_is_read_by_a_plain_client(database, db):
 
 
 def test_what_the_declared_url_writes_is_read_by_a_plain_client(database, db):
-    db.saw("antik.de", "https://antik.de/vase", "product", at("10:00"), at("10:00")).run()
+    db.mark_seen("antik.de", "https://antik.de/vase", "product", at("10:00"), at("10:00")).run()
     assert get_item(database, "SHOP#antik.de", "URL#https://antik.de/vase") == {
         "pk": "SHOP#antik.de",
         "sk": "URL#https://antik.de/vase",

@@ -1,9 +1,9 @@
-"""URLs and what hangs on them: types, prices, conditional requests, vanished pages; shops that are related."""
+"""URLs and what is stored with them: types, prices, conditional requests, vanished pages; shops that are related."""
 
 import pytest
 
 from hashrange import Conflict, NotFound, Taken
-from hashrange_systems.aura.model import change_hash
+from hashrange_systems.aura.model.change import change_hash
 from hashrange_systems.aura.schema import Price, Product, RelatedShop, Shop, Url
 from systems.tests.aura.plain import at, get_item, put_shop, query
 
@@ -12,7 +12,7 @@ VASE = "https://a.de/vase"
 
 @pytest.fixture
 def vase(db):
-    return db.saw("a.de", VASE, "product", last_seen=at("10:00"), first_seen=at("10:00")).run()
+    return db.mark_seen("a.de", VASE, "product", last_seen=at("10:00"), first_seen=at("10:00")).run()
 
 
 def record(db, url, state, amount, when):
@@ -30,8 +30,8 @@ def test_a_shop_and_a_url_are_found_by_their_keys(db, vase):
 
 
 def test_products_of_a_shop_come_from_the_type_index(database, db, vase):
-    db.saw("a.de", "https://a.de/", "category", at("10:00"), at("10:00")).run()
-    db.saw("b.de", "https://b.de/lamp", "product", at("10:00"), at("10:00")).run()
+    db.mark_seen("a.de", "https://a.de/", "category", at("10:00"), at("10:00")).run()
+    db.mark_seen("b.de", "https://b.de/lamp", "product", at("10:00"), at("10:00")).run()
     asked = query(database, "ProductTypeIndex", "gsi1_pk = :p AND gsi1_sk = :t", p="SHOP#a.de", t="product")
     found = db.products("a.de").run()
     assert [url.url for url in found] == [row["url"] for row in asked] == [VASE]
@@ -40,7 +40,7 @@ def test_products_of_a_shop_come_from_the_type_index(database, db, vase):
 
 
 def test_a_page_that_changes_its_type_moves_in_the_index(db, vase):
-    db.saw("a.de", VASE, "listing", at("11:00"), at("11:00")).run()
+    db.mark_seen("a.de", VASE, "listing", at("11:00"), at("11:00")).run()
     assert db.products("a.de").run() == []
     assert [url.url for url in db.pages("a.de", "listing").run()] == [VASE]
 
@@ -54,7 +54,7 @@ def test_everything_about_a_shop_is_one_query(db, vase):
 
 
 def test_the_first_sight_of_a_page_is_kept(db, vase):
-    again = db.saw("a.de", VASE, "product", last_seen=at("12:00"), first_seen=at("12:00")).run()
+    again = db.mark_seen("a.de", VASE, "product", last_seen=at("12:00"), first_seen=at("12:00")).run()
     assert (again.first_seen, again.last_seen) == (at("10:00"), at("12:00"))
 
 
@@ -89,22 +89,23 @@ def test_the_same_change_is_recorded_once(db, vase):
 
 
 def test_a_fetch_leaves_what_a_conditional_request_needs(db, vase):
-    got = db.fetched(vase, 200, title="Vase", standards_used=["json-ld"], etag='"1"', last_modified="Thu, 15 Jan 2026")
+    now, written = at("12:00"), "Thu, 15 Jan 2026"
+    got = db.record_visit("a.de", VASE, "product", now, now, 200, '"1"', written, ["json-ld"], "Vase")
     url = got.run()
     assert (url.http_status, url.title, url.standards_used) == (200, "Vase", ["json-ld"])
-    unchanged = db.fetched(url, 304).run()
+    unchanged = db.record_unchanged("a.de", VASE, now, 304).run()
     assert (unchanged.http_status, unchanged.etag, unchanged.last_modified) == (304, '"1"', "Thu, 15 Jan 2026")
 
 
 def test_a_page_that_stays_away_is_dropped_and_one_that_returns_is_not(db, vase):
     for _ in range(2):
-        missing = db.missed(vase, 404, missing_count=1).run()
+        missing = db.record_missing("a.de", VASE, 404, missing_count=1).run()
     assert missing.missing_count == 2
     with pytest.raises(Conflict):
         db.drop_missing("a.de", VASE, missing_count=3).run()
-    assert db.saw("a.de", VASE, "product", at("12:00"), at("12:00")).run().missing_count == 0
+    assert db.mark_seen("a.de", VASE, "product", at("12:00"), at("12:00")).run().missing_count == 0
     for _ in range(3):
-        db.missed(vase, 410, missing_count=1).run()
+        db.record_missing("a.de", VASE, 410, missing_count=1).run()
     db.drop_missing("a.de", VASE, missing_count=3).run()
     assert db.url("a.de", VASE).run() is None
 
@@ -112,7 +113,7 @@ def test_a_page_that_stays_away_is_dropped_and_one_that_returns_is_not(db, vase)
 def test_a_page_that_is_gone_is_not_missed_into_being(db, vase):
     db.drop("a.de", VASE).run()
     with pytest.raises(NotFound):
-        db.missed(vase, 404, missing_count=1).run()
+        db.record_missing("a.de", VASE, 404, missing_count=1).run()
 
 
 def test_related_domains_share_their_core(database, db):
@@ -145,7 +146,7 @@ def test_a_shop_moves_to_another_country_in_both_indexes(database, db):
 def test_a_shop_is_portrayed_and_unregistered(db):
     db.create(Shop(domain="a.de", core_domain_name="a")).run()
     db.rename("a.de", "Antik").run()
-    shop = db.portray("a.de", shop_type="AUCTION_HOUSE", standards_used=["microdata"]).run()
+    shop = db.update_details("a.de", shop_type="AUCTION_HOUSE", standards_used=["microdata"]).run()
     assert (shop.shop_name, shop.shop_type, shop.shop_image) == ("Antik", "AUCTION_HOUSE", None)
     db.unregister("a.de").run()
     assert db.shop("a.de").run() is None

@@ -1,4 +1,4 @@
-"""Workers that meet: of all that start the same crawl, one wins, and the others are told by whom."""
+"""Concurrent workers: of all that start the same crawl, one wins, and the others learn its name."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -51,7 +51,7 @@ def test_workers_on_a_country_crawl_each_shop_once(database, db):
                 crawl = db.start_crawl(turn, at("10:00"), f"w{number}", at("10:05")).run()
             except Conflict:
                 continue  # another worker was faster
-            db.finish_crawl(crawl, at("11:00")).run()
+            db.finish_crawl(crawl, at("11:00"), crawl.crawl_owner).run()
             done.append(crawl.domain)
         return done
 
@@ -68,7 +68,7 @@ def test_of_workers_that_take_over_an_abandoned_crawl_exactly_one_wins(database,
 
 
 def test_of_workers_that_record_the_same_price_exactly_one_does(db):
-    url = db.saw("a.de", "https://a.de/vase", "product", at("10:00"), at("10:00")).run()
+    url = db.mark_seen("a.de", "https://a.de/vase", "product", at("10:00"), at("10:00")).run()
 
     def record(number):
         price = Price(

@@ -34,7 +34,7 @@ def ready(database, db):
 
 
 def begin(db, shop, begun="11:00"):
-    return db.start_scrape(shop.scrape, shop.crawl, at(begun)).run()
+    return db.start_scrape(shop.scrape, shop.crawl, at(begun), "w1", at("11:05")).run()
 
 
 def test_never_scraped_shops_begin_with_never_and_have_been_crawled(database, scrapes):
@@ -92,32 +92,32 @@ def test_the_lifecycle_of_the_seed_leaves_its_keys_to_the_letter(database, db, r
     assert get_item(database, "SHOP#a.de")["gsi3_sk"] == "NEVER#"
     scrape = begin(db, ready)
     assert get_item(database, "SHOP#a.de")["gsi3_sk"] == "PROGRESS#2026-01-15T11:00:00Z"
-    db.finish_scrape(scrape, at("13:00")).run()
+    db.finish_scrape(scrape, at("13:00"), "w1").run()
     assert get_item(database, "SHOP#a.de")["gsi3_sk"] == "DONE#2026-01-15T13:00:00Z"
     assert db.scraped("DE", at("23:00")).run() == []
     shop = db.shop("a.de").required().run()
     crawl = db.start_crawl(shop.crawl, at("14:00"), "w", at("14:05")).run()
-    db.finish_crawl(crawl, at("15:00")).run()
+    db.finish_crawl(crawl, at("15:00"), crawl.crawl_owner).run()
     assert get_item(database, "SHOP#a.de")["gsi3_sk"] == "DONE#2026-01-15T13:00:00Z"
     assert domains(db.scraped("DE", at("23:00")).run()) == ["a.de"]
 
 
 def test_a_shop_is_scraped_again_only_when_it_was_crawled_since(db, ready):
-    db.finish_scrape(begin(db, ready), at("13:00")).run()
+    db.finish_scrape(begin(db, ready), at("13:00"), "w1").run()
     shop = db.shop("a.de").required().run()
     assert isinstance(shop.scrape, Scraped)
     assert isinstance(shop.crawl, Crawled)
     with pytest.raises(Conflict):
-        db.restart_scrape(shop.scrape, shop.crawl, at("14:00")).run()
+        db.restart_scrape(shop.scrape, shop.crawl, at("14:00"), "w2", at("14:05")).run()
     crawl = db.start_crawl(shop.crawl, at("14:00"), "w", at("14:05")).run()
-    crawled = db.finish_crawl(crawl, at("15:00")).run()
-    again = db.restart_scrape(shop.scrape, crawled, at("16:00")).run()
+    crawled = db.finish_crawl(crawl, at("15:00"), crawl.crawl_owner).run()
+    again = db.restart_scrape(shop.scrape, crawled, at("16:00"), "w2", at("16:05")).run()
     assert (again.last_scraped_start, again.last_scraped_end) == (at("16:00"), at("13:00"))
 
 
 def test_the_crawl_keeps_its_state_while_a_scrape_runs(database, db, ready):
     scrape = begin(db, ready)
-    db.finish_scrape(scrape, at("13:00")).run()
+    db.finish_scrape(scrape, at("13:00"), "w1").run()
     stored = get_item(database, "SHOP#a.de")
     assert stored["gsi2_sk"] == "DONE#2026-01-15T10:00:00Z"
     assert (stored["last_scraped_start"], stored["last_scraped_end"]) == (
@@ -126,24 +126,45 @@ def test_the_crawl_keeps_its_state_while_a_scrape_runs(database, db, ready):
     )
 
 
-def test_a_worker_leases_its_scrape_and_no_other_can(db, ready):
+def test_a_scrape_is_leased_by_its_worker_and_no_other_can_extend_or_end_it(db, ready):
     scrape = begin(db, ready)
-    leased = db.lease_scrape(scrape, "w1", at("11:05")).run()
-    assert type(leased) is LeasedScrape
-    assert db.lease_scrape(leased, "w1", at("11:10")).run().scrape_lease_until == at("11:10")
-    with pytest.raises(Conflict) as refused:
-        db.lease_scrape(scrape, "w2", at("11:20")).run()
-    assert refused.value.current.scrape.scrape_owner == "w1"
+    assert type(scrape) is LeasedScrape
+    assert db.extend_scrape(scrape, at("11:10"), "w1").run().scrape_lease_until == at("11:10")
+    for refused in (
+        db.extend_scrape(scrape, at("11:20"), "w2"),
+        db.finish_scrape(scrape, at("11:20"), "w2"),
+        db.fail_first_scrape(scrape, "lost", "w2"),
+    ):
+        with pytest.raises(Conflict) as conflict:
+            refused.run()
+        assert conflict.value.current.scrape.scrape_owner == "w1"
 
 
 def test_finishing_a_scrape_gives_the_lease_back(database, db, ready):
-    leased = db.lease_scrape(begin(db, ready), "w1", at("11:05")).run()
-    db.finish_scrape(leased, at("13:00")).run()
+    db.finish_scrape(begin(db, ready), at("13:00"), "w1").run()
     assert not {"scrape_owner", "scrape_lease_until"} & set(get_item(database, "SHOP#a.de"))
 
 
+def test_a_crawl_that_ends_inside_a_scrape_makes_the_shop_eligible_again(db, ready):
+    scrape = begin(db, ready)  # at 11:00
+    crawl = db.start_crawl(ready.crawl, at("11:30"), "w", at("11:35")).run()
+    db.finish_crawl(crawl, at("12:00"), "w").run()
+    db.finish_scrape(scrape, at("13:00"), "w1").run()
+    assert domains(db.scraped("DE", at("23:00")).run()) == ["a.de"]
+    shop = db.shop("a.de").required().run()
+    again = db.restart_scrape(shop.scrape, shop.crawl, at("14:00"), "w1", at("14:05")).run()
+    db.finish_scrape(again, at("15:00"), "w1").run()
+    assert db.scraped("DE", at("23:00")).run() == []
+
+
+@pytest.mark.parametrize("end", ["NEVER#", "PROGRESS#2026-01-15T10:00:00Z"])
+def test_a_crawl_that_never_ended_is_not_scraped(database, db, end):
+    put_shop(database, "a.de", end, last_crawled_end=end)  # as the original stores it
+    assert db.never_scraped("DE").run() == []
+
+
 def test_the_reaper_returns_a_first_scrape_to_never(database, db, ready):
-    db.lease_scrape(begin(db, ready), "w1", at("11:05")).run()
+    begin(db, ready)
     (stuck,) = db.stuck_scrapes("DE", at("11:00")).run()
     with pytest.raises(Conflict):
         db.forget_scrape(stuck, at("11:05"), "lease expired").run()  # not yet
@@ -156,7 +177,7 @@ def test_the_reaper_returns_a_first_scrape_to_never(database, db, ready):
 def test_the_reaper_returns_a_later_scrape_to_the_end_of_the_one_before(database, db):
     put_shop(database, "a.de", "DONE#2026-01-14T00:00:00Z", "DONE#2026-01-13T00:00:00Z")
     shop = db.shop("a.de").required().run()
-    db.restart_scrape(shop.scrape, shop.crawl, at("09:00")).run()
+    db.restart_scrape(shop.scrape, shop.crawl, at("09:00"), "w2", at("09:05")).run()
     (stuck,) = db.stuck_scrapes("DE", at("10:00")).run()
     with pytest.raises(Conflict):
         db.forget_scrape(stuck, at("12:00"), "stuck").run()  # it was scraped before

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from hashrange import Get, Item, Key, Patterns, Query, Table
 
-table = Table("${DYNAMODB_TABLE_NAME:-aura-historia-data}", "PK", "SK")
+table = Table("${AURA_SOURCE_TABLE:-aura-historia-data}", "PK", "SK", stream="NEW_AND_OLD_IMAGES")
 
 
 class Shop(Item, table=table, PK="SHOP#{domain}", SK="META#"):

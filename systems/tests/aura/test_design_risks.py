@@ -1,4 +1,4 @@
-"""What goes wrong in this design unless somebody sees to it: a test for each trap."""
+"""The risks of this design, each with a test that shows how it is avoided."""
 
 import re
 from contextlib import suppress
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hashrange import Conflict, NotFound, Taken, ValueInvalid, dump_item
-from hashrange_systems.aura.model import change_hash, is_change
-from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Price, Product, Scraped, Scraping, Shop, Url
+from hashrange_systems.aura.model.change import change_hash, is_change
+from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, LeasedScrape, Price, Product, Scraped, Shop, Url
 from systems.tests.aura.plain import at, domains, get_item, put_item, put_shop, query
 
 LONG = "https://a.de/" + "x" * 2000
@@ -21,8 +21,8 @@ GRAMMAR = {"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "ADD", "REMOVE", "DELETE"
 
 
 def test_trap_url_longer_than_1024_bytes_is_found_by_the_same_url(database, db):
-    db.saw("a.de", LONG, "product", at("10:00"), at("10:00")).run()
-    db.saw("a.de", LONG + "y", "product", at("10:00"), at("10:00")).run()
+    db.mark_seen("a.de", LONG, "product", at("10:00"), at("10:00")).run()
+    db.mark_seen("a.de", LONG + "y", "product", at("10:00"), at("10:00")).run()
     assert db.url("a.de", LONG).required().run().url == LONG
     assert sorted(url.url for url in db.urls("a.de")) == [LONG, LONG + "y"]
     rows = query(database, "ProductTypeIndex", "gsi1_pk = :p", p="SHOP#a.de")
@@ -104,14 +104,14 @@ def test_trap_state_strings_in_last_crawled_end_are_read(database, db):
     turn = db.shop("never.de").required().run().crawl
     crawl = db.start_crawl(turn, at("10:00"), "w", at("10:05")).run()
     assert crawl.last_crawled_end is None
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     assert get_item(database, "SHOP#never.de")["last_crawled_end"] == "2026-01-15T12:00:00Z"
 
 
 def test_trap_ends_are_written_as_times_without_a_state(database, db):
     put_shop(database, "a.de")
     crawl = db.start_crawl(db.never_crawled("DE").first().run(), at("10:00"), "w", at("10:05")).run()
-    db.finish_crawl(crawl, at("12:00")).run()
+    db.finish_crawl(crawl, at("12:00"), crawl.crawl_owner).run()
     stored = get_item(database, "SHOP#a.de")
     assert stored["last_crawled_end"] == "2026-01-15T12:00:00Z"
     assert stored["gsi2_sk"] == "DONE#" + stored["last_crawled_end"]
@@ -133,7 +133,25 @@ def test_trap_unknown_page_type_is_refused(db):
     with pytest.raises(ValidationError):
         Url(domain="a.de", url=VASE, type="prodcut")
     with pytest.raises(ValueInvalid):
-        db.saw("a.de", VASE, "prodcut", at("10:00"), at("10:00"))
+        db.mark_seen("a.de", VASE, "prodcut", at("10:00"), at("10:00"))
+
+
+def test_trap_a_page_type_of_another_program_is_read_and_kept(database, db):
+    db.create(Url(domain="a.de", url=VASE)).run()
+    key = {"pk": {"S": "SHOP#a.de"}, "sk": dump_item(Url(domain="a.de", url=VASE))["sk"]}
+    database.call(
+        "UpdateItem",
+        {
+            "TableName": Aura.tables()[0].physical_name,
+            "Key": key,
+            "UpdateExpression": "SET #type = :auction",
+            "ExpressionAttributeNames": {"#type": "type"},
+            "ExpressionAttributeValues": {":auction": {"S": "auction"}},
+        },
+    )
+    [url] = db.urls("a.de")
+    assert url.type == "auction"
+    assert db.put(url).run().type == "auction"
 
 
 def test_trap_many_products_share_one_index_key_and_pages_see_each_once(db):
@@ -149,10 +167,10 @@ def test_trap_many_products_share_one_index_key_and_pages_see_each_once(db):
 
 
 def test_trap_recrawl_never_wipes_the_hash(database, db):
-    url = db.saw("a.de", VASE, "product", at("10:00"), at("10:00")).run()
+    url = db.mark_seen("a.de", VASE, "product", at("10:00"), at("10:00")).run()
     db.reprice(url, change_hash("AVAILABLE", 12500, "EUR"), "AVAILABLE", 12500, "EUR").run()
-    again = db.saw("a.de", VASE, "product", at("11:00"), at("11:00")).run()
-    assert not is_change(again.hash, change_hash("AVAILABLE", 12500, "EUR"))
+    again = db.mark_seen("a.de", VASE, "product", at("11:00"), at("11:00")).run()
+    assert not is_change(again.hash, again.state, change_hash("AVAILABLE", 12500, "EUR"))
     assert get_item(database, "SHOP#a.de", f"URL#{VASE}")["price_minor"] == 12500
 
 
@@ -162,16 +180,16 @@ def test_trap_md5_hash_is_replaced_without_a_change(database, db):
     url = db.url("a.de", VASE).required().run()
     found = change_hash("AVAILABLE", 12500, "EUR")
     assert url.hash == md5
-    assert not is_change(url.hash, found)
-    db.rehash(url, found).run()
+    assert not is_change(url.hash, url.state, found)
+    db.rehash(url, found, "AVAILABLE", 12500, "EUR").run()
     assert get_item(database, "SHOP#a.de", f"URL#{VASE}")["hash"] == found
     with pytest.raises(Conflict):  # from now on a new hash is a change, and goes into the history
-        db.rehash(url, change_hash("SOLD", 12500, "EUR")).run()
+        db.rehash(url, change_hash("SOLD", 12500, "EUR"), "SOLD", 12500, "EUR").run()
     assert db.prices("a.de", VASE).run() == []
 
 
 def test_trap_hash_is_not_written_unless_the_change_is_recorded(database, db):
-    url = db.saw("a.de", VASE, "product", at("10:00"), at("10:00")).run()
+    url = db.mark_seen("a.de", VASE, "product", at("10:00"), at("10:00")).run()
     price = Price(domain="a.de", url=VASE, at=at("11:00"), state="AVAILABLE", price_minor=100, currency="EUR")
     db.create(price).run()
     with pytest.raises(Taken):
@@ -193,7 +211,7 @@ def test_trap_update_never_makes_a_phantom_shop(database, db):
     for write in (
         db.start_crawl(turn, at("10:00"), "w", at("10:05")),
         db.rename("a.de", "Antik"),
-        db.portray("a.de", shop_image="x.png"),
+        db.update_details("a.de", shop_image="x.png"),
         db.move("a.de", "FR"),
     ):
         with pytest.raises(NotFound):
@@ -207,7 +225,7 @@ def test_trap_scrape_does_not_start_while_a_crawl_runs(database, db):
     db.start_crawl(shop.crawl, at("10:00"), "w", at("10:05")).run()
     (waiting,) = db.never_scraped("DE").run()  # the index does not show the crawl
     with pytest.raises(Conflict):
-        db.start_scrape(waiting, shop.crawl, at("10:01")).run()
+        db.start_scrape(waiting, shop.crawl, at("10:01"), "w", at("10:06")).run()
     assert get_item(database, "SHOP#a.de")["gsi3_sk"] == "NEVER#"
 
 
@@ -268,42 +286,53 @@ def test_trap_reserved_words_are_never_written_bare(database, db, clock):
     now, day = at("10:00"), (at("2026-01-13T00:00:00"), at("10:00"))
     shop = Shop(domain="a.de", core_domain_name="a", shop_country="DE")
     db.create(shop).run()
-    url = db.saw("a.de", VASE, "product", now, now).run()
+    url = db.mark_seen("a.de", VASE, "product", now, now).run()
     crawl = LeasedCrawl(domain="a.de", last_crawled_start=now, crawl_owner="w", crawl_lease_until=now)
-    crawled, scraping = Crawled(domain="a.de", last_crawled_end=now), Scraping(domain="a.de", last_scraped_start=now)
+    crawled, scraping = (
+        Crawled(domain="a.de", last_crawled_end=now),
+        LeasedScrape(domain="a.de", last_scraped_start=now, scrape_owner="w", scrape_lease_until=now),
+    )
     arguments = {
         **dict.fromkeys(["shop", "site", "urls", "products", "unregister"], ("a.de",)),
-        **dict.fromkeys(["never_crawled", "crawling", "never_scraped", "scraping"], ("DE",)),
+        **dict.fromkeys(["never_crawled", "crawling", "never_scraped", "scraping", "shops_in"], ("DE",)),
         **dict.fromkeys(["stuck_crawls", "crawled", "crawl_due", "stuck_scrapes", "scraped"], ("DE", now)),
         **dict.fromkeys(["crawled_between", "scraped_between"], ("DE", day)),
         **dict.fromkeys(["url", "prices", "drop"], ("a.de", VASE)),
         "pages": ("a.de", "product"),
         "related": ("a",),
-        "countries": (),
+        **dict.fromkeys(["countries", "shops"], ()),
         "start_crawl": (shop.crawl, now, "w", now, 1),
         "take_crawl": (crawl, now, now, "w", now, 1),
-        "extend_crawl": (crawl, now),
-        "finish_crawl": (crawl, now),
-        "fail_first_crawl": (crawl, "down"),
-        "fail_crawl": (crawl, "down", now),
+        "extend_crawl": (crawl, now, "w"),
+        "finish_crawl": (crawl, now, "w"),
+        "fail_first_crawl": (crawl, "down", "w"),
+        "fail_crawl": (crawl, "down", now, "w"),
         "forget_crawl": (crawl, now, "stuck"),
         "revert_crawl": (crawl, now, "stuck", now),
-        "start_scrape": (shop.scrape, crawled, now),
-        "restart_scrape": (Scraped(domain="a.de", last_scraped_end=now), crawled, now),
-        "lease_scrape": (scraping, "w", now),
-        "finish_scrape": (scraping, now),
+        "start_scrape": (shop.scrape, crawled, now, "w", now, 1),
+        "restart_scrape": (Scraped(domain="a.de", last_scraped_end=now), crawled, now, "w", now, 1),
+        "take_scrape": (scraping, now, now, "w", now, 1),
+        "extend_scrape": (scraping, now, "w"),
+        "finish_scrape": (scraping, now, "w"),
+        "fail_first_scrape": (scraping, "down", "w"),
+        "fail_scrape": (scraping, "down", now, "w"),
         "forget_scrape": (scraping, now, "stuck"),
         "revert_scrape": (scraping, now, "stuck", now),
-        "saw": ("a.de", VASE, "product", now, now),
-        "fetched": (url, 200, "Vase", ["json-ld"], "etag", "date"),
-        "missed": (url, 404, 1),
+        "mark_seen": ("a.de", VASE, "product", now, now),
+        "record_visit": ("a.de", VASE, "product", now, now, 200, "etag", "date", ["json-ld"], "Vase"),
+        "record_unchanged": ("a.de", VASE, now, 304),
+        "record_missing": ("a.de", VASE, 404, 1),
+        "record_product": (url, now, 200, "Vase", *(None for _ in range(13))),
+        "record_scrape": (url, now, 304),
         "drop_missing": ("a.de", VASE, 3),
         "reprice": (url, "hash", "SOLD", 1, "EUR"),
-        "rehash": (url, "hash"),
+        "rehash": (url, "hash", "SOLD", 1, "EUR"),
         "rename": ("a.de", "Antik"),
-        "portray": ("a.de", "x.png", "MARKETPLACE", ["json-ld"]),
+        "update_details": ("a.de", "x.png", "MARKETPLACE", ["json-ld"], VASE),
         "move": ("a.de", "FR"),
+        "complete": (shop, "a", "DE"),
         "add_countries": ({"DE"},),
+        "drop_countries": ({"DE"},),
     }
     assert set(arguments) == set(Aura.plans)
     for name, values in arguments.items():

@@ -1,0 +1,165 @@
+"""Builds the application from its parts, for the host and for the command line."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashrange import Clock, LocalKeys, Transport
+from hashrange_systems.aura.schema import Aura
+from hashrange_systems.aura.service.changes import Changes
+from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
+from hashrange_systems.aura.service.crawls import Crawls
+from hashrange_systems.aura.service.health import Health
+from hashrange_systems.aura.service.members import Members
+from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
+from hashrange_systems.aura.service.preview import Preview
+from hashrange_systems.aura.service.price_recorder import PriceRecorder
+from hashrange_systems.aura.service.products import Products
+from hashrange_systems.aura.service.registrar import Registrar
+from hashrange_systems.aura.service.registry import Registry
+from hashrange_systems.aura.service.schedule import Intervals
+from hashrange_systems.aura.service.scraper import Scraper
+from hashrange_systems.aura.service.scrapes import Scrapes
+from hashrange_systems.aura.service.site import SiteTools, make_sandbox
+from hashrange_systems.aura.service.watches import Watches
+from hashrange_systems.aura.services import Services
+from hashrange_systems.aura.settings import Settings
+from hashrange_systems.aura.work_schema import Work, WorkerPresence
+from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
+from hashrange_systems.shared.fetching.resolver import Resolver
+from hashrange_systems.shared.identifier import make_id
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.notifications.email_sender import Email
+from hashrange_systems.shared.notifications.sender import Sender
+from hashrange_systems.shared.notifications.webhook_sender import Webhook
+from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.sandbox.sandbox import Sandbox
+from hashrange_systems.shared.secret_file import load_or_create_secret
+
+LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
+OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """Where the system runs: its URL, the ports of its process, and how names are resolved; with the demo's member."""
+
+    base_url: str
+    own_ports: frozenset[int] = frozenset()
+    demo: bool = False
+    demo_email: str | None = None
+    demo_shop: str | None = None  # the URL of a shop that visitors of the demo may add
+    resolver: Resolver | None = None
+
+    @property
+    def own_origins(self) -> tuple[str, ...]:
+        """The origins of this service, which webhooks must not use."""
+        local = (f"http://{host}:{port}" for host in OWN_HOSTS for port in sorted(self.own_ports))
+        return (self.base_url, *local)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The patterns of both tables, bound to a database."""
+
+    db: Aura
+    work: Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The services and the worker."""
+
+    services: Services
+    worker: Worker
+    sandbox: Sandbox
+
+    def close(self) -> None:
+        """Release its processes."""
+        self.sandbox.close()
+
+
+def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Tables:
+    """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
+    secret = settings.secret or (load_or_create_secret(directory / "secret") if directory else None)
+    path = settings.keys or (directory / "keys.json" if directory else None)
+    keys = LocalKeys(path) if path else LocalKeys.generate()
+    return Tables(
+        db=Aura.open(database, clock=clock, secret=secret),
+        work=Work.open(database, clock=clock, keys=keys, secret=secret),
+    )
+
+
+def build_application(tables: Tables, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
+    """Create the services, the senders and the worker."""
+    db, work = tables.db, tables.work
+    fetcher = Fetcher(make_policy(settings, deployment), resolver=deployment.resolver, user_agent=settings.user_agent)
+    sandbox = make_sandbox()
+    tools = SiteTools(fetcher=fetcher, sandbox=sandbox, clock=clock, agent=settings.agent)
+    intervals = Intervals(crawl=settings.crawl_every, scrape=settings.scrape_every)
+    limits = CrawlLimits(max_pages=settings.max_pages, at_once=settings.requests, delay_s=settings.delay_s)
+    registry = Registry(db, work, clock)
+    products = Products(db, work, clock, registry)
+    notices = Notices(work, clock)
+    watches = Watches(work, clock, products, notices)
+    crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
+    mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
+    senders = make_senders(settings, fetcher, clock, mailbox)
+    crawler = Crawler(db, work, clock, crawls, tools, limits)
+    scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
+    owner = f"{socket.gethostname()}-{os.getpid()}-{make_id()[:6]}"
+    presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=owner)
+    services = Services(
+        db=db,
+        work=work,
+        clock=clock,
+        registry=registry,
+        products=products,
+        changes=Changes(work, clock),
+        members=Members(work, clock, own_origins=deployment.own_origins, policy=make_policy(settings, deployment)),
+        watches=watches,
+        notices=notices,
+        crawls=crawls,
+        scrapes=scrapes,
+        crawler=crawler,
+        scraper=scraper,
+        preview=Preview(tools),
+        health=Health(presence, clock, crawls, scrapes),
+        senders=senders,
+        mailbox=mailbox,
+        demo_email=deployment.demo_email,
+        demo_shop=deployment.demo_shop,
+    )
+    parts = WorkerParts(
+        crawls=crawls,
+        crawler=crawler,
+        scrapes=scrapes,
+        scraper=scraper,
+        watches=watches,
+        outbox=NoticeOutbox(work=work, clock=clock, senders=senders),
+        registrar=Registrar(db, work, clock),
+    )
+    worker = Worker(parts, presence, clock, WorkerSettings(at_once=max(1, settings.shops_at_once)))
+    return Application(services=services, worker=worker, sandbox=sandbox)
+
+
+def make_policy(settings: Settings, deployment: Deployment) -> Policy:
+    """Return the policy for crawls and webhooks: the demo may reach this machine, but never this process."""
+    allowed = settings.allow | (LOOPBACK if deployment.demo else frozenset())
+    return Policy(exempt=allowed, ca_file=settings.ca_file, own_ports=deployment.own_ports)
+
+
+def make_senders(settings: Settings, fetcher: Fetcher, clock: Clock, mailbox: Mailbox | None) -> Mapping[str, Sender]:
+    """Return the sender of each kind of channel; without a mail server there is none for e-mail."""
+    senders: dict[str, Sender] = {"WEBHOOK": Webhook(fetcher, clock)}
+    if mailbox is not None:
+        senders["EMAIL"] = mailbox
+    elif settings.mail is not None:
+        senders["EMAIL"] = Email(settings.mail, clock)
+    return senders

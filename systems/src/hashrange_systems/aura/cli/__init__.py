@@ -1,0 +1,65 @@
+"""The commands of aura, `hashrange aura ...`: for operators, without signing in.
+
+Shared parts are in `target` (which database) and `shop_output` (tables for people, JSON for programs).
+"""
+
+from __future__ import annotations
+
+import typer
+
+from hashrange_systems.aura.cli import member_commands as member
+from hashrange_systems.aura.cli import page_commands as page
+from hashrange_systems.aura.cli import shop_commands as shop
+from hashrange_systems.aura.cli import table_commands as tables
+from hashrange_systems.aura.cli import work_commands as work
+
+HELP = """Antique shops: a registry, a crawler and a scraper of prices.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange aura try antik-mueller.de            ten pages, nothing is stored
+  hashrange aura add antik-mueller.de --country DE --name "Antik Müller"
+  hashrange aura import shops.csv
+  hashrange aura list                            all shops by country
+  hashrange aura crawl antik-mueller.de          now, in this process
+  hashrange aura scrape antik-mueller.de
+  hashrange aura changes --days 7
+  hashrange aura explain https://antik-mueller.de/vase
+  hashrange aura stuck --release
+  hashrange aura migrate --from old-table        a table of the original
+  hashrange aura repair                          index keys and countries
+  hashrange aura worker --endpoint aws           another worker
+
+[bold]Which database[/bold]
+
+\b
+  --data DIR                        a directory that no other process uses
+  --endpoint http://127.0.0.1:8000  what a running hashrange up or serve has
+  --endpoint aws                    DynamoDB at AWS
+
+[bold]Exit codes[/bold]
+
+0 success, 1 refused, failed or not found, 2 wrong usage or no database."""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app.add_typer(member.app, name="member")
+app.command("try", help=shop.TRY_HELP)(shop.dry_run)
+app.command("add", help=shop.ADD_HELP)(shop.add)
+app.command("import", help=shop.IMPORT_HELP)(shop.import_shops)
+app.command("list", help=shop.LIST_HELP)(shop.list_shops)
+app.command("show", help=shop.SHOW_HELP)(shop.show)
+app.command("move", help=shop.MOVE_HELP)(shop.move)
+app.command("remove", help=shop.REMOVE_HELP)(shop.remove)
+app.command("set", help=shop.SET_HELP)(shop.set_options)
+app.command("crawl", help=work.CRAWL_HELP)(work.crawl)
+app.command("scrape", help=work.SCRAPE_HELP)(work.scrape)
+app.command("between", help=work.BETWEEN_HELP)(work.between)
+app.command("stuck", help=work.STUCK_HELP)(work.stuck)
+app.command("worker", help=work.WORKER_HELP)(work.worker)
+app.command("changes", help=page.CHANGES_HELP)(page.changes)
+app.command("history", help=page.HISTORY_HELP)(page.history)
+app.command("search", help=page.SEARCH_HELP)(page.search)
+app.command("explain", help=page.EXPLAIN_HELP)(page.explain)
+app.command("migrate", help=tables.MIGRATE_HELP)(tables.migrate)
+app.command("repair", help=tables.REPAIR_HELP)(tables.repair)

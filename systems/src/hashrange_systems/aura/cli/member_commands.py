@@ -1,0 +1,43 @@
+"""Commands for members: add, list."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hashrange_systems.aura.cli.target import run_with_services
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+
+app = typer.Typer(help="Members: people with a watch list and an API key.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    email: Annotated[str, typer.Argument(help="The e-mail address.")],
+    data: Data = None,
+    endpoint: Endpoint = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a member and print the API key. Example: hashrange aura member add ann@example.com."""
+    from hashrange_systems.shared.cli.output import print_json
+
+    new = run_with_services(DatabaseTarget(data, endpoint), lambda services: services.members.add(email))
+    if as_json:
+        print_json({"memberId": new.member.member_id, "email": new.member.email, "key": new.key})
+    else:
+        typer.echo(f"{new.member.email}  {new.key}")
+        typer.echo("Keep this key: it is shown once.", err=True)
+
+
+@app.command("list")
+def list_members(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+    """List the members. Example: hashrange aura member list."""
+    from hashrange_systems.shared.cli.output import print_json, print_table
+
+    found = run_with_services(DatabaseTarget(data, endpoint), lambda services: services.members.list_members())
+    if as_json:
+        print_json([{"memberId": each.member_id, "email": each.email} for each in found])
+    else:
+        rows = [(each.member_id, each.email, f"{each.created_at:%Y-%m-%d}") for each in found]
+        print_table("Members", ("id", "e-mail", "since"), rows, empty="There are no members.")

@@ -1,0 +1,56 @@
+"""Runs an action of a command with the services of aura, on the database of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
+
+if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
+    from hashrange_systems.aura.services import Services
+
+T = TypeVar("T")
+
+FAILED = 1  # exit code
+DEFAULT_URL = f"{DEFAULT_PAGES}/aura"
+
+ShopName = Annotated[str, typer.Argument(metavar="SHOP", help="The domain of the shop, or its URL.")]
+PageUrl = Annotated[str, typer.Argument(metavar="URL", help="The URL of the page.")]
+Country = Annotated[str | None, typer.Option("--country", help="ISO code: DE, FR, GB ...")]
+
+
+def run_with_services(target: DatabaseTarget, action: Callable[[Services], Awaitable[T]]) -> T:
+    """Run an action with the services; an error is printed and sets the exit code."""
+
+    async def act() -> T:
+        with open_application(target) as application:
+            return await action(application.services)
+
+    with target.exit_on_error():
+        return asyncio.run(act())
+
+
+@contextmanager
+def open_application(target: DatabaseTarget) -> Iterator[Application]:
+    """Open the database and build the application."""
+    from hashrange import SystemClock
+    from hashrange_systems.aura.application import Deployment, build_application, open_tables
+    from hashrange_systems.aura.schema import Aura
+    from hashrange_systems.aura.settings import read_settings
+    from hashrange_systems.aura.work_schema import Work, checkpoints
+
+    settings, clock = read_settings(os.environ), SystemClock()
+    with target.open(Aura, Work, checkpoints) as database:
+        tables = open_tables(database, clock, settings, target.find_directory("aura"))
+        application = build_application(tables, clock, settings, Deployment(base_url=settings.url or DEFAULT_URL))
+        try:
+            yield application
+        finally:
+            application.close()

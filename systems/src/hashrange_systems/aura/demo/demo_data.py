@@ -1,0 +1,133 @@
+"""Writes the demo data: once, however often it is called or interrupted.
+
+It writes the start time first and derives everything else from it: a member, some shops of the farm, and prices of the
+weeks before, so that histories are seen at once. The worker crawls and scrapes the shops for real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from hashrange import Clock, Item, Missing, Taken, Write
+from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN, REGISTERED
+from hashrange_systems.aura.demo.farm_server import Farm
+from hashrange_systems.aura.demo.farm_shop import FarmShop, make_product
+from hashrange_systems.aura.model.domain import find_core_name
+from hashrange_systems.aura.model.page_url import canonicalise
+from hashrange_systems.aura.schema import Price, Shop
+from hashrange_systems.aura.services import Services
+from hashrange_systems.aura.work_schema import Channel, DemoProgress, Member, MemberEmail, SavedSearch, Watch
+from hashrange_systems.shared.epoch import to_ms, to_second
+
+MEMBER = "demo"
+EMAIL = "demo@example.com"
+WITH_HISTORY = ("antik-mueller.test", "kontor-alster.test", "old-curiosity.test", "zuercher-antik.test")
+DAYS_AGO = (42, 33, 25, 18, 11, 6, 3)
+WATCHED = (("antik-mueller.test", 0), ("antik-mueller.test", 3), ("old-curiosity.test", 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The demo data of a database; its shops are those of the farm."""
+
+    services: Services
+    farm: Farm
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the services."""
+        return self.services.clock
+
+    async def fill(self) -> None:
+        """Write what is missing, and tell the farm when its prices began to change."""
+        progress = await self._load_progress()
+        self.farm.started_ms = to_ms(progress.started_at)
+        if progress.complete:
+            await self._update_addresses()
+            return
+        await self._add_member(progress.started_at)
+        for domain in REGISTERED:
+            await self._add_shop(BY_DOMAIN[domain], progress.started_at)
+        for domain in WITH_HISTORY:
+            await self.services.db.batch(list(self._past_prices(BY_DOMAIN[domain], progress.started_at)))
+        await self.services.work.put(DemoProgress(started_at=progress.started_at, complete=True))
+
+    async def _load_progress(self) -> DemoProgress:
+        """Return the stored progress; create it if missing."""
+        progress = DemoProgress(started_at=to_second(self.clock.millis()))
+        try:
+            return await self.services.work.create(progress)
+        except Taken as taken:
+            return taken.current if isinstance(taken.current, DemoProgress) else progress
+
+    async def _add_member(self, at: datetime) -> None:
+        work = self.services.work
+        items: list[Item] = [
+            Member(member_id=MEMBER, email=EMAIL, created_at=at),
+            MemberEmail(address=EMAIL, member_id=MEMBER),
+            Channel(member_id=MEMBER, channel_id="demo-mail", kind="EMAIL", target=EMAIL, created_at=at),
+            SavedSearch(member_id=MEMBER, search_id="demo-search", text="Kommode Rokoko", created_at=at),
+            *(self._watch(BY_DOMAIN[domain], number, at) for domain, number in WATCHED),
+        ]
+        writes: list[Write[Any]] = [work.create(item) for item in items]
+        with suppress(Taken):
+            await work.transact_all(writes)
+
+    def _watch(self, shop: FarmShop, number: int, at: datetime) -> Watch:
+        product = make_product(shop, number, 0)
+        return Watch(
+            member_id=MEMBER,
+            domain=shop.domain,
+            url=self._find_url(shop, product.path),
+            title=product.title,
+            created_at=at,
+            percent=3,
+            currency=shop.currency,
+            base_minor=product.minor,
+        )
+
+    async def _add_shop(self, shop: FarmShop, at: datetime) -> None:
+        db = self.services.db
+        item = Shop(
+            domain=shop.domain,
+            core_domain_name=find_core_name(shop.domain),
+            shop_name=shop.name,
+            shop_type="AUCTION_HOUSE" if shop.markup == "auction" else "COMMERCIAL_DEALER",
+            shop_country=shop.country,
+            start_url=self.farm.find_url(shop.domain),
+            registered_at=at,
+        )
+        with suppress(Taken):
+            await db.transact(db.create(item), db.add_countries(countries={shop.country}))
+
+    def _past_prices(self, shop: FarmShop, at: datetime) -> Iterator[Price]:
+        """Yield prices of the weeks before; they end with the price of today."""
+        for number in range(shop.products):
+            product = make_product(shop, number, 0)
+            if product.minor is None:
+                continue
+            for days in DAYS_AGO[number % 3 :: 1 + number % 2]:
+                minor = product.minor + product.minor // 50 * ((days + number) % 7)
+                yield Price(
+                    domain=shop.domain,
+                    url=self._find_url(shop, product.path),
+                    at=at - timedelta(days=days, minutes=number),
+                    state="AVAILABLE",
+                    price_minor=minor,
+                    currency=shop.currency,
+                )
+
+    def _find_url(self, shop: FarmShop, path: str) -> str:
+        """Return the URL of a page as the crawl stores it."""
+        url = f"http://{shop.domain}:{self.farm.port}{path}"
+        return canonicalise(url) or url
+
+    async def _update_addresses(self) -> None:
+        """Update where the crawls begin, if the farm has moved to another port."""
+        for domain in REGISTERED:
+            with suppress(Missing):
+                await self.services.db.update_details(domain, start_url=self.farm.find_url(domain))

@@ -1,0 +1,107 @@
+"""The frontier of a crawl, in the working table: URLs that wait, breadth first, and URLs that were visited.
+
+One worker writes it. Every step costs the same however many URLs it has: links that this process saw lately are not
+looked up again, the others are looked up and written in batches, and the next ones come from the start of an index.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from hashrange_systems.aura.model.page_url import MAX_DEPTH
+from hashrange_systems.aura.work_schema import CrawlRun, VisitedUrl, WaitingUrl, Work
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.identifier import make_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hashrange import Clock
+
+KEPT = timedelta(days=120)  # entries of URLs that no later run finds
+RUN_LASTS = timedelta(days=14)  # an older run is begun anew
+LOOK_UP_AT_ONCE = 100
+REMEMBERED = 100_000  # links, so that the navigation of each page is not looked up again
+
+
+@dataclass(slots=True)
+class Frontier:
+    """The frontier of one run; `begin` continues the run that was interrupted, or begins a new one."""
+
+    work: Work
+    clock: Clock
+    run: CrawlRun
+    _recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    _links: dict[str, int] = field(default_factory=dict)  # found, with their depth, not yet looked up
+    _visited: list[WaitingUrl] = field(default_factory=list)
+
+    async def take(self, count: int, busy: Iterable[str]) -> Sequence[WaitingUrl]:
+        """Return waiting URLs, nearest to the start first, without those that are in progress."""
+        await self.flush()
+        taken = set(busy)
+        found = await self.work.waiting(self.run.domain, self.run.run).consistent().limit(count + len(taken))
+        return [entry for entry in found if entry.url not in taken]
+
+    def add(self, urls: Iterable[str], depth: int) -> None:
+        """Note links; those that the run knows are left out when they are written."""
+        if depth > MAX_DEPTH:
+            return
+        for url in urls:
+            if url in self._recent:
+                self._recent.move_to_end(url)
+                continue
+            self._recent[url] = None
+            self._links.setdefault(url, depth)
+        while len(self._recent) > REMEMBERED:
+            self._recent.popitem(last=False)
+
+    def finish(self, entry: WaitingUrl) -> None:
+        """Note that a URL was visited."""
+        self._visited.append(entry)
+
+    @property
+    def unwritten(self) -> int:
+        """How many links and visits are only in memory."""
+        return len(self._links) + len(self._visited)
+
+    async def flush(self) -> int:
+        """Write what was noted: new links before visits, so that an interruption loses none; return the new ones."""
+        links, visited = self._links, self._visited
+        self._links, self._visited = {}, []
+        expires = self._now() + KEPT
+        new = 0
+        urls = list(links)
+        for start in range(0, len(urls), LOOK_UP_AT_ONCE):
+            chunk = urls[start : start + LOOK_UP_AT_ONCE]
+            known = await self.work.fetch([self.work.frontier_url(self.run.domain, url).consistent() for url in chunk])
+            entries = [
+                WaitingUrl(domain=self.run.domain, url=url, run=self.run.run, depth=links[url], expires_at=expires)
+                for url, entry in zip(chunk, known, strict=True)
+                if entry is None or entry.run != self.run.run
+            ]
+            await self.work.batch(entries)
+            new += len(entries)
+        if visited:
+            await self.work.batch([make_visited(entry, expires) for entry in visited])
+        return new
+
+    def _now(self) -> datetime:
+        return from_ms(self.clock.millis())
+
+
+def make_visited(entry: WaitingUrl, expires: datetime) -> VisitedUrl:
+    """Return the entry of a URL that was visited."""
+    return VisitedUrl(domain=entry.domain, url=entry.url, run=entry.run, depth=entry.depth, expires_at=expires)
+
+
+async def begin_run(work: Work, clock: Clock, domain: str) -> Frontier:
+    """Return the frontier of the interrupted run of a shop, or of a new run."""
+    now = from_ms(clock.millis())
+    run = await work.run(domain).consistent()
+    if run is None or run.started_at < now - RUN_LASTS:
+        run = await work.put(CrawlRun(domain=domain, run=make_id(), started_at=now))
+    return Frontier(work, clock, run)

@@ -1,0 +1,179 @@
+"""Members: people with a watch list, their API keys and the channels that their messages go to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+from hashrange import Taken
+from hashrange_systems.aura.work_schema import Channel, ChannelKind, Member, MemberEmail, MemberKey, Subscription, Work
+from hashrange_systems.shared.email_address import fold_email, validate_email
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import (
+    ApiKeyInvalid,
+    FieldError,
+    InvalidInput,
+    LimitReached,
+    ResourceMissing,
+    StateConflict,
+)
+from hashrange_systems.shared.fetching.errors import FetchError
+from hashrange_systems.shared.fetching.http_url import Target, parse_url
+from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key, make_webhook_secret
+from hashrange_systems.shared.loopback import LOOPBACK
+from hashrange_systems.shared.user_url import validate_url
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hashrange import Clock
+
+Choice = TypeVar("Choice", bound=str)
+
+MAX_CHANNELS = 10
+MAX_KEYS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class NewMember:
+    """A new member with the first API key, which is shown once."""
+
+    member: Member
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """All members."""
+
+    work: Work
+    clock: Clock
+    own_origins: Collection[str] = ()
+    policy: Policy = field(default_factory=Policy)
+    make_id: MakeId = make_id
+
+    async def add(self, email: str) -> NewMember:
+        """Add a member with a key; e-mail addresses are unique."""
+        address = validate_email(email)
+        member = Member(member_id=self.make_id(), email=address, created_at=self._now())
+        key = make_key()
+        stored = MemberKey(
+            digest=digest_of(key), member_id=member.member_id, name="first key", created_at=member.created_at
+        )
+        guard = MemberEmail(address=fold_email(address), member_id=member.member_id)
+        try:
+            await self.work.transact(self.work.create(member), self.work.create(guard), self.work.create(stored))
+        except Taken as error:
+            raise StateConflict("This e-mail address is already in use.") from error
+        return NewMember(member, key)
+
+    async def find(self, member_id: str) -> Member:
+        """Return a member; raise ResourceMissing."""
+        found = await self.work.member(member_id)
+        if found is None:
+            raise ResourceMissing("member")
+        return found
+
+    async def by_email(self, email: str) -> Member:
+        """Return the member with an e-mail address; raise ResourceMissing."""
+        guard = await self.work.member_by_email(fold_email(email.strip()))
+        if guard is None:
+            raise ResourceMissing("member")
+        return await self.find(guard.member_id)
+
+    async def authenticate(self, key: str) -> Member:
+        """Return the member of an API key; raise ApiKeyInvalid."""
+        digest = hash_key(key)
+        found = await self.work.member_key(digest) if digest else None
+        member = await self.work.member(found.member_id) if found else None
+        if member is None:
+            raise ApiKeyInvalid
+        return member
+
+    async def list_members(self) -> list[Member]:
+        """Return all members."""
+        return await self.work.members()
+
+    # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def add_key(self, member_id: str, name: str) -> str:
+        """Return a new API key of a member; only its hash is stored."""
+        await self.find(member_id)
+        if len(await self.work.keys_of(member_id)) >= MAX_KEYS:
+            raise LimitReached(f"A member has at most {MAX_KEYS} keys: remove one first.")
+        key = make_key()
+        stored = MemberKey(
+            digest=digest_of(key), member_id=member_id, name=name.strip()[:100] or "key", created_at=self._now()
+        )
+        await self.work.create(stored)
+        return key
+
+    async def list_keys(self, member_id: str) -> list[MemberKey]:
+        """Return the keys of a member."""
+        return await self.work.keys_of(member_id)
+
+    # ── channels ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def add_channel(self, member_id: str, kind: str, target: str, subscription: str = "WATCHED") -> Channel:
+        """Add an address for messages: an e-mail address or the URL of a webhook, which gets a signing secret."""
+        await self.find(member_id)
+        if len(await self.work.channels(member_id)) >= MAX_CHANNELS:
+            raise LimitReached(f"A member has at most {MAX_CHANNELS} channels: remove one first.")
+        channel = Channel(
+            member_id=member_id,
+            channel_id=self.make_id(),
+            kind=parse_choice("kind", kind, get_args(ChannelKind)),
+            subscription=parse_choice("subscription", subscription, get_args(Subscription)),
+            target=self._read_target(kind, target),
+            secret=make_webhook_secret() if kind == "WEBHOOK" else None,
+            created_at=self._now(),
+        )
+        await self.work.create(channel)
+        return channel
+
+    def _read_target(self, kind: str, target: str) -> str:
+        if kind == "EMAIL":
+            return validate_email(target)
+        url = validate_url(target, own_origins=self.own_origins)
+        try:
+            parsed = parse_url(url)
+            self.policy.check_port(parsed.port)
+            self.policy.check_addresses(parsed, find_addresses(parsed))
+        except FetchError as error:
+            raise InvalidInput([FieldError("target", str(error))]) from error
+        return url
+
+    async def list_channels(self, member_id: str) -> list[Channel]:
+        """Return the channels of a member."""
+        return await self.work.channels(member_id)
+
+    async def remove_channel(self, member_id: str, channel_id: str) -> None:
+        """Remove a channel of a member; raise ResourceMissing."""
+        if await self.work.drop_channel(member_id, channel_id) is None:
+            raise ResourceMissing("channel")
+
+    def _now(self) -> datetime:
+        return from_ms(self.clock.millis())
+
+
+def find_addresses(target: Target) -> list[IPv4Address | IPv6Address]:
+    """Return the addresses that a URL names itself; those of other names are checked when a message is sent."""
+    if target.host == "localhost" or target.host.endswith(".localhost"):
+        return [IPv4Address(LOOPBACK)]
+    return [] if target.literal is None else [target.literal]
+
+
+def digest_of(key: str) -> str:
+    """Return the hash of a key that was just made."""
+    digest = hash_key(key)
+    assert digest is not None
+    return digest
+
+
+def parse_choice(field: str, text: str, choices: tuple[Choice, ...]) -> Choice:
+    """Return one of some choices; raise InvalidInput."""
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise InvalidInput([FieldError(field, f"must be one of {', '.join(choices)}")])

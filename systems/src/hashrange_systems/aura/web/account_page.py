@@ -1,0 +1,85 @@
+"""The account of a member: API keys, and the channels that messages go to."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
+from hashrange_systems.aura.web.page_renderer import Visitor
+from hashrange_systems.aura.work_schema import Subscription
+from hashrange_systems.shared.errors import ApplicationError
+from hashrange_systems.shared.web.templating import redirect_to
+
+router = APIRouter(include_in_schema=False)
+SUBSCRIPTIONS: dict[Subscription, str] = {
+    "WATCHED": "My watch list and searches",
+    "ALARMS": "These, and shops that break",
+    "EVERYTHING": "These, and every change",
+}
+
+
+@router.get("/account")
+async def show_account(request: Request, deps: Deps, visitor: SignedIn) -> Response:
+    """Show the account."""
+    return await render_account(request, deps, visitor)
+
+
+async def render_account(
+    request: Request,
+    deps: PageDependencies,
+    visitor: Visitor,
+    *,
+    new_key: str = "",
+    secret: str = "",
+    error: ApplicationError | None = None,
+) -> Response:
+    """Render the account, with a new key or secret, which is shown once."""
+    members, mailbox = deps.services.members, deps.services.mailbox
+    return deps.renderer.render(
+        request,
+        "account.html",
+        visitor,
+        error.status if error else 200,
+        keys=await members.list_keys(visitor.user.member_id),
+        channels=await members.list_channels(visitor.user.member_id),
+        kinds=sorted(deps.services.senders),
+        subscriptions=SUBSCRIPTIONS,
+        mails=mailbox.mails(visitor.user.member_id)[:10] if mailbox else None,
+        new_key=new_key,
+        secret=secret,
+        error=str(error or ""),
+    )
+
+
+@router.post("/account/key")
+async def add_key(request: Request, deps: Deps, sent: Posted) -> Response:
+    """Create an API key, and show it once."""
+    try:
+        key = await deps.services.members.add_key(sent.visitor.user.member_id, sent.text("name"))
+    except ApplicationError as error:
+        return await render_account(request, deps, sent.visitor, error=error)
+    return await render_account(request, deps, sent.visitor, new_key=key)
+
+
+@router.post("/account/channel")
+async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
+    """Add a channel; the secret of a webhook is shown once."""
+    members = deps.services.members
+    try:
+        subscription = sent.text("subscription") or "WATCHED"
+        channel = await members.add_channel(
+            sent.visitor.user.member_id, sent.text("kind"), sent.text("target"), subscription
+        )
+    except ApplicationError as error:
+        return await render_account(request, deps, sent.visitor, error=error)
+    if channel.secret:
+        return await render_account(request, deps, sent.visitor, secret=channel.secret)
+    return redirect_to(request, "/account", "channel-added")
+
+
+@router.post("/account/channel/remove")
+async def remove_channel(request: Request, deps: Deps, sent: Posted) -> Response:
+    """Remove a channel."""
+    await deps.services.members.remove_channel(sent.visitor.user.member_id, sent.text("channel"))
+    return redirect_to(request, "/account", "channel-removed")

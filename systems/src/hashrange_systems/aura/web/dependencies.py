@@ -1,0 +1,50 @@
+"""FastAPI dependencies of the pages: services, renderer, the signed-in visitor, the posted form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from hashrange_systems.aura.services import Services
+from hashrange_systems.aura.web.page_renderer import PageRenderer, Visitor
+from hashrange_systems.aura.web.run_now import RunNow
+from hashrange_systems.aura.work_schema import Member
+from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageDependencies:
+    """What the handlers of the pages need."""
+
+    services: Services
+    renderer: PageRenderer
+    authenticator: SessionAuthenticator[Member]
+    run_now: RunNow
+    sign_in_limit: RateLimit  # by client address
+    base_url: str
+
+
+def get_dependencies(request: Request) -> PageDependencies:
+    """Return the dependencies of the application."""
+    deps: PageDependencies = request.app.state.deps
+    return deps
+
+
+Deps = Annotated[PageDependencies, Depends(get_dependencies)]
+
+
+async def require_visitor(request: Request, deps: Deps) -> Visitor:
+    """Return the signed-in visitor."""
+    return await deps.authenticator.require_visitor(request)
+
+
+async def read_submitted_form(request: Request, deps: Deps) -> SubmittedForm[Member]:
+    """Return the posted form, with at most one file."""
+    return await deps.authenticator.read_form(request, max_files=1)
+
+
+SignedIn = Annotated[Visitor, Depends(require_visitor)]
+Posted = Annotated[SubmittedForm[Member], Depends(read_submitted_form)]

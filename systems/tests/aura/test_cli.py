@@ -1,0 +1,81 @@
+"""The commands on a database in a directory: what they print, and their exit codes."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import hashrange
+from hashrange_systems.aura.cli import app
+from hashrange_systems.aura.first import FirstAura
+from systems.tests.aura.plain import put_item
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Run a command; returns its exit code and what it printed, as JSON where that was asked for."""
+
+    def run(*arguments, code=0, data=True):
+        where = ["--data", str(tmp_path / "data")] if data else []
+        result = CliRunner().invoke(app, [*arguments, *where], catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.output
+
+    return run
+
+
+def test_shops_are_added_imported_listed_changed_and_removed(command, tmp_path):
+    (added,) = command("add", "https://www.antik.de/shop", "--country", "de", "--name", "Antik", "--json")
+    assert (added["domain"], added["country"], added["crawl"]) == ("antik.de", "DE", "never")
+    assert "antik.de is registered already" in command("add", "antik.de", code=1)
+    assert "no ISO 3166 code" in command("add", "b.de", "--country", "Germany", code=1)
+    shops = tmp_path / "shops.csv"
+    shops.write_text("domain,country\nantik.fr,FR\nhttp://,DE\n")
+    report = command("import", str(shops), "--json", code=1)
+    assert (report["added"], [row[0] for row in report["refused"]]) == (["antik.fr"], [3])
+    assert [shop["domain"] for shop in command("list", "--json")] == ["antik.de", "antik.fr"]
+    assert command("show", "antik.de", "--json")["related"] == [{"domain": "antik.fr", "same": None}]
+    assert "price_selector=.preis" in command("set", "antik.de", "--price-selector", ".preis", "--stop")
+    assert "stop" not in command("set", "antik.de", "--go")
+    (moved,) = command("move", "antik.de", "--country", "AT", "--json")
+    assert moved["country"] == "AT"
+    assert command("between", "2026-01-01", "2026-01-31", "--json") == []
+    assert command("stuck", "--json") == {"stuck": [], "released": []}
+    assert "Nothing changed" in command("changes")
+    assert command("changes", "--format", "csv").startswith("\ufeffat,kind,domain")
+    assert "<rss" in command("changes", "--format", "rss")
+    assert "removed" in command("remove", "antik.de", "--yes")
+    assert "no such shop" in command("show", "antik.de", code=1)
+
+
+def test_a_crawl_of_an_address_that_may_not_be_requested_fails_with_the_reason(command):
+    command("add", "http://127.0.0.1:9/")
+    failed = command("crawl", "127.0.0.1:9", "--json", code=1)
+    assert "may not be requested" in failed["lastCrawlError"]
+    assert failed["crawlAttempts"] == 1
+    assert "has not been crawled" in command("scrape", "127.0.0.1:9", code=1)
+
+
+def test_a_page_that_may_not_be_requested_is_not_explained(command):
+    assert "may not be requested" in command("explain", "http://10.0.0.1/vase", code=1, data=False)
+    assert "may not be requested" in command("try", "10.0.0.1", code=1, data=False)
+
+
+def test_members_get_a_key_that_is_shown_once(command):
+    assert command("member", "add", "ann@example.com", "--json")["key"]
+    assert "already in use" in command("member", "add", "ANN@example.com", code=1)
+    assert [each["email"] for each in command("member", "list", "--json")] == ["ann@example.com"]
+
+
+def test_a_table_of_seed_001_is_moved_by_one_command(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("AURA_SOURCE_TABLE", "old")
+    with hashrange.open(tmp_path / "data") as database:
+        hashrange.create_tables(database, FirstAura)
+        url = {"PK": "SHOP#a.de", "SK": "URL#https://a.de/x", "url": "https://a.de/x", "is_product": True}
+        put_item(database, url, "old")
+    assert "Url" in command("migrate", "--from", "old", "--preview")
+    moved = command("migrate", "--from", "old", "--json")
+    assert (moved["added"], moved["unreadable"], moved["repair"]["countries"]) == (1, 0, ["ZZ"])
+    assert [shop["domain"] for shop in command("list", "--json")] == ["a.de"]
+    assert "0 completed" in command("repair")
+    assert "no table missing" in command("migrate", "--from", "missing", code=1)

@@ -1,0 +1,61 @@
+"""What docs/systems/aura.md says about settings, commands, access patterns and costs: compared with the code.
+
+When a plan changes, `python -m systems.tests.aura.test_documentation` prints the rows of its page anew.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hashrange_systems.aura.cli import app
+from hashrange_systems.aura.schema import Aura
+from hashrange_systems.aura.settings import VARIABLES
+from hashrange_systems.aura.work_schema import Work
+
+DOCS = Path(__file__).parents[3] / "docs" / "systems" / "aura.md"
+
+
+def describe_plan(plan):
+    """A plan as a row of the documentation."""
+    text = plan.explain()
+    where = re.match(r".*<- ([\w-]+)", text)[1]
+    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
+    key = f"`{found[1]}`" if found else "all of it"
+    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
+    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
+
+
+def read_rows(heading):
+    section = DOCS.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("| ")][1:]
+
+
+def test_every_access_pattern_is_listed_with_what_it_costs():
+    assert read_rows("Access patterns of the original's table") == [describe_plan(plan) for plan in Aura.plans.values()]
+    assert read_rows("Access patterns of the working table") == [describe_plan(plan) for plan in Work.plans.values()]
+
+
+def test_no_pattern_but_the_list_of_all_shops_scans():
+    plans = [*Aura.plans.values(), *Work.plans.values()]
+    assert [plan.name for plan in plans if plan.verb == "Scan"] == ["shops"]
+
+
+def test_every_setting_is_listed_with_its_default_and_meaning():
+    assert read_rows("Configuration") == [f"| `{each.name}` | {each.usual} | {each.meaning} |" for each in VARIABLES]
+
+
+def test_every_command_is_in_the_documentation_and_every_option_has_a_help_text():
+    text = DOCS.read_text("utf-8")
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"`{name}`" in text or f"`{name} " in text, name
+        assert command.help or name == "member"
+        for option in command.params:
+            assert getattr(option, "help", None), f"{name} {option.name}"
+
+
+if __name__ == "__main__":
+    for declared in (Aura, Work):
+        print("\n".join(describe_plan(plan) for plan in declared.plans.values()), "\n")  # noqa: T201

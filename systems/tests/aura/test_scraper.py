@@ -1,0 +1,253 @@
+"""The scraper on a real site: what becomes of states and prices, with their history and their events."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from hashrange_systems.aura.model.change import change_hash
+from hashrange_systems.aura.model.price_alert import AlertRule
+from hashrange_systems.aura.schema import Scraped, Url
+from systems.tests.aura.plain import get_item, put_item
+from systems.tests.aura.shop_server import Answer, ShopServer, serving_shop
+
+pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
+
+DAY = 86400
+CAPTCHA = b"<html><title>Just a moment...</title><body>Please verify you are a human: captcha</body></html>"
+
+
+class Story:
+    """A shop with one vase that is crawled and scraped again and again while its page changes."""
+
+    def __init__(self, workplace, clock):
+        self.workplace, self.clock = workplace, clock
+
+    def tell(self, *steps, prepare=None):
+        """Scrape before the first step and after each; return the scraped vase after every scrape."""
+
+        async def run():
+            seen = []
+            async with serving_shop() as server:
+                self.server = server
+                server.page("/", "/vase")
+                server.product("/vase", title="Blue vase")
+                await self.workplace.add(server)
+                if prepare is not None:
+                    await prepare(server)
+                for step in (None, *steps):
+                    if step is not None:
+                        self.clock.advance(3 * DAY)
+                        step(server)
+                    await self.workplace.crawl(server)
+                    self.clock.advance(60)
+                    shop = await self.workplace.scrape(server)
+                    assert isinstance(shop.scrape, Scraped), shop.last_scrape_error
+                    seen.append((await self.workplace.stored(server))["/vase"])
+                history = await self.workplace.products.history(server.domain, seen[-1].url)
+                changes = await self.workplace.changes.latest()
+                return seen, history, changes
+
+        return asyncio.run(run())
+
+
+@pytest.fixture
+def story(workplace, clock):
+    return Story(workplace, clock)
+
+
+def test_a_new_price_is_recorded_with_its_history_and_an_event(story):
+    seen, history, changes = story.tell(
+        lambda server: server.product("/vase", title="Blue vase", price="80.00"),
+        lambda server: server.product("/vase", title="Blue vase", price="80.00", availability="SoldOut"),
+    )
+    assert [(url.state, url.price_minor, url.currency) for url in seen] == [
+        ("AVAILABLE", 10000, "EUR"),
+        ("AVAILABLE", 8000, "EUR"),
+        ("SOLD", 8000, "EUR"),
+    ]
+    assert seen[2].hash == change_hash("SOLD", 8000, "EUR")
+    assert [(price.state, price.price_minor) for price in history.prices] == [
+        ("AVAILABLE", 10000),
+        ("AVAILABLE", 8000),
+        ("SOLD", 8000),
+    ]
+    assert [(change.kind, change.old_price_minor, change.price_minor) for change in changes] == [
+        ("STATE", 8000, 8000),
+        ("PRICE", 10000, 8000),
+        ("NEW", None, 10000),
+    ]
+    assert changes[0].title == "Blue vase"
+
+
+def test_a_page_that_is_the_same_changes_nothing(story):
+    seen, history, changes = story.tell(lambda server: None, lambda server: None)
+    assert len(history.prices) == len(changes) == 1
+    assert seen[2].scraped_at > seen[0].scraped_at
+
+
+def test_a_known_page_is_asked_for_conditionally_but_not_before_it_was_scraped(story):
+    def change(server):
+        server.product("/vase", title="Blue vase", price="80.00", ETag='"2"')
+
+    async def conditional(server):
+        server.product("/vase", title="Blue vase", ETag='"1"')
+
+    seen, history, _ = story.tell(lambda server: None, change, prepare=conditional)
+    assert [url.price_minor for url in seen] == [10000, 10000, 8000]  # the crawl's 200 does not hide the change
+    asked = [head for _, path, head in story.server.log if path == "/vase"]
+    assert ["If-None-Match" in head for head in asked] == [False, False, True, True, True, True]
+    assert len(history.prices) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(CAPTCHA, 200, {"Content-Type": "text/html"}),
+        Answer(b"", 500),
+        Answer(b"<html><body>Error</body></html>", 200, {"Content-Type": "text/html"}),
+        Answer(b"%PDF", 200, {"Content-Type": "application/pdf"}),
+    ],
+    ids=["captcha", "error", "nothing", "no page"],
+)
+def test_a_page_that_proves_nothing_takes_nothing_back(story, answer):
+    def fail(server):
+        server.answers["/vase"] = answer
+
+    seen, history, changes = story.tell(fail)
+    assert (seen[1].state, seen[1].price_minor) == ("AVAILABLE", 10000)
+    assert len(history.prices) == len(changes) == 1
+
+
+def test_a_product_is_removed_when_it_is_missing_twice_or_gone_for_good(story):
+    def vanish(server):
+        server.answers["/vase"] = Answer(b"not found", 404)
+
+    seen, history, changes = story.tell(vanish)
+    assert (seen[1].missing_count, seen[1].state) == (2, "REMOVED")  # the crawl and the scrape both missed it
+    assert changes[0].kind == "REMOVED"
+    assert history.last_price.price_minor == 10000
+
+
+@pytest.mark.parametrize("known", ["5d41402abc4b2a76b9719d911017c592", "f" * 64])
+def test_trap_a_hash_of_another_program_is_replaced_without_an_event(story, database, workplace, known):
+    async def write(server):
+        url = f"{server.url}vase"
+        item = {"pk": f"SHOP#{server.domain}", "sk": f"URL#{url}", "url": url, "type": "product", "hash": known}
+        put_item(database, item)
+
+    seen, history, changes = story.tell(
+        lambda server: server.product("/vase", title="Blue vase", price="80.00"), prepare=write
+    )
+    assert seen[0].hash == change_hash("AVAILABLE", 10000, "EUR")
+    assert [change.kind for change in changes] == ["PRICE"]  # of the second scrape only
+    assert len(history.prices) == 2
+
+
+def test_auction_data_that_change_are_events(story):
+    def lot(server, estimate, **more):
+        body = f"<p>Lot 12</p><p>Estimate: {estimate}</p>"
+        server.product("/vase", title="Blue vase", **more)
+        answer = server.answers["/vase"]
+        answer.body = answer.body.replace(b"</body>", f"{body}</body>".encode())
+
+    async def first(server):
+        lot(server, "EUR 100 - 200")
+
+    seen, _, changes = story.tell(lambda server: lot(server, "EUR 300 - 400"), prepare=first)
+    assert (seen[1].estimate_min_minor, seen[1].estimate_max_minor) == (30000, 40000)
+    (change,) = [change for change in changes if change.kind == "ESTIMATE"]
+    assert change.detail == "100.00 EUR to 200.00 EUR → 300.00 EUR to 400.00 EUR"
+
+
+def test_a_hash_is_never_written_without_its_history(workplace, database, monkeypatch):
+    async def run():
+        url = await workplace.db.create(Url(domain="a.de", url="https://a.de/vase", type="product"))
+        await workplace.recorder.record(url, finding("AVAILABLE", 100), "DE")
+        return await workplace.recorder.record(url, finding("SOLD", 100), "DE")  # within the same second: no history
+
+    assert asyncio.run(run()) is None
+    stored = get_item(database, "SHOP#a.de", "URL#https://a.de/vase")
+    assert stored["hash"] == change_hash("AVAILABLE", 100, "EUR")
+
+
+def finding(state, minor):
+    from hashrange_systems.aura.service.price_recorder import Finding
+
+    return Finding(state=state, price_minor=minor, currency="EUR")
+
+
+def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(workplace, clock):
+    names = [f"/vase-{number}" for number in range(6)]
+
+    def serve(server: ShopServer, kind):
+        for path in names:
+            server.product(path) if kind == "product" else server.page(path, title="Vase")
+
+    async def subscribe(hooks, subscription):
+        member = (await workplace.members.add(f"{subscription}@example.com")).member
+        path = f"{hooks.url}{subscription.lower()}"
+        hooks.text(f"/{subscription.lower()}", "")
+        await workplace.members.add_channel(member.member_id, "WEBHOOK", path, subscription)
+
+    async def run():
+        async with serving_shop() as server, serving_shop() as hooks:
+            server.page("/", *names)
+            await workplace.add(server)
+            for subscription in ("WATCHED", "ALARMS", "EVERYTHING"):
+                await subscribe(hooks, subscription)
+            broken = []
+            for kind in ("product", "product", "product", "page", "product"):
+                serve(server, "product")
+                clock.advance(3 * DAY)
+                await workplace.crawl(server)
+                serve(server, kind)
+                clock.advance(60)
+                await workplace.scrape(server)
+                (report, *_) = await workplace.products.scrape_reports(server.domain)
+                broken.append(report.broken)
+            await workplace.watches.tell_changes()
+            await workplace.outbox.send_due("all")
+            await workplace.outbox.send_due("all")  # nothing is sent twice
+            return broken, await workplace.changes.latest(), Counter(hooks.paths)
+
+    broken, changes, sent = asyncio.run(run())
+    assert [each is not None for each in broken] == [False, False, False, True, False]
+    assert "0% of the products have a price" in broken[3]
+    assert [change.kind for change in changes if change.kind in {"BROKEN", "MENDED"}] == ["MENDED", "BROKEN"]
+    assert len(changes) == 8
+    assert sent == {"/alarms": 2, "/everything": 8}
+
+
+def test_a_price_alert_is_told_once_and_armed_again(workplace, clock, story):
+    async def watch(server):
+        member = (await workplace.members.add("ann@example.com")).member
+        await workplace.members.add_channel(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
+        story.member = member.member_id
+
+    async def watch_vase(server):
+        await workplace.watches.watch(
+            story.member, server.domain, f"{server.url}vase", AlertRule(below_minor=9000, currency="EUR", states=False)
+        )
+
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/vase")
+            server.product("/vase")
+            await workplace.add(server)
+            await watch(server)
+            counts = []
+            for price in ("100.00", "80.00", "70.00", "95.00", "85.00"):
+                server.product("/vase", price=price)
+                clock.advance(3 * DAY)
+                await workplace.crawl(server)
+                clock.advance(60)
+                await workplace.scrape(server)
+                await workplace.watches.tell_changes()
+                await workplace.watches.tell_changes()  # nothing is told twice
+                if price == "100.00":
+                    await watch_vase(server)
+                counts.append(len(await workplace.notices.list_messages(story.member)))
+            return counts
+
+    assert asyncio.run(run()) == [0, 1, 1, 1, 2]

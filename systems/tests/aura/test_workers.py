@@ -1,0 +1,288 @@
+"""Concurrent workers, killed and restarted: one per shop; a killed crawl goes on and ends with the same table."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+import hashrange
+from hashrange import LocalKeys, ManualClock
+from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled
+from hashrange_systems.aura.service.heartbeat import LeaseLost, keep_alive
+from hashrange_systems.aura.work_schema import Work
+from systems.tests.aura.plain import get_item, put_shop
+from systems.tests.aura.shop_server import serving_shop
+from systems.tests.aura.workplace import Workplace
+
+TIMES = {"last_seen", "first_seen", "scraped_at"}
+embedded = pytest.mark.parametrize("database", ["embedded"], indirect=True)
+
+
+def prepare(server, pages=60):
+    """A shop of some pages, each with links to others and a product."""
+    server.page("/", *(f"/list/{number}" for number in range(pages // 10)))
+    for number in range(pages // 10):
+        links = [f"/vase/{each}" for each in range(number * 10, number * 10 + 10)]
+        server.page(f"/list/{number}", *links, f"/list/{number + 1}", title=f"List {number}")
+    for number in range(pages):
+        server.product(
+            f"/vase/{number}", "/", f"/vase/{number * 7 % pages}", title=f"Vase {number}", ETag=f'"{number}"'
+        )
+
+
+def plain(urls):
+    return {path: url.model_dump(exclude=TIMES) for path, url in urls.items()}
+
+
+def test_of_two_workers_on_one_shop_one_crawls(workplace):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 20)
+            await workplace.add(server)
+            shop = await workplace.db.shop(server.domain).required()
+            leases = await asyncio.gather(*(workplace.crawls.start(shop, f"w{number}") for number in range(4)))
+            (lease,) = [lease for lease in leases if lease is not None]
+            await workplace.crawler.crawl(lease)
+            return server, await workplace.stored(server)
+
+    server, stored = asyncio.run(run())
+    assert len(stored) == 1 + 2 + 20
+    pages = [path for path in server.paths if path not in {"/robots.txt", "/sitemap.xml"}]
+    assert len(pages) == len(set(pages))
+
+
+async def start_process(server, url):
+    environment = {**os.environ, "AURA_ALLOW": "127.0.0.1", "AURA_DELAY_MS": "0", "AURA_REQUESTS": "2",
+                   "AURA_USER_AGENT": "aura-test"}  # fmt: skip
+    start = "from hashrange_systems.aura.cli import app; app()"
+    command = (sys.executable, "-c", start, "crawl", server.domain, "--endpoint", url)
+    return await asyncio.create_subprocess_exec(
+        *command, env=environment, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize("database", ["wire"], indirect=True)
+def test_a_crawl_killed_in_the_middle_goes_on_and_ends_with_the_same_table(database, db, work, server_url, sandbox):
+    later = ManualClock(int(time.time()) + 300)  # the lease of the killed worker has expired
+    resumed = Workplace(db, work, later, sandbox)
+
+    async def run():
+        async with serving_shop() as server:
+            prepare(server)
+            half = asyncio.Event()
+
+            async def slow_down(path):
+                if len(server.log) >= 30:
+                    half.set()
+                await asyncio.sleep(0.02)
+
+            server.before = slow_down
+            await resumed.add(server)
+            process = await start_process(server, server_url)
+            async with asyncio.timeout(60):
+                await half.wait()
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+            seen = set(server.paths)
+            before = await resumed.stored(server)
+            server.before = None
+            server.log.clear()
+            (shop,) = [shop async for shop in resumed.crawls.find_due()]
+            state = shop.crawl
+            await resumed.crawl(server, "w2")
+            return server, seen, before, state, await resumed.stored(server), await crawl_elsewhere(server, sandbox)
+
+    server, seen, before, state, after, whole = asyncio.run(run())
+    assert isinstance(state, LeasedCrawl)
+    assert 5 < len(before) < len(after) == 1 + 6 + 60
+    again = set(server.paths) & seen - {"/robots.txt", "/sitemap.xml"}
+    assert len(again) < 40, "most of what was visited is not visited again"
+    assert plain(after) == plain(whole)
+
+
+async def crawl_elsewhere(server, sandbox):
+    """Return the table of the same shop after a crawl that nothing interrupted."""
+    clock = ManualClock(int(time.time()))
+    with hashrange.open(clock=clock) as memory:
+        hashrange.create_tables(memory, Aura, Work)
+        other = Workplace(
+            Aura.open(memory, clock=clock), Work.open(memory, clock=clock, keys=LocalKeys.generate()), clock, sandbox
+        )
+        await other.add(server)
+        await other.crawl(server)
+        return await other.stored(server)
+
+
+@embedded
+def test_a_crawl_that_the_operator_stops_goes_on_later(workplace):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 200)
+            await workplace.add(server)
+
+            async def stop(path):
+                if len(server.log) == 100:
+                    await workplace.registry.request_stop(server.domain, stop=True)
+
+            server.before = stop
+            stopped = await workplace.crawl(server)
+            first = set(server.paths)
+            due = [shop.domain async for shop in workplace.crawls.find_due()]
+            await workplace.registry.request_stop(server.domain, stop=False)
+            server.log.clear()
+            done = await workplace.crawl(server)
+            return stopped, first, due, done, server, await workplace.stored(server)
+
+    stopped, first, due, done, server, stored = asyncio.run(run())
+    assert isinstance(stopped.crawl, NeverCrawled)
+    assert stopped.last_crawl_error == "stopped by the operator"
+    assert due == []
+    assert isinstance(done.crawl, Crawled)
+    assert len(stored) == 1 + 20 + 200
+    assert not set(server.paths) & first - {"/robots.txt"}
+
+
+@embedded
+def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_goes_on_later(workplace, clock):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 60)
+            await workplace.add(server)
+            await workplace.crawl(server)
+            clock.advance(60)
+            server.log.clear()
+
+            async def stop(path):
+                if len([path for path in server.paths if path.startswith("/vase")]) == 3:
+                    await workplace.registry.request_stop(server.domain, stop=True)
+
+            server.before = stop
+            stopped = await workplace.scrape(server)
+            first = [path for path in server.paths if path.startswith("/vase")]
+            await workplace.registry.request_stop(server.domain, stop=False)
+            server.before = None
+            server.log.clear()
+            clock.advance(360)
+            done = await workplace.scrape(server)
+            (report,) = await workplace.products.scrape_reports(server.domain)
+            return stopped, first, done, [path for path in server.paths if path in first], report
+
+    stopped, first, done, again, report = asyncio.run(run())
+    assert stopped.last_scrape_error == "stopped by the operator"
+    assert 3 <= len(first) <= 3 + workplace.scraper.limits.at_once
+    assert (done.last_scrape_error, again, report.products) == (None, [], 60)
+
+
+# ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@embedded
+def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(workplace, clock):
+    async def run():
+        put_shop(workplace.db.session.transport, "a.de")
+        await workplace.db.add_countries({"DE"})
+        first = await workplace.crawls.start(await workplace.db.shop("a.de").required(), "w1")
+        clock.advance(61)
+        (shop,) = [shop async for shop in workplace.crawls.find_due()]
+        second = await workplace.crawls.start(shop, "w2")
+        assert second.last_crawled_start == first.last_crawled_start  # only the owner tells them apart
+        stopped = asyncio.Event()
+
+        async def work():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+        with pytest.raises(LeaseLost):
+            await keep_alive(lambda: workplace.crawls.extend(first), work(), every_s=0.01)
+        await workplace.crawls.fail(first, "late", 1)
+        return stopped.is_set(), (await workplace.db.shop("a.de").required()).crawl
+
+    stopped, crawl = asyncio.run(run())
+    assert stopped
+    assert crawl.crawl_owner == "w2"
+
+
+def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database, workplace, clock):
+    """The index alone shows neither the lease nor its owner."""
+
+    async def run():
+        put_shop(database, "live.de", "PROGRESS#2026-01-15T08:00:00Z", crawl_owner="w1",
+                 crawl_lease_until="2026-01-15T12:00:30Z")  # fmt: skip
+        put_shop(database, "dead.de", "PROGRESS#2026-01-15T08:00:00Z", crawl_owner="w2",
+                 crawl_lease_until="2026-01-15T09:00:00Z", last_crawled_end="2026-01-10T00:00:00Z")  # fmt: skip
+        put_shop(database, "original.de", "PROGRESS#2026-01-15T08:00:00Z")
+        put_shop(database, "young.de", "PROGRESS#2026-01-15T11:00:00Z", crawl_owner="w3",
+                 crawl_lease_until="2026-01-15T11:01:00Z")  # fmt: skip
+        await workplace.db.add_countries({"DE"})
+        stuck = {each.shop.domain: each.abandoned for each in await workplace.crawls.find_stuck()}
+        return stuck, sorted(await workplace.crawls.reap()), await workplace.crawls.reap()
+
+    stuck, reaped, again = asyncio.run(run())
+    assert stuck == {"live.de": False, "dead.de": True, "original.de": True}
+    assert (reaped, again) == (["dead.de", "original.de"], [])
+    assert get_item(database, "SHOP#dead.de")["gsi2_sk"] == "DONE#2026-01-10T00:00:00Z"
+    assert get_item(database, "SHOP#original.de")["gsi2_sk"] == "NEVER#"
+    assert get_item(database, "SHOP#live.de")["crawl_owner"] == "w1"
+
+
+@embedded
+def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, workplace, clock):
+    done = "DONE#2026-01-10T00:00:00Z"
+    put_shop(database, "new.de", done)
+    put_shop(database, "uncrawled.de")
+    put_shop(database, "original.de", "NEVER#", last_crawled_end="NEVER#")
+    put_shop(database, "crawling.de", "PROGRESS#2026-01-15T11:59:00Z", last_crawled_end="2026-01-10T00:00:00Z",
+             crawl_owner="w", crawl_lease_until="2026-01-15T12:01:00Z")  # fmt: skip
+    put_shop(database, "again.de", "DONE#2026-01-12T00:00:00Z", "DONE#2026-01-11T00:00:00Z")
+    put_shop(database, "same.de", "DONE#2026-01-09T00:00:00Z", "DONE#2026-01-10T00:00:00Z")
+    put_shop(database, "inside.de", "DONE#2026-01-10T12:00:00Z", "DONE#2026-01-10T13:00:00Z",
+             last_scraped_start="2026-01-10T11:00:00Z")  # fmt: skip
+    put_shop(database, "recent.de", "DONE#2026-01-15T11:00:00Z", "DONE#2026-01-15T10:00:00Z")
+
+    async def find():
+        await workplace.db.add_countries({"DE"})
+        return {shop.domain async for shop in workplace.scrapes.find_eligible()}
+
+    assert asyncio.run(find()) == {"new.de", "again.de", "inside.de"}
+
+
+@embedded
+def test_a_scrape_that_was_interrupted_does_not_visit_products_again(workplace, clock):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 120)
+            await workplace.add(server)
+            await workplace.crawl(server)
+            server.log.clear()
+            clock.advance(60)
+            lease = await workplace.scrapes.start(await workplace.db.shop(server.domain).required(), "w1")
+            half = asyncio.Event()
+
+            async def interrupt(path):
+                if len(server.log) >= 70:
+                    half.set()
+
+            server.before = interrupt
+            scrape = asyncio.create_task(workplace.scraper.scrape(lease))
+            await half.wait()
+            scrape.cancel()
+            await asyncio.gather(scrape, return_exceptions=True)
+            released = await workplace.db.shop(server.domain).required()
+            first = {path for path in server.paths if path.startswith("/vase")}
+            server.log.clear()
+            clock.advance(360)
+            shop = await workplace.scrape(server, "w2")
+            again = [path for path in server.paths if path in first]
+            (report,) = await workplace.products.scrape_reports(server.domain)
+            changes = await workplace.changes.latest(500)
+            return released, shop, again, report, changes
+
+    released, shop, again, report, changes = asyncio.run(run())
+    assert released.last_scrape_error == "the worker was stopped"
+    assert shop.last_scrape_error is None
+    assert len(again) < 40
+    assert len({change.url for change in changes}) == len(changes) == 120  # nothing is told twice
+    assert report.failed == 0

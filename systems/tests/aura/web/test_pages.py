@@ -1,0 +1,280 @@
+"""The pages as a browser without JavaScript uses them: on a real database, with the shops of the farm."""
+
+import asyncio
+import json
+import re
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from hashrange import ManualClock
+from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN
+from hashrange_systems.aura.demo.farm_shop import make_product
+from hashrange_systems.aura.schema import Product
+from hashrange_systems.aura.service.products import ProductQuery
+from hashrange_systems.aura.service.registry import ShopInput
+from hashrange_systems.aura.web.page_view import link_product
+from systems.tests.aura.web.hosted_aura import host_aura
+
+SHOP = "silber-lang.test"
+PAGES = ("/", "/add", "/import", "/changes", "/search", "/watch", "/explain", "/account", "/stuck", "/between")
+FORMS = ("/add", "/import", "/product/watch", "/product/unwatch", "/search/save", "/search/remove", "/sign-out")
+FORMS += ("/account/key", "/account/channel", "/account/channel/remove")
+FORMS += tuple(
+    f"/shop/x.test/{each}" for each in ("crawl", "pause", "resume", "stop", "remove", "same", "options", "details")
+)
+
+
+def run(scenario):
+    return asyncio.run(scenario())
+
+
+def test_a_newcomer_tries_a_shop_adds_it_and_sees_a_price_change_arrive():
+    clock = ManualClock()
+
+    async def scenario():
+        async with host_aura(clock, demo=True) as site:
+            farm = site.running.farm
+            address = farm.find_url(SHOP)
+            linked = re.search(r'/add\?domain=([^"]+)"', (await site.get("/")).text)
+            assert unquote(linked[1]) == address  # the banner's first step works as it is
+            tried = await site.post("/add", 200, domain=address, name="Silber Lang", country="DE", **{"try": "1"})
+            assert f"What a crawl of {SHOP} would find" in tried.text
+            assert "json-ld" in tried.text
+            await site.get(f"/shop/{SHOP}", 404)  # nothing is stored
+            await site.post("/add", domain=address, name="Silber Lang", country="DE")
+            await site.post(f"/shop/{SHOP}/crawl")
+            first = await site.wait_until_scraped(SHOP)
+            shop = await site.get(f"/shop/{SHOP}")
+            assert "with a price" in shop.text
+            assert "92 %" in shop.text
+
+            before = len(farm.find_requests(SHOP))
+            clock.advance(farm._period_ms / 1000)
+            await site.post(f"/shop/{SHOP}/crawl")
+            await site.wait_until_scraped(SHOP, first)
+            await check_requests(farm, before)
+            await check_change(site, address)
+            await check_feeds(site)
+
+    run(scenario)
+
+
+async def check_requests(farm, before):
+    requests = farm.find_requests(SHOP)
+    assert not [each.path for each in requests if each.path.startswith("/intern") or "sort=" in each.path]
+    assert {each.user_agent.split("/")[0] for each in requests} == {"hashrange-aura"}
+    second = [each for each in requests[before:] if each.path.startswith("/produkt/")]
+    assert all(each.conditional for each in second)
+    assert {each.status for each in second} == {200, 304}, "only pages that changed are sent again"
+
+
+async def check_change(site, address):
+    product = make_product(BY_DOMAIN[SHOP], 0, 1)
+    changes = await site.get("/changes")
+    assert "Price" in changes.text
+    page = await site.get(link_product(SHOP, address.rstrip("/") + product.path))
+    assert f"{product.minor / 100:,.2f} EUR" in page.text
+    assert page.text.count("<circle") == 2, "both prices are in the plot"
+    found = await site.get(f"/search?q={product.title.split()[0]}")
+    assert product.title in found.text
+
+
+async def check_feeds(site):
+    page = await site.get("/changes")
+    token = re.search(r"/changes\.rss\?token=([^\"&]+)", page.text)[1]
+    site.client.cookies.clear()
+    rss = ET.fromstring((await site.get(f"/changes.rss?token={token}")).text)
+    listed = json.loads((await site.get(f"/changes.json?token={token}")).text)["items"]
+    assert len(rss.findall("./channel/item")) == len(listed) >= 12
+    assert {"NEW", "PRICE"} <= {item["kind"] for item in listed}
+    csv = (await site.get(f"/changes.csv?token={token}")).text
+    assert csv.splitlines()[0].lstrip("\ufeff").startswith("at,kind,domain")
+    await site.get("/changes.rss?token=nonsense", 404)
+    site.client.headers["Host"] = "elsewhere.example"  # no visitor of the demo
+    await site.get("/changes.json", 401)
+
+
+def test_every_page_and_form_needs_a_session():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            for path in (*PAGES, "/shop/x.test", "/product?domain=x&url=y", "/country/DE"):
+                response = await site.get(path, 303)
+                assert response.headers["Location"].startswith("/aura/sign-in")
+            for path in FORMS:
+                assert (await site.client.post(f"/aura{path}")).headers["Location"] == "/aura/sign-in"
+            for path in ("/shops?country=DE", "/countries", "/changes", "/search?q=x", "/watches", "/explain?url=x"):
+                await site.get(f"/api{path}", 401)
+
+    run(scenario)
+
+
+def test_every_page_renders_on_an_empty_database_and_forms_without_their_token_are_refused():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await site.sign_up("one@example.com")
+            for path in PAGES:
+                await site.get(path)
+            for path in FORMS:
+                response = await site.client.post(f"/aura{path}", data={"form_token": "wrong"})
+                assert response.status_code == 403, path
+            for path in ("/shop/x.test", "/product?domain=x.test&url=y", "/nothing", "/product"):
+                await site.get(path, 404)
+            foreign = await site.client.post(
+                "/aura/sign-in", data={"key": "x"}, headers={"Origin": "https://evil.test"}
+            )
+            assert foreign.status_code == 403
+
+    run(scenario)
+
+
+def test_silence_is_not_health():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await site.sign_up("one@example.com")
+            board = await site.get("/")
+            assert "No worker has ever run" in board.text
+            health = await site.get("/health", 503)
+            assert health.json()["workers"] == 0
+            metrics = (await site.get("/metrics")).text
+            assert 'hashrange_workers{system="aura"} 0.0' in metrics
+            assert "aura_healthy 0.0" in metrics
+
+    run(scenario)
+
+
+def test_a_worker_is_seen_until_it_leaves_or_its_heartbeat_stops():
+    async def scenario():
+        clock = ManualClock()
+        async with host_aura(clock) as site:
+            worker = site.running.application.worker
+            await worker.presence.write()
+            health = (await site.get("/health")).json()
+            assert (health["status"], health["workers"], health["lateMs"]) == ("ok", 1, 0)
+            await worker.start_due()
+            clock.advance(39)
+            await worker.presence.write()
+            health = (await site.get("/health", 503)).json()
+            assert health["problems"] == ["The work is late by 37 s"]
+            clock.advance(41)
+            assert (await site.get("/health", 503)).json()["problems"][0].startswith("no worker for 41 s: start")
+            await worker.start_due()
+            await worker.presence.write()
+            await site.get("/health")
+            await worker.presence.leave()
+            assert (await site.get("/health", 503)).json()["workers"] == 0
+
+    run(scenario)
+
+
+async def add_product(site, title="Vase"):
+    shop = await site.services.registry.add(ShopInput(address="haus.test", country="DE"))
+    url = "https://haus.test/produkt/1"
+    product = Product(domain=shop.domain, url=url, title=title, state="AVAILABLE", price_minor=5000, currency="EUR")
+    await site.services.db.put(product)
+    await site.services.products.index_words(product, "DE")
+    return url
+
+
+def test_watch_lists_searches_and_channels_belong_to_their_member():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            url = await add_product(site)
+            one = (await site.sign_up("one@example.com")).member
+            await site.post("/product/watch", domain="haus.test", url=url, below="40", percent="5", states="on")
+            await site.post("/search/save", q="Vase", country="DE", currency="EUR")
+            hook = {"kind": "WEBHOOK", "target": "https://hooks.example.com/a"}
+            await site.post("/account/channel", 422, **hook, subscription="SOMETHING")
+            page = await site.post("/account/channel", 200, **hook, subscription="EVERYTHING")
+            assert "these, and every change" in page.text
+            (search,) = await site.services.watches.list_searches(one.member_id)
+            (channel,) = await site.services.members.list_channels(one.member_id)
+            mine = await site.get("/watch")
+            assert "below 40.00 EUR" in mine.text
+            assert "Vase" in mine.text
+
+            await site.sign_up("two@example.com")
+            theirs = await site.get("/watch")
+            assert "You watch nothing yet" in theirs.text
+            await site.post("/search/remove", 404, search=search.search_id)
+            await site.post("/account/channel/remove", 404, channel=channel.channel_id)
+            await site.post("/product/unwatch", 404, domain="haus.test", url=url)
+            assert await site.services.watches.list_watches(one.member_id)
+            assert await site.services.members.list_channels(one.member_id)
+
+    run(scenario)
+
+
+def test_what_a_stranger_wrote_is_text_on_pages_feeds_and_in_spreadsheets():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            evil = "=1+1<script>alert(1)</script>"
+            url = await add_product(site, evil)
+            await site.sign_up("one@example.com")
+            for path in (link_product("haus.test", url), "/shop/haus.test", "/search?q=script"):
+                page = await site.get(path)
+                assert "<script>alert" not in page.text
+                assert "&lt;script&gt;" in page.text
+            found = await site.services.products.search(ProductQuery(text="script"))
+            assert [each.title for each in found] == [evil]
+
+    run(scenario)
+
+
+def test_options_are_saved_refused_with_every_field_and_a_shop_is_paused_and_removed():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await add_product(site)
+            await site.sign_up("one@example.com")
+            wrong = await site.post(
+                "/shop/haus.test/options", 422, price_selector="[[", delay_ms="x", crawl_every_h="9999"
+            )
+            assert wrong.text.count('class="wrong"') == 3
+            await site.post(
+                "/shop/haus.test/options", price_selector=".p", crawl_every_h="6", excludes="/forum/\n/blog/"
+            )
+            options = await site.services.registry.options("haus.test")
+            assert (options.price_selector, options.crawl_every_h, options.excludes) == (".p", 6, ["/forum/", "/blog/"])
+            await site.post("/shop/haus.test/pause")
+            assert "Paused." in (await site.get("/shop/haus.test")).text
+            await site.post("/shop/haus.test/resume")
+            await site.post("/shop/haus.test/details", name="Haus", country="AT")
+            assert "Austria" in (await site.get("/")).text
+            await site.post("/shop/haus.test/remove")
+            assert "There are no shops yet" in (await site.get("/")).text
+
+    run(scenario)
+
+
+def test_a_csv_file_is_imported_row_by_row():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await site.sign_up("one@example.com")
+            rows = "domain,name,country\nhttps://www.Eins.test/shop,Eins,DE\nzwei.test,,xx\neins.test,Eins,DE\n"
+            report = await site.post("/import", 200, rows=rows)
+            assert "1 added, 1 known already, 1 refused." in report.text
+            assert "zwei.test" in report.text
+            assert "needs a first line" in (await site.post("/import", 422, rows="nonsense\n1\n")).text
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    "path", ["/shops/haus.test", "/shops?country=de", "/product?domain=haus.test&url=https://haus.test/produkt/1"]
+)
+def test_the_api_answers_with_a_key(path):
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await add_product(site)
+            key = (await site.services.members.add("one@example.com")).key
+            site.client.headers["Authorization"] = f"Bearer {key}"
+            body = (await site.get(f"/api{path}")).json()
+            assert "haus.test" in json.dumps(body)
+            watch = {"domain": "haus.test", "url": "https://haus.test/produkt/1", "belowMinor": 100}
+            assert (await site.client.post("/aura/api/watches", json=watch)).status_code == 201
+            assert (await site.get("/api/watches")).json()["items"][0]["belowMinor"] == 100
+            problem = await site.get("/api/shops/nothing.test", 404)
+            assert problem.headers["content-type"] == "application/problem+json"
+
+    run(scenario)
