@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import bulk, checks, embedded, latency, scale, typed, wire
+from bench import aura, bulk, checks, embedded, latency, scale, search, typed, wire
 from bench.contender import DidNotStart, clear_leftovers
 from bench.peers import PEER_NAMES, Unavailable
 from bench.report import describe_machine, warn
-from bench.rows import ROW_NAMES, WrongAnswer
+from bench.rows import ROW_NAMES, WrongResponse
 from bench.settings import Settings
 from bench.workload import Json
 from bench.wrk import NotClean
@@ -25,16 +25,20 @@ BENCHMARKS: dict[str, Callable[[Settings], Json]] = {
     "typed": typed.run,
     "scale": scale.run,
     "checks": checks.run,
+    "aura": aura.run,
+    "search": search.run,
 }
 
 TEACH = """\
 benchmarks:
-  wire      six operations over HTTP against dynoxide, DynamoDB Local, dynalite and moto, in memory and on disk
+  wire      operations over HTTP against dynoxide, DynamoDB Local, dynalite and moto, in memory and on disk
   embedded  GetItem and PutItem in process against the bare SQLite statements for the same bytes
   scale     get, put and query with ten million items against ten thousand; memory and start time then
   latency   p50, p99, p99.9 and max on disk under sustained writes with streams on
   bulk      the bulk load against a bare SQLite insert of the same rows
   checks    ten thousand website checks, each once a minute: how late they begin
+  aura      the crawler against Scrapy on the same shop, and the cost of a URL in a shop of a million
+  search    the search index of the directory against the scan, with a hundred thousand resources
   typed     typed items: put, get and query against PynamoDB on DynamoDB Local and pydynox; what declaring costs
   all       all of these (what you get when you name none): about 35 minutes
 
@@ -43,6 +47,7 @@ examples:
   python -m bench wire --rows get,put --peers dynoxide --connections 16
   python -m bench scale --items 1000000
   python -m bench checks --soak 600                  the whole soak; half a minute otherwise
+  python -m bench aura --pages 500 --urls 100000     a short comparison with Scrapy
   python -m bench all --json results.json
 
 The peers are installed by name into bench/.peers on first use; one that cannot be had is named and left out.
@@ -63,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in names:
         try:
             results[name] = BENCHMARKS[name](settings)
-        except (Unavailable, DidNotStart, NotClean, WrongAnswer) as reason:
+        except (Unavailable, DidNotStart, NotClean, WrongResponse) as reason:
             warn(f"{name} gave up: {reason}")
             failed = True
     if chosen.json:
@@ -92,6 +97,9 @@ def build_parser() -> argparse.ArgumentParser:
     add("--rate", type=int, default=usual.rate, help=f"writes/s of the paced part of latency (default {usual.rate:,})")
     add("--checks", type=int, help=f"how many checks (default {usual.checks:,})")
     add("--soak", type=int, metavar="SECONDS", help=f"how long checks go on (default {usual.soak})")
+    add("--resources", type=int, help=f"resources that search looks through (default {usual.resources:,})")
+    add("--pages", type=int, help=f"pages of the shop that aura crawls (default {usual.shop_pages:,})")
+    add("--urls", type=int, help=f"URLs of the large shop of aura (default {usual.urls:,})")
     add("--quick", action="store_true", help="one round of a second, small tables: a first look, nothing to quote")
     add("--json", type=Path, metavar="FILE", help="also write everything measured to this file")
     return parser
@@ -100,7 +108,18 @@ def build_parser() -> argparse.ArgumentParser:
 def read_settings(chosen: argparse.Namespace) -> Settings:
     """The settings: what was given, else the usual or the quick values."""
     usual = (
-        Settings(seconds=1, rounds=1, items=100_000, bulk_items=50_000, starts=1, checks=1_000, soak=10)
+        Settings(
+            seconds=1,
+            rounds=1,
+            items=100_000,
+            bulk_items=50_000,
+            starts=1,
+            checks=1_000,
+            soak=10,
+            resources=5_000,
+            shop_pages=300,
+            urls=50_000,
+        )
         if chosen.quick
         else Settings()
     )
@@ -117,6 +136,9 @@ def read_settings(chosen: argparse.Namespace) -> Settings:
         starts=usual.starts,
         checks=chosen.checks or usual.checks,
         soak=chosen.soak or usual.soak,
+        resources=chosen.resources or usual.resources,
+        shop_pages=chosen.pages or usual.shop_pages,
+        urls=chosen.urls or usual.urls,
     )
 
 

@@ -25,12 +25,12 @@ Load = Callable[[Path], None]
 def run(settings: Settings) -> Json:
     """Loads the same items in turns, prints items per second and ratios, gives back the rates."""
     print(f"\n## Bulk load of {settings.bulk_items:,} items, one index: items/s\n")
-    home = fresh_directory("bulk-source")
+    directory = fresh_directory("bulk-source")
     try:
-        file = write_export(home, settings.bulk_items)
+        file = write_export(directory, settings.bulk_items)
         rates = measure_rates(find_loads(file, settings), settings)
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
     ours = rates.get(OURS)
     lines = [
         [name, f"{statistics.median(values):,.0f}", str(pair(ours, values)) if ours else "-"]
@@ -40,9 +40,9 @@ def run(settings: Settings) -> Json:
     return {"items": settings.bulk_items, "items_per_second": rates}
 
 
-def write_export(home: Path, items: int) -> Path:
+def write_export(directory: Path, items: int) -> Path:
     """A file as DynamoDB exports it, one item a line, where the peers look for it too."""
-    file = home / "bench" / "data" / "items.json"
+    file = directory / "bench" / "data" / "items.json"
     file.parent.mkdir(parents=True)
     with file.open("w") as output:
         output.writelines(f'{{"Item":{line}}}\n' for line in item_lines(items))

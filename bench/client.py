@@ -1,10 +1,11 @@
-"""A plain HTTP client that looks like an SDK: it loads and probes contenders, and lends its headers to wrk."""
+"""A plain HTTP client that looks like an SDK: it loads and probes contenders, and gives wrk its headers."""
 
 import http.client
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from bench.workload import TABLE, Json, create_table, dump, initial_items
+from bench.workload import FLAT_ITEM, FLAT_TABLE, TABLE, Json, create_table, dump, initial_items
 
 LOAD_BATCH = 25
 
@@ -55,19 +56,30 @@ class Client:
 def fill_table(client: Client, *, streams: bool = False) -> None:
     """Creates the table and writes the 10,000 items in batches."""
     client.call("CreateTable", create_table(streams=streams))
-    wait_until_active(client)
-    items = list(initial_items())
+    load_items(client, TABLE, initial_items())
+
+
+def fill_flat_table(client: Client) -> None:
+    """Does the same with the table of flat items."""
+    client.call("CreateTable", create_table(FLAT_TABLE, index=False))
+    load_items(client, FLAT_TABLE, initial_items(FLAT_ITEM))
+
+
+def load_items(client: Client, table: str, given: Iterable[str]) -> None:
+    """Writes items in batches."""
+    wait_until_active(client, table)
+    items = list(given)
     for at in range(0, len(items), LOAD_BATCH):
         puts = ",".join(f'{{"PutRequest":{{"Item":{item}}}}}' for item in items[at : at + LOAD_BATCH])
-        answer = client.call("BatchWriteItem", f'{{"RequestItems":{{"{TABLE}":[{puts}]}}}}')
+        answer = client.call("BatchWriteItem", f'{{"RequestItems":{{"{table}":[{puts}]}}}}')
         if answer.get("UnprocessedItems"):
             raise Refused("BatchWriteItem left items unprocessed while loading")
 
 
-def wait_until_active(client: Client) -> None:
+def wait_until_active(client: Client, name: str = TABLE) -> None:
     """Returns once the table and its indexes can be used."""
     while True:
-        table = client.call("DescribeTable", {"TableName": TABLE})["Table"]
+        table = client.call("DescribeTable", {"TableName": name})["Table"]
         states = [table["TableStatus"], *(index["IndexStatus"] for index in table.get("GlobalSecondaryIndexes", []))]
         if all(state == "ACTIVE" for state in states):
             return

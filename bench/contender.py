@@ -75,14 +75,14 @@ class Running:
 @contextmanager
 def start(contender: Contender, *, data: Path | None = None) -> Iterator[Running]:
     """Starts a contender, on an empty directory unless one is given, and ends it whatever happens."""
-    home = data or fresh_directory(contender.label)
+    directory = data or fresh_directory(contender.label)
     log = PEERS_DIR / "logs" / f"{contender.label}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     port = free_port()
     began = time.perf_counter()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            contender.command(port, home),
+            contender.command(port, directory),
             cwd=contender.directory,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -92,11 +92,11 @@ def start(contender: Contender, *, data: Path | None = None) -> Iterator[Running
     try:
         wait_until_it_answers(contender, process, port, log)
         seconds = time.perf_counter() - began
-        yield Running(contender=contender, process=process, port=port, start_seconds=seconds, data=home)
+        yield Running(contender=contender, process=process, port=port, start_seconds=seconds, data=directory)
     finally:
         stop(process)
         if data is None:
-            shutil.rmtree(home, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def die_with_parent() -> None:

@@ -13,7 +13,7 @@ from bench.bare import Bare, encode_key
 from bench.contender import fresh_directory
 from bench.ours import Database, open_database, require_item
 from bench.peers import Unavailable
-from bench.report import pair, render_table, verdict_at_most, warn
+from bench.report import compare_at_most, pair, render_table, warn
 from bench.rows import require
 from bench.settings import Settings
 from bench.workload import (
@@ -53,7 +53,7 @@ def run(settings: Settings) -> Json:
         for title, (ours, bare) in measured.items():
             ratio = pair(ours, bare)
             shown = [f"{statistics.median(values):.1f}" for values in (ours, bare)]
-            lines.append([f"{title}, {durability}", *shown, str(ratio), verdict_at_most(ratio, GOALS[durability])])
+            lines.append([f"{title}, {durability}", *shown, str(ratio), compare_at_most(ratio, GOALS[durability])])
             results[f"{title}, {durability}"] = {"ours_us": ours, "bare_us": bare}
     print(render_table(["", "hashrange", "bare SQLite", "ours / bare", "goal"], lines))
     return results
@@ -61,9 +61,9 @@ def run(settings: Settings) -> Json:
 
 def run_class(durability: str, settings: Settings) -> dict[str, Medians]:
     """Opens both, fills both with the same items, and lets them compete."""
-    home = fresh_directory("embedded") if durability == "disk" else None
-    database = open_database(home)
-    bare = Bare(home)
+    directory = fresh_directory("embedded") if durability == "disk" else None
+    database = open_database(directory)
+    bare = Bare(directory)
     try:
         fill_both(database, bare)
         return {
@@ -73,8 +73,8 @@ def run_class(durability: str, settings: Settings) -> dict[str, Medians]:
     finally:
         bare.close()
         database.close()
-        if home:
-            shutil.rmtree(home, ignore_errors=True)
+        if directory:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def fill_both(database: Database, bare: Bare) -> None:

@@ -72,12 +72,12 @@ async def start_server() -> Server:
 
 
 def connect(server: Server, packets: Sequence[bytes], *, cached: bool) -> ServerConnection:
-    """Return a warm connection, which has learnt the head if it may."""
+    """Return a warm connection, which has cached the head if it may."""
     connection = ServerConnection(server)
     connection.connection_made(NoTransport())
-    server.heads_to_learn = 3 if cached else 0
+    server.heads_to_cache = 3 if cached else 0
     feed(connection, packets, 5)
-    server.heads_to_learn = 0
+    server.heads_to_cache = 0
     return connection
 
 

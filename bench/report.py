@@ -42,13 +42,13 @@ def render_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join([render(header), render(rule), *map(render, lines)])
 
 
-def verdict(ratio: Ratio, goal: float) -> str:
-    """Whether a ratio that should be high reaches its goal."""
+def compare_at_least(ratio: Ratio, goal: float) -> str:
+    """Return whether a ratio that should be high reaches its goal."""
     return f"{goal:g}x {'reached' if ratio.median >= goal else 'MISSED'}"
 
 
-def verdict_at_most(ratio: Ratio, goal: float) -> str:
-    """Whether a ratio that should be low stays within its goal."""
+def compare_at_most(ratio: Ratio, goal: float) -> str:
+    """Return whether a ratio that should be low stays within its goal."""
     return f"<= {goal:g}x {'reached' if ratio.median <= goal else 'MISSED'}"
 
 

@@ -1,10 +1,23 @@
-"""The six rows of the table: which request is repeated, and the test that one answer passes before any is measured."""
+"""The rows of the table: which request is repeated, and the test that one answer passes before any is measured."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.workload import FIRST_COUNT, INDEX, ITEM, KEY, TABLE, Json, dump, fill, item_template, same_item
+from bench.workload import (
+    FIRST_COUNT,
+    FLAT_TABLE,
+    INDEX,
+    ITEM,
+    KEY,
+    TABLE,
+    Json,
+    dump,
+    fill,
+    flat_item_template,
+    item_template,
+    same_item,
+)
 
 BATCH = 25
 HARMLESS = {"ConsumedCapacity"}  # moto tells it unasked
@@ -12,7 +25,7 @@ PROBE = {"partition": 7, "sort": 42, "count": FIRST_COUNT + 123_456_789}
 PROBE_ITEM: Json = json.loads(fill(ITEM, **PROBE))
 
 
-class WrongAnswer(Exception):
+class WrongResponse(Exception):
     """A contender answered a probe with something else than DynamoDB would."""
 
 
@@ -25,56 +38,65 @@ class Row:
     operation: str
     template: str
     check: Callable[[Json, Json], None]
-    """Raises WrongAnswer; gets the answer, and the item as it is stored after the request."""
+    """Raises WrongResponse; gets the answer, and the item as it is stored after the request."""
 
 
 def require(condition: bool, why: str) -> None:
-    """Raises WrongAnswer unless the condition holds."""
+    """Raises WrongResponse unless the condition holds."""
     if not condition:
-        raise WrongAnswer(why)
+        raise WrongResponse(why)
 
 
-def check_put(answer: Json, stored: Json) -> None:
+def check_put(response: Json, stored: Json) -> None:
     """A put answers nothing and the item is there."""
-    require(answer.keys() <= HARMLESS, f"PutItem answered {dump(answer)[:200]}")
+    require(response.keys() <= HARMLESS, f"PutItem answered {dump(response)[:200]}")
     require(same_item(stored, PROBE_ITEM), "PutItem did not store what it was sent")
 
 
-def check_get(answer: Json, stored: Json) -> None:
+def check_get(response: Json, stored: Json) -> None:
     """A get answers the whole item."""
-    require(answer.keys() == {"Item"} and same_item(answer["Item"], stored), f"GetItem answered {dump(answer)[:200]}")
+    require(
+        response.keys() == {"Item"} and same_item(response["Item"], stored), f"GetItem answered {dump(response)[:200]}"
+    )
     require(stored.keys() == PROBE_ITEM.keys(), "GetItem lost attributes")
 
 
-def check_update(answer: Json, stored: Json) -> None:
-    """An update set and added what it was told."""
-    require(answer.keys() <= HARMLESS, f"UpdateItem answered {dump(answer)[:200]}")
+def check_get_flat(response: Json, stored: Json) -> None:
+    """A get answers the whole flat item; `stored` is the other one."""
+    item = response.get("Item", {})
+    require(item.keys() == flat_item_template().keys(), f"GetItem answered {dump(response)[:200]}")
+    require(item["pk"] == stored["pk"] and item["sk"] == stored["sk"], "GetItem found another item")
+
+
+def check_update(response: Json, stored: Json) -> None:
+    """An update set and added what the request says."""
+    require(response.keys() <= HARMLESS, f"UpdateItem answered {dump(response)[:200]}")
     require(stored["revision"] == PROBE_ITEM["revision"], "UpdateItem did not SET")
     require(int(stored.get("views", {"N": "0"})["N"]) >= 1, "UpdateItem did not ADD")
 
 
-def check_query(answer: Json, stored: Json) -> None:
+def check_query(response: Json, stored: Json) -> None:
     """The first 20 of a partition, in order, with the key to go on from."""
-    found = [item["sk"]["S"] for item in answer["Items"]]
-    require(answer["Count"] == 20 and answer["ScannedCount"] == 20, f"Query counted {answer['Count']}")
+    found = [item["sk"]["S"] for item in response["Items"]]
+    require(response["Count"] == 20 and response["ScannedCount"] == 20, f"Query counted {response['Count']}")
     require(found == [f"PRODUCT#{number:04d}" for number in range(20)], f"Query found {found}")
-    require("LastEvaluatedKey" in answer, "Query told no LastEvaluatedKey")
-    require(answer["Items"][0].keys() >= stored.keys() - {"views"}, "Query lost attributes")
+    require("LastEvaluatedKey" in response, "Query returned no LastEvaluatedKey")
+    require(response["Items"][0].keys() >= stored.keys() - {"views"}, "Query lost attributes")
 
 
-def check_query_index(answer: Json, stored: Json) -> None:
+def check_query_index(response: Json, stored: Json) -> None:
     """Twenty were looked at, newest first, and the filter left those with enough stock."""
-    stocks = [int(item["stock"]["N"]) for item in answer["Items"]]
-    times = [item["updatedAt"]["S"] for item in answer["Items"]]
-    require(answer["ScannedCount"] == 20, f"Query of the index scanned {answer['ScannedCount']}")
+    stocks = [int(item["stock"]["N"]) for item in response["Items"]]
+    times = [item["updatedAt"]["S"] for item in response["Items"]]
+    require(response["ScannedCount"] == 20, f"Query of the index scanned {response['ScannedCount']}")
     require(0 < len(stocks) < 20 and min(stocks) >= 15, f"the filter left {stocks}")
     require(times == sorted(times, reverse=True), "Query of the index came in the wrong order")
-    require(all(item["category"] == stored["category"] for item in answer["Items"]), "another category came back")
+    require(all(item["category"] == stored["category"] for item in response["Items"]), "another category came back")
 
 
-def check_batch(answer: Json, stored: Json) -> None:
+def check_batch(response: Json, stored: Json) -> None:
     """Nothing was left unprocessed and the first item is there."""
-    require(answer.get("UnprocessedItems") == {}, f"BatchWriteItem answered {dump(answer)[:200]}")
+    require(response.get("UnprocessedItems") == {}, f"BatchWriteItem answered {dump(response)[:200]}")
     require(same_item(stored, PROBE_ITEM), "BatchWriteItem did not store what it was sent")
 
 
@@ -92,6 +114,13 @@ ROWS: tuple[Row, ...] = (
         operation="GetItem",
         template=dump({"TableName": TABLE, "Key": KEY}),
         check=check_get,
+    ),
+    Row(
+        name="get-flat",
+        title="GetItem of a flat item",
+        operation="GetItem",
+        template=dump({"TableName": FLAT_TABLE, "Key": KEY}),
+        check=check_get_flat,
     ),
     Row(
         name="update",

@@ -20,7 +20,7 @@ from bench.contender import Contender, fresh_directory, start
 from bench.embedded import clock_calls
 from bench.ours import find_row, load_file, open_database, require_item
 from bench.peers import Unavailable, find_wrk, provide_hashrange
-from bench.report import note, pair, render_table, verdict_at_most, warn
+from bench.report import compare_at_most, note, pair, render_table, warn
 from bench.rows import ROWS, Row
 from bench.settings import Settings
 from bench.workload import PARTITIONS, PER_PARTITION, Json, create_table, fill, item_lines
@@ -95,14 +95,14 @@ def run(settings: Settings) -> Json:
 @contextmanager
 def loaded(items: int) -> Iterator[Store]:
     """A store with so many items, loaded by the bulk path; removed afterwards."""
-    home = fresh_directory(f"scale-{items}")
+    directory = fresh_directory(f"scale-{items}")
     try:
-        file = home / "items.json"
+        file = directory / "items.json"
         with file.open("w") as output:
             output.writelines(f'{{"Item":{line}}}\n' for line in item_lines(items))
             output.flush()
             os.fsync(output.fileno())  # the load is not to wait for its input to be written
-        data = home / "data"
+        data = directory / "data"
         with closing(open_database(data)) as database:
             database.call("CreateTable", create_table())
         began = time.perf_counter()
@@ -113,7 +113,7 @@ def loaded(items: int) -> Iterator[Store]:
             require_item(database, items // PER_PARTITION - 1, PER_PARTITION - 1)
         yield Store(path=data, items=items)
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def measure_inside(small: Store, large: Store, settings: Settings) -> Medians:
@@ -203,5 +203,5 @@ def show(medians: Medians, where: str, goal: float | None = GOAL) -> list[list[s
     for title, (small, large) in medians.items():
         ratio = pair(large, small)
         values = [f"{statistics.median(kept):.1f}" for kept in (small, large)]
-        lines.append([f"{title}, {where}", *values, str(ratio), verdict_at_most(ratio, goal) if goal else ""])
+        lines.append([f"{title}, {where}", *values, str(ratio), compare_at_most(ratio, goal) if goal else ""])
     return lines

@@ -26,3 +26,6 @@ class Settings:
     starts: int = 3
     checks: int = 10_000
     soak: int = 30
+    resources: int = 100_000
+    shop_pages: int = 5_000
+    urls: int = 1_000_000

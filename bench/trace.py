@@ -1,4 +1,4 @@
-"""How straight the way of a call is: the Python calls it makes when warm, in how many files, with how many changes.
+"""The path of a call: the Python calls it makes when warm, in how many files, with how many changes.
 
     .venv/bin/python bench/trace.py                            # this tree
     .venv/bin/python bench/trace.py ../other-tree/src          # another one; only public names are used

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import hashrange
 from bench.contender import start
 from bench.peers import Unavailable, find_contenders
-from bench.report import Ratio, render_table, verdict, verdict_at_most, warn
+from bench.report import Ratio, compare_at_least, compare_at_most, render_table, warn
 from bench.rows import require
 from bench.settings import OURS, Settings
 from bench.typed_library import COUNT, Library, Orders, use_hashrange, use_pydynox, use_pynamodb
@@ -80,7 +80,7 @@ def compete(ours: Library, others: list[Library], settings: Settings, goal: floa
                 times[library.name].append(measure(library, what, calls))
         shown = [f"{statistics.median(times[library.name]):.0f}" for library in (ours, *others)]
         ratios = [faster(times[ours.name], times[other.name]) for other in others]
-        lines.append([what, *shown, *map(str, ratios), verdict(ratios[0], goal)])
+        lines.append([what, *shown, *map(str, ratios), compare_at_least(ratios[0], goal)])
         results[what] = times
     header = ["", *(library.name for library in (ours, *others)), *(f"vs {other.name}" for other in others), "goal"]
     print(render_table(header, lines))
@@ -124,7 +124,7 @@ def run_declaring() -> Json:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
         times = [_time_import(program, environment) for _ in range(8)][1:]
     share = Ratio(values=tuple(value / DECLARING_GOAL_MS for value in times))
-    line = ["import", f"{statistics.median(times):.0f}", f"{min(times):.0f}", verdict_at_most(share, 1.0)]
+    line = ["import", f"{statistics.median(times):.0f}", f"{min(times):.0f}", compare_at_most(share, 1.0)]
     print(render_table(["", "median", "least", f"of {DECLARING_GOAL_MS:.0f} ms"], [line]))
     return {"milliseconds": times}
 

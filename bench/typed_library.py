@@ -143,10 +143,10 @@ def use_pydynox(url: str) -> Library:
 
 def find_pydynox() -> tuple[Any, Any]:
     """pydynox and its attributes."""
-    home = PEERS_DIR / "pydynox"
-    if not home.exists():
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(home), "pydynox"]
+    directory = PEERS_DIR / "pydynox"
+    if not directory.exists():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(directory), "pydynox"]
         if subprocess.run(command, check=False).returncode:
             raise Unavailable("pydynox could not be installed")
-    sys.path.append(str(home))
+    sys.path.append(str(directory))
     return importlib.import_module("pydynox"), importlib.import_module("pydynox.attributes")

@@ -1,4 +1,4 @@
-"""Over the wire: the six rows against every peer of the same durability class, started and measured side by side."""
+"""Over the wire: the rows against every peer of the same durability class, started and measured side by side."""
 
 import statistics
 import time
@@ -6,17 +6,17 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from itertools import product
 
-from bench.client import Client, Refused, fill_table
+from bench.client import Client, Refused, fill_flat_table, fill_table
 from bench.contender import Contender, DidNotStart, Running, start
 from bench.peers import find_contenders, find_wrk
 from bench.report import note, warn
-from bench.rows import PROBE, ROWS, Row, WrongAnswer
+from bench.rows import PROBE, ROWS, Row, WrongResponse
 from bench.settings import Settings
 from bench.wire_report import Cell, Samples, print_footprint, print_latencies, print_rates
 from bench.workload import KEY, TABLE, Json, dump, fill
 from bench.wrk import NotClean, Sample, measure
 
-SETTLE = 0.2  # lets a contender finish what the last row left behind before the next one is measured
+PAUSE = 0.2  # lets a contender finish what the last row left behind before the next one is measured
 
 
 def run(settings: Settings) -> Json:
@@ -76,6 +76,7 @@ def join(stack: ExitStack, contender: Contender) -> Running | None:
         running = stack.enter_context(start(contender))
         began = time.perf_counter()
         fill_table(running.connect())
+        fill_flat_table(running.connect())
         note(f"{contender.label} loaded in {time.perf_counter() - began:.1f} s")
         return running
     except (DidNotStart, Refused, OSError) as reason:
@@ -84,13 +85,13 @@ def join(stack: ExitStack, contender: Contender) -> Running | None:
 
 
 def passes(running: Running, row: Row) -> bool:
-    """Whether the contender answers the row's request as DynamoDB would; warns when it does not."""
+    """Return whether the contender answers the row's request as DynamoDB would; warns when it does not."""
     client = running.connect()
     try:
-        answer = client.call(row.operation, fill(row.template, **PROBE))
-        row.check(answer, read_probe(client))
+        response = client.call(row.operation, fill(row.template, **PROBE))
+        row.check(response, read_probe(client))
         return True
-    except (Refused, WrongAnswer, KeyError, OSError) as reason:
+    except (Refused, WrongResponse, KeyError, OSError) as reason:
         warn(f"{running.contender.label} is not measured on {row.name}: {reason!r}")
         return False
     finally:
@@ -112,7 +113,7 @@ def take_samples(wrk: str, rows: list[Row], probed: dict[str, list[Running]], se
             try_to_measure(wrk, running, row, connections=16, seconds=1)
     for turn, connections, row in product(range(settings.rounds), settings.connections, rows):
         for running in rotate(probed[row.name], turn):
-            time.sleep(SETTLE)
+            time.sleep(PAUSE)
             sample = try_to_measure(wrk, running, row, connections=connections, seconds=settings.seconds)
             samples.setdefault((connections, row.name, running.name), []).append(sample)
         note(f"{row.name} over {connections} done, round {turn + 1} of {settings.rounds}")

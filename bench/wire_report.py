@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from bench.report import Ratio, pair, render_table, verdict
+from bench.report import Ratio, compare_at_least, pair, render_table
 from bench.rows import Row
 from bench.settings import OURS
 from bench.wrk import Sample
@@ -21,7 +21,7 @@ def print_rates(durability: str, connections: int, rows: Sequence[Row], names: S
     for row in rows:
         rates = [median(samples.get((connections, row.name, name)), "rate") for name in names]
         ratio, fastest = compare(connections, row.name, names, samples)
-        goal = verdict(ratio, GOALS[connections]) if ratio and connections in GOALS else ""
+        goal = compare_at_least(ratio, GOALS[connections]) if ratio and connections in GOALS else ""
         lines.append([row.title, *(show(rate) for rate in rates), str(ratio or "-"), fastest, goal])
     print(render_table(["", *names, "ours / fastest peer", "fastest peer", "goal"], lines))
 

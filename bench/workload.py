@@ -1,7 +1,7 @@
 """The table and its items, the same for every contender; the requests that are measured are in rows.
 
-A request is a JSON text with slots such as `<<p>>`; load.lua fills them while measuring, `fill` before.
-All slots have a fixed width, so that the length of a request never changes: `p` a partition (`<<p+8>>`: eight
+A request is a JSON text with placeholders such as `<<p>>`; load.lua fills them while measuring, `fill` before.
+All placeholders have a fixed width, so that the length of a request never changes: `p` a partition (`<<p+8>>`: eight
 further), `s` a sort key drawn anew, `d` the last digit of that sort key, `c` the category of the partition, `n` a
 counter that never repeats, so that every write changes what is stored.
 """
@@ -14,6 +14,7 @@ from typing import Any
 Json = dict[str, Any]
 
 TABLE = "bench"
+FLAT_TABLE = "customers"
 INDEX = "byCategory"
 PARTITIONS = 100
 PER_PARTITION = 100
@@ -25,7 +26,7 @@ DESCRIPTION = (
     "Small marks of use, none of them deep."
 )
 
-SLOT = re.compile(r"<<([a-z])(?:\+(\d+))?>>")
+PLACEHOLDER = re.compile(r"<<([a-z])(?:\+(\d+))?>>")
 QUICK = {"p": "%(p)06d", "s": "%(s)04d", "d": "%(d)d", "c": "%(c)02d", "n": "%(n)d"}
 
 
@@ -35,10 +36,10 @@ def dump(value: object) -> str:
 
 
 def fill(template: str, *, partition: int, sort: int, count: int, partitions: int = PARTITIONS) -> str:
-    """The template with every slot replaced; the sort key is the given one everywhere."""
+    """The template with every placeholder replaced; the sort key is the given one everywhere."""
 
-    def replace(slot: re.Match[str]) -> str:
-        shifted = (partition + int(slot[2] or 0)) % partitions
+    def replace(placeholder: re.Match[str]) -> str:
+        shifted = (partition + int(placeholder[2] or 0)) % partitions
         values = {
             "p": f"{shifted:06d}",
             "s": f"{sort:04d}",
@@ -46,9 +47,9 @@ def fill(template: str, *, partition: int, sort: int, count: int, partitions: in
             "c": f"{shifted % CATEGORIES:02d}",
             "n": str(count),
         }
-        return values[slot[1]]
+        return values[placeholder[1]]
 
-    return SLOT.sub(replace, template)
+    return PLACEHOLDER.sub(replace, template)
 
 
 def item_template(shift: int = 0) -> Json:
@@ -70,16 +71,31 @@ def item_template(shift: int = 0) -> Json:
     }
 
 
+def flat_item_template() -> Json:
+    """A customer of a shop: 8 strings and numbers, 450 bytes as DynamoDB counts them, 520 as JSON."""
+    return {
+        "pk": {"S": "SHOP#<<p>>"},
+        "sk": {"S": "PRODUCT#<<s>>"},
+        "updatedAt": {"S": "2026-03-14T15:09:26.<<n>>Z"},
+        "name": {"S": "Augusta Ada Lovelace"},
+        "address": {"S": "12 St James's Square, London SW1Y 4JH, United Kingdom"},
+        "notes": {"S": DESCRIPTION},
+        "orders": {"N": "1<<d>>"},
+        "revision": {"N": "<<n>>"},
+    }
+
+
 ITEM = dump(item_template())
+FLAT_ITEM = dump(flat_item_template())
 KEY = {"pk": {"S": "SHOP#<<p>>"}, "sk": {"S": "PRODUCT#<<s>>"}}
 
 
-def create_table(*, streams: bool = False, index: bool = True) -> Json:
+def create_table(name: str = TABLE, *, streams: bool = False, index: bool = True) -> Json:
     """The CreateTable request: partition and sort key, one global index that projects everything."""
     keyed = ["pk", "sk", "category", "updatedAt"] if index else ["pk", "sk"]
     throughput = {"ReadCapacityUnits": 40_000, "WriteCapacityUnits": 40_000}
     request: Json = {
-        "TableName": TABLE,
+        "TableName": name,
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in keyed],
         "ProvisionedThroughput": throughput,
@@ -101,15 +117,15 @@ def create_table(*, streams: bool = False, index: bool = True) -> Json:
     return request
 
 
-def initial_items() -> Iterator[str]:
-    """The JSON of the 10,000 items that every contender holds before it is measured."""
+def initial_items(item: str = ITEM) -> Iterator[str]:
+    """The JSON of the 10,000 items that every contender holds in a table before it is measured."""
     for number in range(PARTITIONS * PER_PARTITION):
-        yield fill(ITEM, partition=number % PARTITIONS, sort=number // PARTITIONS, count=FIRST_COUNT + number)
+        yield fill(item, partition=number % PARTITIONS, sort=number // PARTITIONS, count=FIRST_COUNT + number)
 
 
 def item_lines(count: int) -> Iterator[str]:
     """The JSON of any number of items, a partition after the other as a DynamoDB export has them; fast."""
-    quick = SLOT.sub(lambda slot: QUICK[slot[1]], ITEM.replace("%", "%%"))
+    quick = PLACEHOLDER.sub(lambda placeholder: QUICK[placeholder[1]], ITEM.replace("%", "%%"))
     for number in range(count):
         partition, sort = divmod(number, PER_PARTITION)
         values = {"p": partition, "s": sort, "d": sort % 10, "c": partition % CATEGORIES, "n": FIRST_COUNT + number}
@@ -117,5 +133,5 @@ def item_lines(count: int) -> Iterator[str]:
 
 
 def same_item(one: Json, other: Json) -> bool:
-    """Whether two items are equal; sets have no order."""
+    """Return whether two items are equal; sets have no order."""
     return {**one, "tags": sorted(one["tags"]["SS"])} == {**other, "tags": sorted(other["tags"]["SS"])}

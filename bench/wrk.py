@@ -54,7 +54,7 @@ def first_count() -> int:
 
 
 def request_template(row: Row, port: int) -> bytes:
-    """The whole HTTP request with the slots still open; the script computes the length."""
+    """The whole HTTP request with the placeholders still in it; the script computes the length."""
     headers = {"Host": f"127.0.0.1:{port}", **sdk_headers(row.operation), "Content-Length": "CONTENT_LENGTH"}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"POST / HTTP/1.1\r\n{lines}\r\n{row.template}".encode()

@@ -23,8 +23,9 @@ HEAD = f"""\
 # Declaration errors
 
 hashrange checks declarations when they are imported. A declaration that cannot work raises a `DeclarationError`.
-Its text starts with one of the codes below, then names the place, the mistake and the remedy; `error.code` is the
-code alone. `YourPatterns.lint()` reports declarations that work but have a cost or a risk (HR4xx).
+Its text starts with one of the codes below, then names the location, the problem and the remedy: `error.code`,
+`error.location`, `error.problem` and `error.remedy`. `YourPatterns.lint()` reports declarations that work but have
+a cost or a risk (HR4xx).
 
 In each example, replace the lines with `-` by the lines with `+`. The tests execute both versions. Every example
 starts with these imports:
@@ -32,8 +33,8 @@ starts with these imports:
 ```python
 {IMPORTS}```
 """
-SECTIONS = {"HR1": "Tables and items", "HR2": "Patterns", "HR4": "Findings of lint()"}
-FIRST_OF_PATTERNS = "HR197"  # three checks of a pattern's form were numbered before HR200
+SECTIONS = {"HR1": "Tables and items", "HR2": "Patterns", "HR3": "Consumers", "HR4": "Findings of lint()"}
+FIRST_OF_PATTERNS = "HR196"  # four checks of a pattern's form were numbered before HR200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,24 @@ from pathlib import Path
 
 CONNECT = "import hashrange; hashrange.connect(region='eu-west-2', access_key='a', secret_key='b')"
 OPEN = "import hashrange; hashrange.open().call('ListTables', {})"
+IMPORT_ALL = """
+import importlib, pkgutil
+package = importlib.import_module("hashrange_systems.{}")
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    importlib.import_module(module.name)
+"""
 TRIALS = {  # what is installed, and a command that must succeed then
     "hashrange": ["python", "-c", OPEN],
     "hashrange[aws]": ["python", "-c", CONNECT],
     "hashrange[boto3]": ["python", "-c", "import hashrange; hashrange.open().client().list_tables()"],
     "hashrange[cli]": ["hashrange", "--version"],
     "hashrange[encryption]": ["python", "-c", "import hashrange; hashrange.LocalKeys.generate().seal(b'secret', b'')"],
+    "hashrange[parquet]": ["python", "-c", "import hashrange.provision, pyarrow.parquet"],
     "hashrange[server]": ["hashrange", "up", "--help"],
     "hashrange-systems": ["hashrange", "checks", "--help"],
-    "hashrange-systems[apprise,pdf]": ["python", "-c", "import apprise, fpdf, hashrange_systems.checks.system"],
+    "hashrange-systems[apprise,pdf]": ["python", "-c", "import apprise, fpdf" + IMPORT_ALL.format("checks")],
+    "hashrange-systems[aura]": ["python", "-c", IMPORT_ALL.format("aura")],
+    "hashrange-systems[kelifax]": ["python", "-c", IMPORT_ALL.format("kelifax")],
 }
 
 

@@ -22,10 +22,6 @@ ROOT = Path(__file__).parents[1]
 LOCAL_TARGETS = ("embedded", "server")
 STARTED_WITHIN = 120.0  # seconds; it takes a fraction of one, but a loaded machine may be slow
 
-# A slow machine is no failure: property tests have no time limit but that of every test.
-settings.register_profile("hashrange", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("hashrange")
-
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -61,7 +57,7 @@ def server_url(tmp_path_factory):
 
 
 def start_server(*arguments, output):
-    command = [sys.executable, "-m", "hashrange.cli", "serve", *arguments]
+    command = [sys.executable, "-m", "hashrange.cli", "serve", "--shared", *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
 
@@ -77,8 +73,8 @@ def wait_until_healthy(url, process, log):
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                assert answer.status == 200
+            with urllib.request.urlopen(url, timeout=5) as response:
+                assert response.status == 200
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.02)

@@ -4,7 +4,12 @@ import ast
 from pathlib import Path
 
 import hashrange
+from hashrange import provision
 
+PUBLIC = {
+    "hashrange": {*hashrange.__all__, "open", "dump_item", "load_item", "__version__"},  # type: ignore[attr-defined]
+    "hashrange.provision": set(provision.__all__),
+}
 SOURCE = Path(__file__).parents[1] / "src" / "hashrange_systems"
 
 
@@ -20,7 +25,6 @@ def find_imports(path):
 def test_the_systems_import_only_public_names_of_hashrange():
     imports = {(str(path.relative_to(SOURCE)), *found) for path in SOURCE.rglob("*.py") for found in find_imports(path)}
     assert len(imports) > 50, "the sources are not where this test looks"
-    assert [each for each in imports if each[1] != "hashrange"] == []
-    names = {name for _, _, name in imports if name is not None}
-    exported = set(hashrange.__all__)  # type: ignore[attr-defined]
-    assert names - exported - {"__version__"} == {"open"}  # star imports leave out open
+    assert [each for each in imports if each[1] not in PUBLIC] == []
+    for module, exported in PUBLIC.items():
+        assert {name for _, imported, name in imports if imported == module and name is not None} - exported == set()

@@ -36,17 +36,17 @@ with hashrange.open(clock=hashrange.ManualClock(0), faults=hashrange.Faults()) a
 hashrange.connect("http://127.0.0.1:1").close()
 
 
-def find_extra(name):
-    try:
-        getattr(hashrange, name)
-    except ImportError as error:
-        return str(error)
-
-
 exec("from hashrange import *")
-assert not any(map(find_extra, dir(hashrange)))
-missing = {name: text for name in hashrange._names if (text := find_extra(name))}
-assert missing == {"patch_boto3": "botocore is not installed: pip install 'hashrange[boto3]'"}, missing
+assert all(hasattr(hashrange, name) for name in {*dir(hashrange), *hashrange._names})
+
+for call in (hashrange.patch_boto3, lambda: hashrange.patch_boto3(print), lambda: hashrange.patch_boto3(region="a")):
+    try:
+        call()
+    except ImportError as error:
+        assert isinstance(error, hashrange.HashrangeError)
+        assert str(error) == "botocore is not installed: pip install 'hashrange[boto3]'"
+    else:
+        raise AssertionError("it needs boto3")
 """
 
 

@@ -27,6 +27,10 @@ NPM_LOCKS = sorted(
 )
 
 
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
 def read_pins(lock: Path) -> dict[str, str]:
     """The version that a pip lock gives to each package."""
     return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text("utf-8"), re.MULTILINE))
@@ -89,6 +93,14 @@ def test_a_missing_library_is_reported_with_the_extra_that_installs_it():
     assert installed_by == optional_import.EXTRAS
 
 
+def test_every_extra_is_tried_in_an_empty_environment():
+    tried = (ROOT / "scripts" / "try_extras.py").read_text("utf-8")
+    named = {
+        extra for found in re.findall(r'"hashrange(?:-systems)?\[([\w,]+)\]"', tried) for extra in found.split(",")
+    }
+    assert named == {extra for each in PROJECTS for extra in each["optional-dependencies"]}
+
+
 def test_every_runtime_dependency_has_a_decision_record():
     records = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "decisions").glob("*.md"))
     stood_in_for = {"boto3", "botocore"}
@@ -99,8 +111,20 @@ def test_both_distributions_have_the_version_that_the_package_states():
     assert {metadata.version(each["name"]) for each in PROJECTS} == {hashrange.__version__}
 
 
+def test_every_claimed_python_is_tested_by_make_and_by_the_workflow():
+    claim = "Programming Language :: Python :: 3."
+    claimed = [[name[len(claim) - 2 :] for name in each["classifiers"] if name.startswith(claim)] for each in PROJECTS]
+    made = re.findall(r"python(3\.\d+)", re.search(r"^PYTHONS .*$", read("Makefile"), re.MULTILINE)[0])
+    matrix = re.search(r"python: (\[.*\])", read(".github/workflows/check.yml"))
+    assert matrix
+    assert claimed == [made, made]
+    assert json.loads(matrix[1]) == made
+    assert {each["requires-python"] for each in PROJECTS} == {f">={made[0]}"}
+
+
 def test_the_changelog_begins_with_that_version_and_every_version_has_a_date():
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    versions = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    versions = headings[1:] if headings[0] == "Unreleased" else headings
     assert [line for line in versions if not re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", line)] == []
     assert versions[0].startswith(f"{hashrange.__version__} - ")

@@ -16,8 +16,8 @@ WRITTEN = [
     if not any(part == "node_modules" or part.startswith(".") for part in path.relative_to(ROOT).parts)
 ]
 
-LONGEST_FILE = 500
-LONGEST_FUNCTION = 60
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 60
 NAMES_THAT_ROT = {"base", "common", "helpers", "manager", "utils"}
 SQLITE_LIBRARIES = {"apsw", "sqlite3"}
 TERMINAL_LIBRARIES = {"click", "rich", "typer"}
@@ -62,7 +62,7 @@ def test_no_module_has_a_name_that_attracts_everything():
 
 
 def test_no_file_is_longer_than_a_reader_can_hold():
-    long = [path for path in WRITTEN if len(path.read_text("utf-8").splitlines()) > LONGEST_FILE]
+    long = [path for path in WRITTEN if len(path.read_text("utf-8").splitlines()) > MAX_FILE_LINES]
     assert relative(long) == []
 
 
@@ -70,13 +70,16 @@ def test_no_function_is_longer_than_a_screen():
     long = {
         str(path.relative_to(ROOT)): found
         for path, tree in MODULES.items()
-        if (found := list(functions_longer_than(LONGEST_FUNCTION, tree)))
+        if (found := list(functions_longer_than(MAX_FUNCTION_LINES, tree)))
     }
     assert long == {}
 
 
 def test_only_the_store_speaks_to_sqlite():
-    assert set(modules_that_import(SQLITE_LIBRARIES)) <= {"src/hashrange/engine/store.py"}
+    assert set(modules_that_import(SQLITE_LIBRARIES)) <= {
+        "src/hashrange/engine/sqlite_file.py",
+        "src/hashrange/engine/store.py",
+    }
 
 
 def test_only_the_command_line_draws_on_the_terminal():
@@ -89,3 +92,24 @@ def test_only_the_command_line_draws_on_the_terminal():
 )
 def test_every_way_to_import_a_library_is_seen(source):
     assert list(imported_libraries(ast.parse(source))) == ["apsw"]
+
+
+def test_every_operation_has_a_conformance_test():
+    called = "".join(path.read_text("utf-8") for path in (ROOT / "tests" / "conformance").glob("test_*.py"))
+    operations = [path.stem for path in (ROOT / "src" / "hashrange" / "operations").glob("[a-z]*.py")]
+    assert len(operations) > 50
+    assert [name for name in operations if name not in called] == []
+
+
+def test_a_function_that_returns_a_bool_returns_whether():
+    others = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and isinstance(node.returns, ast.Name)
+        and node.returns.id == "bool"
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+        and (ast.get_docstring(node) or "").startswith(("Whether", "Tell"))
+    ]
+    assert others == []

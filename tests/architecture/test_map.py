@@ -27,7 +27,7 @@ def read(page: str) -> str:
 
 
 def resolves(dotted: str) -> bool:
-    """Whether a name is a module of hashrange, or something in one."""
+    """Return whether a name is a module of hashrange, or something in one."""
     try:
         pkgutil.resolve_name(f"hashrange.{dotted}")
     except (AttributeError, ImportError):
@@ -36,7 +36,7 @@ def resolves(dotted: str) -> bool:
 
 
 def exists(path: str) -> bool:
-    """Whether a path is in the repository, from its root or from that of the package; * stands for any name."""
+    """Return whether a path is in the repository, from its root or from that of the package; * stands for any name."""
     return any(any(root.glob(path)) for root in (ROOT, PACKAGE))
 
 
@@ -63,7 +63,13 @@ def test_the_layers_are_drawn_as_they_are_enforced():
 def test_the_places_to_add_something_are_listed_with_the_tests_that_add_it():
     _, _, section = read("docs/architecture.md").partition("## Where to add\n")
     rows = re.findall(r"^\| (?:an?) ([\w ]+?) \| (.+) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
-    assert {name for name, _, _ in rows} == {"operation", "field kind", "expression function", "system"}
+    assert {name for name, _, _ in rows} == {
+        "operation",
+        "field kind",
+        "format of key templates",
+        "expression function",
+        "system",
+    }
     assert [name for name, code, tests in rows if not (PATH.findall(code) and PATH.findall(tests))] == []
 
 

@@ -14,12 +14,13 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 class Served:
     """The process, what it printed when it started, and where it listens."""
 
-    def __init__(self, *options, errors: Path, environment=None, files=None):
+    def __init__(self, *options, errors: Path, environment=None, files=None, ignores_hangup=False, shared=True):
         self.errors = errors
-        limited = ("sh", "-c", f'ulimit -n {files}; exec "$0" "$@"') if files else ()
+        limits = [f"ulimit -n {files}"] if files else ["trap '' HUP"] if ignores_hangup else []
+        limited = ("sh", "-c", f'{limits[0]}; exec "$0" "$@"') if limits else ()
         with errors.open("wb") as stream:
             self.process = subprocess.Popen(
-                [*limited, *COMMAND, "--port", "0", *options],
+                [*limited, *COMMAND, "--port", "0", *(["--shared"] if shared else []), *options],
                 stdout=subprocess.PIPE,
                 stderr=stream,
                 text=True,

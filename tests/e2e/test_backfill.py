@@ -13,7 +13,7 @@ from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
 from tests.conformance.table import define, define_index
 from tests.e2e.served import Served
-from tests.unit.engine.naive import Naive
+from tests.unit.engine.reference_table import ReferenceTable
 from tests.unit.server.wire import Client, build
 
 ITEMS = 20_000
@@ -80,10 +80,10 @@ class Worker(threading.Thread):
         key = item["pk"]["S"]
         self.attempted = key
         if step % 3:
-            answer = client.ask(build("PutItem", {"TableName": "tab", "Item": item}))
+            response = client.ask(build("PutItem", {"TableName": "tab", "Item": item}))
         else:
-            answer, item = client.ask(build("DeleteItem", {"TableName": "tab", "Key": {"pk": item["pk"]}})), None
-        assert answer.status == 200
+            response, item = client.ask(build("DeleteItem", {"TableName": "tab", "Key": {"pk": item["pk"]}})), None
+        assert response.status == 200
         self.acknowledged[key], self.attempted = item, None
         found = client.call("GetItem", {"TableName": "tab", "Key": {"pk": {"S": key}}})
         if found.get("Item") != item:
@@ -124,17 +124,19 @@ def wait_until(client, reached):
 def assert_right(data, workers):
     """Every acknowledged write is there, and the index is what the items make it."""
     engine = open_engine(data, OPERATIONS)
-    naive = Naive("pk:S", {"late": INDEX})
-    naive.items = {(found["pk"]["S"],): found for found in read(engine)}
+    reference = ReferenceTable("pk:S", {"late": INDEX})
+    reference.items = {(found["pk"]["S"],): found for found in read(engine)}
     for worker in workers:
         for key, item in worker.acknowledged.items():
             if key != worker.attempted:
-                assert naive.items.get((key,)) == item
-    assert sorted(read(engine, IndexName="late"), key=orjson.dumps) == sorted(naive.entries("late"), key=orjson.dumps)
+                assert reference.items.get((key,)) == item
+    assert sorted(read(engine, IndexName="late"), key=orjson.dumps) == sorted(
+        reference.entries("late"), key=orjson.dumps
+    )
     described = orjson.loads(engine.call("DescribeTable", {"TableName": "tab"}))["Table"]
-    assert (described["ItemCount"], described["TableSizeBytes"]) == naive.count()
+    assert (described["ItemCount"], described["TableSizeBytes"]) == reference.count()
     (index,) = described["GlobalSecondaryIndexes"]
-    assert (index["ItemCount"], index["IndexSizeBytes"]) == naive.count("late")
+    assert (index["ItemCount"], index["IndexSizeBytes"]) == reference.count("late")
     engine.close()
 
 

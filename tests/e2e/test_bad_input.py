@@ -54,9 +54,9 @@ def put_item(client, **attributes):
     return client.ask(build("PutItem", {"TableName": "things", "Item": {"pk": {"S": "item"}, **attributes}}))
 
 
-def refusal(answer):
-    assert answer.status == 400, answer
-    return answer.error
+def refusal(response):
+    assert response.status == 400, response
+    return response.error
 
 
 # -- expressions ------------------------------------------------------------------------------------------------------
@@ -78,15 +78,15 @@ def test_parentheses_without_number_are_refused(client, operation, request_, mem
     request = {"TableName": "things", **request_, member: text.format(opening * many, closing * many)}
     if ":v" in text:
         request["ExpressionAttributeValues"] = {":v": {"S": "a"}}
-    answer = client.ask(build(operation, request))
-    assert refusal(answer) == "ValidationException"
-    assert f"Invalid {member}" in answer.json["message"]
+    response = client.ask(build(operation, request))
+    assert refusal(response) == "ValidationException"
+    assert f"Invalid {member}" in response.json["message"]
 
 
 @pytest.mark.parametrize("text", ["NOT " * 1_000 + "a = a", "a = a" + " AND a = a" * 400, "a" + ".a" * 2_000 + " = a"])
 def test_long_chains_in_an_expression_are_evaluated_or_refused(client, text):
-    answer = client.ask(build("Scan", {"TableName": "things", "FilterExpression": text}))
-    assert answer.status == 200 or refusal(answer) == "ValidationException"
+    response = client.ask(build("Scan", {"TableName": "things", "FilterExpression": text}))
+    assert response.status == 200 or refusal(response) == "ValidationException"
 
 
 @pytest.mark.parametrize(
@@ -180,17 +180,17 @@ def test_values_nested_deeper_than_python_likes_are_refused(client, levels):
 
 def test_thirty_two_levels_are_stored_and_thirty_three_refused(client):
     assert put_item(client, x=nest(31, {"S": "deep"})).status == 200
-    answer = put_item(client, x=nest(32, {"S": "deeper"}))
-    assert refusal(answer) == "ValidationException"
-    assert "Nesting Levels have exceeded supported limits" in answer.json["message"]
+    response = put_item(client, x=nest(32, {"S": "deeper"}))
+    assert refusal(response) == "ValidationException"
+    assert "Nesting Levels have exceeded supported limits" in response.json["message"]
 
 
 def test_four_hundred_kilobytes_are_stored_and_one_byte_more_refused(client):
     for spare, status in ((0, 200), (1, 400)):
         item = sized_item(ITEM_LIMIT + spare, pk="large")
-        answer = client.ask(build("PutItem", {"TableName": "things", "Item": item}))
-        assert answer.status == status
-    assert answer.json["message"] == "Item size has exceeded the maximum allowed size"
+        response = client.ask(build("PutItem", {"TableName": "things", "Item": item}))
+        assert response.status == status
+    assert response.json["message"] == "Item size has exceeded the maximum allowed size"
     assert len(client.ask(get("large")).json["Item"]["fill"]["S"]) == ITEM_LIMIT - len("pklargefill")
 
 
@@ -203,9 +203,9 @@ def test_the_size_is_that_of_the_utf_8_bytes(client):
 @pytest.mark.parametrize("template", ["{}", "-{}", "0.{}", "{}e80", "{}E-100"])
 def test_thirty_eight_digits_are_stored_and_thirty_nine_refused(client, template):
     assert put_item(client, x={"N": template.format("7" * 38)}).status == 200
-    answer = put_item(client, x={"N": template.format("7" * 39)})
-    assert refusal(answer) == "ValidationException"
-    assert "Attempting to store more than 38 significant digits in a Number" in answer.json["message"]
+    response = put_item(client, x={"N": template.format("7" * 39)})
+    assert refusal(response) == "ValidationException"
+    assert "Attempting to store more than 38 significant digits in a Number" in response.json["message"]
 
 
 def test_a_number_of_a_hundred_thousand_digits_is_refused(client):
@@ -220,8 +220,8 @@ def test_leading_zeros_without_number_are_no_digits(client):
 
 def test_a_limit_may_be_larger_than_any_table(client):
     for limit in (2**31, 2**63, 2**64):
-        answer = client.ask(build("Scan", {"TableName": "things", "Limit": limit}))
-        assert answer.status == 200 or refusal(answer) in {"ValidationException", "SerializationException"}
+        response = client.ask(build("Scan", {"TableName": "things", "Limit": limit}))
+        assert response.status == 200 or refusal(response) in {"ValidationException", "SerializationException"}
 
 
 # -- compressed -------------------------------------------------------------------------------------------------------
@@ -231,8 +231,8 @@ def test_a_limit_may_be_larger_than_any_table(client):
 def test_a_gzip_bomb_is_refused(client, inside):
     bomb = gzip.compress(inside)
     assert len(bomb) < len(inside) / 500
-    answer = client.ask(build("PutItem", body=bomb, content_encoding="gzip"))
-    assert answer.status in {400, 413}
+    response = client.ask(build("PutItem", body=bomb, content_encoding="gzip"))
+    assert response.status in {400, 413}
 
 
 def test_a_bomb_of_many_members_is_refused(client):
@@ -280,8 +280,8 @@ def test_flipped_bytes_are_refused_or_understood_but_never_a_failure(served, see
         body = bytearray(whole)
         for _ in range(chance.randrange(1, 4)):
             body[chance.randrange(len(body))] = chance.randrange(256)
-        answer = client.ask(build("PutItem", body=bytes(body)))
-        assert answer.status in {200, 400}, (bytes(body), answer)
+        response = client.ask(build("PutItem", body=bytes(body)))
+        assert response.status in {200, 400}, (bytes(body), response)
     client.close()
     assert_alive(served)
 

@@ -14,6 +14,7 @@ import pytest
 import typer.main
 
 import hashrange
+from hashrange import provision
 from hashrange.cli.app import app
 from hashrange.cli.system_commands import load_commands
 from hashrange.client import errors as client_errors
@@ -23,8 +24,8 @@ from tests.e2e.pages import BLOCK, DOCS, PAGES, ROOT, find_blocks, name_page, re
 
 BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems", DOCS)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-# What concepts.md calls index column or due time, rowid, rowid collision, response, list of terms.
-FORMER_TERMS = ("slots?", "place of (?:the|its|a) key", "displaced", "answers? of", "glossary")
+# What concepts.md calls index column or due time, rowid, rowid collision, response, list of terms, idle.
+FORMER_TERMS = ("slots?", "place of (?:the|its|a) key", "displaced", "answers? of", "glossary", "settled?")
 PAGES_ABOUT_FORMER_TERMS = ("CHANGELOG", "0020", "0021", "0024")  # the last two: slots of Python classes
 DOCUMENTED_COMMANDS = {"up": "howto/run-everything.md", "serve": "howto/serve.md", "load": "howto/load-data.md"}
 
@@ -60,7 +61,7 @@ def is_in_project(path):
 
 
 def is_importable(name):
-    """Tell whether it is a module, or an attribute of one."""
+    """Return whether it is a module, or an attribute of one."""
     try:
         pkgutil.resolve_name(name)
     except (ImportError, AttributeError):
@@ -149,6 +150,7 @@ def test_every_page_and_decision_that_the_source_names_exists():
 def test_every_module_that_a_page_names_can_be_imported(page):
     named = set(re.findall(r"`(hashrange(?:_systems)?(?:\.[a-z_]+)+)`", page.read_text("utf-8"))) - {
         "hashrange.db",
+        "hashrange.end",
         "hashrange.lock",
         "hashrange.systems",  # the entry-point group
     }
@@ -184,7 +186,8 @@ def test_decisions_are_numbered_and_have_the_same_parts():
 def test_the_vocabulary_explains_every_word():
     headings = re.findall(r"^### (.+)$", read("reference/vocabulary.md"), re.MULTILINE)
     explained = [word for heading in headings for word in re.findall(r"`(\w+)`", heading)]
-    exported = sorted({*hashrange.__all__, "open", "dump_item", "load_item"})  # type: ignore[attr-defined]
+    names = {*hashrange.__all__, *provision.__all__}  # type: ignore[attr-defined]
+    exported = sorted(names | {"open", "dump_item", "load_item"})
     assert sorted(explained) == exported
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from tests.conftest import require
-from tests.e2e.pages import README, ROOT, SCHEMA_PAGES, find_blocks, read
+from tests.e2e.pages import DOCS, README, ROOT, SCHEMA_PAGES, find_blocks, read
 from tests.e2e.served import CLEAN, Served
 
 CLIENTS = ROOT / ".venv-clients" / "bin"
@@ -25,6 +25,7 @@ EXECUTED_PAGES = (
     "howto/connect-to-aws.md",
     "howto/control-time.md",
     "howto/embed.md",
+    "howto/encrypt-a-field.md",
     "howto/explain-a-schema.md",
     "howto/load-data.md",
     "howto/use-streams.md",
@@ -32,7 +33,20 @@ EXECUTED_PAGES = (
     "start.md",
     *SCHEMA_PAGES,
 )
+EXECUTED_ELSEWHERE = {
+    "howto/receive-webhooks.md",  # systems/tests/checks/test_senders.py
+    "howto/type-check.md",  # tests/typing/test_unseen.py
+    "systems/shared.md",  # systems/tests/shared/test_sandbox.py
+    "reference/declaration-errors.md",  # tests/unit/schema, each example by its code
+}
+FRAGMENTS = {"architecture.md"}
 PAGES_OF_TESTS = ("howto/test-with-pytest.md", "howto/test-your-retries.md", "howto/replace-moto.md")
+
+
+def test_every_page_with_an_example_is_listed():
+    pages = {str(page.relative_to(DOCS)): page.read_text("utf-8") for page in DOCS.rglob("*.md")}
+    shown = {page for page, text in pages.items() if find_blocks(text, "python", "sh")}
+    assert shown - {*EXECUTED_PAGES, *PAGES_OF_TESTS} == EXECUTED_ELSEWHERE | FRAGMENTS
 
 
 def test_programs_in_the_readme_run(tmp_path):

@@ -23,6 +23,7 @@ from hashrange.core.errors import (
     ReadOnlyDirectory,
 )
 from hashrange.engine.engine import Engine, open_engine
+from hashrange.engine.recovery import table_copy
 from hashrange.operations import OPERATIONS
 from tests.e2e.served import Served
 
@@ -142,7 +143,7 @@ def test_a_second_process_is_told_who_has_the_directory(server, tmp_path):
 
 def test_a_second_server_exits_with_that_message(server, tmp_path):
     server()
-    command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--data", str(tmp_path)]
+    command = [sys.executable, "-m", "hashrange.cli", "serve", "--port", "0", "--shared", "--data", str(tmp_path)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert second.returncode != 0
     assert "in use by process" in " ".join((second.stdout + second.stderr).split())
@@ -254,6 +255,69 @@ def test_a_really_full_file_system_refuses_the_write_and_loses_nothing(tmp_path)
         engine = open_at(tmp_path / "data")
         assert all(present(engine, name) for name in kept)
         engine.close()
+
+
+@pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
+def test_a_backup_on_a_full_disk_says_so(tmp_path, small, monkeypatch, caplog):
+    monkeypatch.setattr(table_copy, "SMALL", small)
+    with small_disk(tmp_path, "16m"):
+        engine = open_at(tmp_path / "data")
+        engine.call("CreateTable", dict(SCHEMA))
+        for number in range(200):
+            put = {"TableName": "things", "Item": {"pk": {"S": f"i{number}"}, "x": {"S": "x" * 5000}}}
+            engine.call("PutItem", put)
+        free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+        (tmp_path / "ballast").write_bytes(b"x" * (free - 200_000))
+        try:
+            engine.call("CreateBackup", {"TableName": "things", "BackupName": "copy"})
+            said = ""
+        except InternalServerError as error:
+            said = str(error)
+        engine.finish_jobs()
+        assert "The copy could not be " in said + caplog.text
+        assert "is full" in said + caplog.text
+        assert orjson.loads(engine.call("ListBackups", {})) == {"BackupSummaries": []}
+        (tmp_path / "ballast").unlink()
+        engine.call("CreateBackup", {"TableName": "things", "BackupName": "copy"})
+        engine.finish_jobs()
+        (summary,) = orjson.loads(engine.call("ListBackups", {}))["BackupSummaries"]
+        assert summary["BackupStatus"] == "AVAILABLE"
+        engine.close()
+
+
+NO_DESCRIPTORS = """
+import os, resource, sys
+from pathlib import Path
+from hashrange.core.errors import InternalServerError
+from hashrange.engine.engine import open_engine
+from hashrange.engine.recovery import table_copy
+from hashrange.operations import OPERATIONS
+from tests.e2e.test_durability import SCHEMA
+
+table_copy.SMALL = {small}
+engine = open_engine(Path({directory!r}), OPERATIONS)
+engine.call("CreateTable", dict(SCHEMA))
+for number in range(30):
+    engine.call("PutItem", {{"TableName": "things", "Item": {{"pk": {{"S": str(number)}}}}}})
+OPERATIONS["CreateBackup"], OPERATIONS["ListBackups"]  # imported
+lowest = os.dup(0)
+os.close(lowest)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+try:
+    engine.call("CreateBackup", {{"TableName": "things", "BackupName": "copy"}})
+except InternalServerError as error:
+    print(error, engine.call("ListBackups", {{}}))
+"""
+
+
+@pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
+def test_a_backup_without_descriptors_says_so(tmp_path, small):
+    program = NO_DESCRIPTORS.format(directory=str(tmp_path / "data"), small=small)
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False)
+    assert "has no file descriptor left" in ended.stdout, ended.stderr
+    assert "Raise the limit (ulimit -n)" in ended.stdout
+    assert '{"BackupSummaries":[]}' in ended.stdout
 
 
 @pytest.mark.parametrize("size", ["4k", "16k", "32k", "64k"])

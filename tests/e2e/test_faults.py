@@ -1,4 +1,4 @@
-"""`hashrange serve --faults`: calls go wrong as told, loudly, and only when told."""
+"""`hashrange serve --faults`: faults are injected as configured, announced at the start, and never otherwise."""
 
 import pytest
 

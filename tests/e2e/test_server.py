@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import boto3
@@ -36,11 +37,11 @@ def serve(tmp_path):
         served.kill()
 
 
-def connect_boto3(served, key_id="any", secret="any", token=None):
+def connect_boto3(served, key_id="any", secret="any", token=None, region="eu-west-2"):
     return boto3.client(
         "dynamodb",
         endpoint_url=served.url,
-        region_name="eu-west-2",
+        region_name=region,
         aws_access_key_id=key_id,
         aws_secret_access_key=secret,
         aws_session_token=token,
@@ -56,8 +57,8 @@ def test_it_says_where_it_is_and_what_to_try(serve):
     assert __version__ in served.shown
     assert "in memory" in served.shown
     assert f"aws dynamodb list-tables --endpoint-url {served.url}" in served.shown
-    with urllib.request.urlopen(served.url) as answer:
-        assert answer.read() == b"healthy: dynamodb.eu-west-2.amazonaws.com "
+    with urllib.request.urlopen(served.url) as response:
+        assert response.read() == b"healthy: dynamodb.eu-west-2.amazonaws.com "
     assert served.errors.read_text("utf-8") == ""
 
 
@@ -80,12 +81,36 @@ def test_data_is_there_again_after_a_restart(serve, tmp_path):
     assert again.get_item(TableName="things", Key={"pk": {"S": "a"}})["Item"] == {"pk": {"S": "a"}}
 
 
+def test_regions_and_access_keys_have_separate_databases_also_after_a_restart(serve, tmp_path):
+    directory = str(tmp_path / "data")
+    served = serve("--data", directory, shared=False)
+    created = connect_boto3(served, region="us-east-1").create_table(**TABLE)
+    assert created["TableDescription"]["TableArn"].startswith("arn:aws:dynamodb:us-east-1:")
+    assert served.stop() == 0
+    again = serve("--data", directory, shared=False)
+    assert "one for each access key and region" in again.shown
+    assert connect_boto3(again, region="us-east-1").list_tables()["TableNames"] == ["things"]
+    assert connect_boto3(again, region="us-west-2").list_tables()["TableNames"] == []
+    assert connect_boto3(again, "other", region="us-east-1").list_tables()["TableNames"] == []
+
+
+def test_a_directory_that_was_made_with_one_database_is_served_as_before(serve, tmp_path):
+    directory = tmp_path / "data"
+    engine = open_engine(directory, OPERATIONS)
+    engine.call("CreateTable", dict(TABLE))
+    engine.close()
+    served = serve("--data", str(directory), shared=False)
+    assert "one for all" in served.shown
+    for key_id, region in (("one", "eu-west-2"), ("two", "us-east-1")):
+        assert connect_boto3(served, key_id, region=region).list_tables()["TableNames"] == ["things"]
+
+
 def test_options_can_come_from_the_environment(serve, tmp_path):
     environment = {"HASHRANGE_DATA": str(tmp_path / "data"), "HASHRANGE_REGION": "us-west-1"}
     served = serve(environment=environment)
     assert str(tmp_path / "data") in served.shown
-    with urllib.request.urlopen(served.url) as answer:
-        assert b"us-west-1" in answer.read()
+    with urllib.request.urlopen(served.url) as response:
+        assert b"us-west-1" in response.read()
 
 
 def test_a_port_that_is_taken_is_explained(serve):
@@ -107,7 +132,7 @@ def test_an_address_of_another_machine_is_explained():
 
 def test_a_directory_in_use_is_explained(serve, tmp_path):
     served = serve("--data", str(tmp_path / "data"))
-    outcome = run_serve("--port", "0", "--data", str(tmp_path / "data"))
+    outcome = run_serve("--port", "0", "--shared", "--data", str(tmp_path / "data"))
     assert outcome.returncode == 2
     assert outcome.stderr.startswith("error: ")
     assert str(served.process.pid) in outcome.stderr
@@ -189,7 +214,7 @@ def test_requests_are_logged_as_json_when_asked_for(serve):
 # -- stopping
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_cleanly(serve, sign):
     served = serve()
     client = Client(served.port)
@@ -198,6 +223,51 @@ def test_a_signal_ends_it_cleanly(serve, sign):
     assert client.has_ended()
     assert served.errors.read_text("utf-8").endswith("info stopped\n")
     client.close()
+
+
+@pytest.mark.parametrize("sent", [put("never")[:20], put("never")[:-5]], ids=["half a head", "half a body"])
+def test_a_half_sent_request_does_not_delay_the_stop(serve, sent):
+    served = serve()
+    client = Client(served.port)
+    client.ask(build("ListTables", {}))
+    client.send(sent)
+    time.sleep(0.1)
+    started = time.monotonic()
+    assert served.stop() == 0
+    assert time.monotonic() - started < 4
+    client.close()
+
+
+def test_a_request_that_keeps_arriving_is_waited_for(serve):
+    served = serve()
+    connect_boto3(served).create_table(**TABLE)
+    client, request = Client(served.port), put("late")
+    client.send(request[:10])
+    time.sleep(0.1)
+    served.process.send_signal(signal.SIGTERM)
+    for at in range(10, 20):
+        time.sleep(0.2)  # two seconds in all, but never silent for one
+        client.send(request[at : at + 1])
+    client.send(request[20:])
+    assert client.read().status == 200
+    assert served.stop() == 0
+    client.close()
+
+
+@pytest.mark.parametrize(("files", "text"), [(256, "accepts 1 connection at a time"), (400, "accepts 80 connections")])
+def test_a_low_limit_of_open_files_is_said_at_the_start(serve, files, text):
+    served = serve(files=files)
+    said = served.errors.read_text("utf-8")
+    assert f"may open {files} files (ulimit -n)" in said
+    assert text in said
+    assert "Raise the limit to" in said
+
+
+def test_nohup_keeps_it_running_at_sighup(tmp_path):
+    served = Served("--memory", errors=tmp_path / "errors.log", ignores_hangup=True)
+    served.process.send_signal(signal.SIGHUP)
+    assert connect_boto3(served).list_tables()["TableNames"] == []
+    assert served.stop() == 0
 
 
 def test_a_second_signal_cuts_the_waiting_short(serve):

@@ -31,7 +31,7 @@ class UpProcess:
     def __init__(self, folder, *options, environment=None):
         self.folder = folder
         self.errors = folder / f"errors{len(list(folder.glob('errors*')))}"
-        own_port = () if "--endpoint" in options else ("--port", "0")
+        own_port = () if {"--endpoint", "--no-endpoint"} & set(options) else ("--port", "0")
         with self.errors.open("wb") as stream:
             self.process = subprocess.Popen(
                 [*COMMAND, "up", *own_port, "--web-port", "0", *options],
@@ -42,7 +42,7 @@ class UpProcess:
                 env={**SAMPLE, **(environment or {})},
             )
         self.shown = self._read_welcome()
-        self.endpoint = re.search(r"endpoint +(http://\S+)", self.shown)[1]
+        self.endpoint = re.search(r"endpoint +(http://\S+|none)", self.shown)[1]
         self.web = re.search(r"web +(http://\S+)", self.shown)[1]
 
     def _read_welcome(self):
@@ -60,9 +60,9 @@ class UpProcess:
 
     def get(self, path, method="GET"):
         """The answer's body: JSON read, else text."""
-        with urllib.request.urlopen(urllib.request.Request(self.web + path, method=method), timeout=SOON) as answer:
-            body = answer.read()
-            return json.loads(body) if answer.headers["content-type"] == "application/json" else body.decode()
+        with urllib.request.urlopen(urllib.request.Request(self.web + path, method=method), timeout=SOON) as response:
+            body = response.read()
+            return json.loads(body) if response.headers["content-type"] == "application/json" else body.decode()
 
     def stop(self, sign=signal.SIGTERM):
         self.process.send_signal(sign)
@@ -167,9 +167,9 @@ def test_a_system_is_reached_without_the_slash_too(running):
 def test_a_page_that_is_not_there_leads_to_those_that_are(running):
     with pytest.raises(urllib.error.HTTPError) as refused:
         running.get("/<absent>")
-    with refused.value as answer:
-        page = answer.read().decode()
-    assert answer.status == 404
+    with refused.value as response:
+        page = response.read().decode()
+    assert response.status == 404
     assert 'href="/stock/"' in page
     assert "<absent>" not in page
 
@@ -268,6 +268,37 @@ def test_another_endpoint_can_be_used(up, tmp_path):
         served.kill()
 
 
+def test_the_endpoint_can_require_keys_which_the_systems_do_not_need(up, tmp_path):
+    (tmp_path / "keys.env").write_text("AWS_ACCESS_KEY_ID=operator\nAWS_SECRET_ACCESS_KEY=a-long-secret\n")
+    upped = up("--credentials-file", "keys.env", "--demo")
+    assert "requests signed by operator" in upped.shown
+    assert "a-long-secret" not in upped.shown
+    assert wait_for(lambda: "demo data is there" in upped.logged)
+    assert upped.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
+    with (
+        hashrange.connect(upped.endpoint, access_key="local", secret_key="local") as stranger,
+        pytest.raises(hashrange.ServiceError, match=r"(?i)security token|signature|credential"),
+    ):
+        stranger.call("ListTables", {})
+    keys = {"access_key": "operator", "secret_key": "a-long-secret"}
+    with hashrange.connect(upped.endpoint, **keys) as operator:
+        assert "products" in operator.call("ListTables", {})["TableNames"]
+
+
+def test_without_an_endpoint_only_the_systems_use_the_data(up):
+    upped = up("--no-endpoint", "--demo")
+    assert upped.endpoint == "none"
+    assert "aws dynamodb" not in upped.shown
+    assert wait_for(lambda: "demo data is there" in upped.logged)
+    found = upped.get("/stock/")
+    assert (found["names"], found["own_ports"]) == (["Agnes", "Bertie", "Clyde"], [int(upped.web.rpartition(":")[2])])
+    assert "there is no endpoint" in upped.get("/")
+    assert upped.get("/health")["endpoint"] is None
+    assert upped.stop() == 0
+    again = up("--no-endpoint")
+    assert again.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
+
+
 # -- stopping and coming back
 
 
@@ -285,13 +316,13 @@ def test_it_stops_at_a_signal_and_comes_back_with_its_data(up, sign):
 
 def test_a_request_under_way_is_answered_before_it_stops(up, tmp_path):
     upped = up()
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(upped.get("/stock/slow")))
+    responses = []
+    thread = threading.Thread(target=lambda: responses.append(upped.get("/stock/slow")))
     thread.start()
     wait_for((tmp_path / "data" / "stock" / "asked").exists)
     assert upped.stop() == 0
     thread.join()
-    assert answers == ["at last"]
+    assert responses == ["at last"]
 
 
 def test_a_second_signal_cuts_the_waiting_short(up, tmp_path):

@@ -120,6 +120,18 @@ def test_a_plain_schema_is_hosted_from_the_current_directory(up, tmp_path):
     assert "1 table: magazines" in page
 
 
+def test_a_schema_that_has_changed_changes_its_tables_at_the_next_start_and_drops_nothing(up, tmp_path):
+    (tmp_path / "myapp.py").write_text(SCHEMA)
+    up("--data", str(tmp_path / "data"), "--app", "myapp").stop()
+    indexed = SCHEMA.replace('Table("books", "pk")', 'Table("books", "pk", indexes=[Gsi("ByIsbn", "isbn")])')
+    (tmp_path / "myapp.py").write_text(indexed.replace("import Get,", "import Get, Gsi,"))
+    second = up("--data", str(tmp_path / "data"), "--app", "myapp")
+    assert "  changed   books: create index ByIsbn (isbn), projecting ALL\n" in second.shown
+    second.stop()
+    (tmp_path / "myapp.py").write_text(SCHEMA)
+    assert "  changed" not in up("--data", str(tmp_path / "data"), "--app", "myapp").shown
+
+
 def test_a_system_that_is_not_installed_is_hosted_from_the_current_directory(up, bookshop, tmp_path):
     (bookshop / "bookshop").rename(tmp_path / "bookshop")
     upped = up("--memory", "--app", "bookshop.system")
@@ -136,7 +148,7 @@ def test_two_systems_of_one_name_are_refused(bookshop, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1", "declares no Patterns class and no SYSTEM, so there is nothing to host."),
+        ("x = 1", "declares no Patterns class and no SYSTEM, so it has no tables: name another module."),
         ("import feathers", "does not import: it needs feathers, which is not installed."),
         ("x = y", "does not import: NameError: name 'y' is not defined (myapp.py, line 1)."),
     ],

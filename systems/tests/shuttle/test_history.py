@@ -52,7 +52,7 @@ def test_the_last_thirty_days_come_a_hundred_at_a_time(operator, shuttle, now):
 
 def test_the_seeds_example_query_gives_the_same_rows(tables, shuttle, rows, now):
     limit = int((now - 30 * DAY).timestamp() * 1000)
-    answer = tables.call(
+    response = tables.call(
         "Query",
         {
             "TableName": HISTORY,
@@ -64,7 +64,7 @@ def test_the_seeds_example_query_gives_the_same_rows(tables, shuttle, rows, now)
         },
     )
     found = shuttle.imports_since(DOMAIN, now - 30 * DAY).run()
-    assert [item["jobId"]["S"] for item in answer["Items"]] == [row.job_id for row in found]
+    assert [item["jobId"]["S"] for item in response["Items"]] == [row.job_id for row in found]
     assert len(found) == 3
 
 

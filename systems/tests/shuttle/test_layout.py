@@ -178,7 +178,7 @@ def test_an_import_is_written_as_the_seed_has_it(by_hand, shuttle):
 
 
 def test_the_seeds_example_queries_find_what_the_declared_items_write(by_hand, shuttle):
-    shuttle.put(shuttle.session.load(Shuttle.plan("job").table, Shuttle.plan("job").kinds, JOB_ITEM)).run()
+    shuttle.put(shuttle.session.load(Shuttle.plan("job").table, Shuttle.plan("job").models, JOB_ITEM)).run()
     by_shop = {
         "TableName": JOBS,
         "IndexName": "shopDomain-createdAt-index",

@@ -5,7 +5,18 @@ from typing import Protocol
 
 import pytest
 
-from hashrange import Conflict, CursorInvalid, DeclarationError, Get, Latest, NotFound, Patterns, Taken, ValueInvalid
+from hashrange import (
+    Conflict,
+    CursorInvalid,
+    DeclarationError,
+    Get,
+    Latest,
+    Missing,
+    NotFound,
+    Patterns,
+    Taken,
+    ValueInvalid,
+)
 from hashrange_systems.shuttle.schema import Cancelled, Import, Job, Operator, Queued, Shop, Shuttle
 from systems.tests.shuttle.example import DOMAIN, OTHER, install, make_import, make_job, queue, start
 
@@ -53,7 +64,7 @@ def test_another_shops_usage_is_its_own(shuttle, now):
 def test_another_shops_job_cannot_be_cancelled_and_does_not_show(operator, shuttle, job, now, started):
     if started:
         job = start(operator, job, now)
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Missing) as refusal:
         shuttle.cancel(OTHER, job, completed_at=now).run()
     assert refusal.value.current is None
     assert DOMAIN not in str(refusal.value)

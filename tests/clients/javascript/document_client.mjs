@@ -23,7 +23,7 @@ import {
 const TableName = `javascript-${randomBytes(4).toString("hex")}`;
 const client = new DynamoDBClient({});
 const documents = DynamoDBDocumentClient.from(client);
-const patience = { client, maxWaitTime: 20, minDelay: 1, maxDelay: 1 };
+const waiter = { client, maxWaitTime: 20, minDelay: 1, maxDelay: 1 };
 
 await client.send(
   new CreateTableCommand({
@@ -39,7 +39,7 @@ await client.send(
     BillingMode: "PAY_PER_REQUEST",
   }),
 );
-await waitUntilTableExists(patience, { TableName });
+await waitUntilTableExists(waiter, { TableName });
 
 const item = {
   pk: "a",
@@ -112,5 +112,5 @@ await assert.rejects(
 );
 
 await client.send(new DeleteTableCommand({ TableName }));
-await waitUntilTableNotExists(patience, { TableName });
+await waitUntilTableNotExists(waiter, { TableName });
 console.log("done");

@@ -56,13 +56,13 @@ def test_a_table_is_filled_read_and_changed(table):
     assert page["Items"][0]["blob"].value == b"\x00\xff"
     by_kind = table.query(IndexName="by-kind", KeyConditionExpression=Key("kind").eq("even"), Limit=3)
     assert [found["at"] for found in by_kind["Items"]] == [0, 2, 4]
-    answer = table.update_item(
+    response = table.update_item(
         Key={"user": "ann", "at": 1},
         UpdateExpression="SET price = :p ADD tags :t",
         ExpressionAttributeValues={":p": Decimal("9.99"), ":t": {"a", "b"}},
         ReturnValues="UPDATED_NEW",
     )
-    assert answer["Attributes"] == {"price": Decimal("9.99"), "tags": {"a", "b"}}
+    assert response["Attributes"] == {"price": Decimal("9.99"), "tags": {"a", "b"}}
 
 
 def test_refusals_arrive_as_boto3s_exceptions(table):

@@ -46,14 +46,14 @@ shops = Table(
 )
 jobs = Table(
     "InavorShuttle-${ENVIRONMENT:-dev}-jobs", "jobId",
-    naming=camel, pitr=True, encryption="AWS_MANAGED", ttl="expiresAt", indexes=[
+    naming=camel, pitr=True, encryption="AWS_MANAGED", ttl="expiresAt", former_ttl="milliseconds", indexes=[
         Gsi("shopDomain-createdAt-index", "shopDomain", "createdAt"),
         Gsi("status-createdAt-index", "status", "createdAt"),
     ],
 )
 history = Table(
     "InavorShuttle-${ENVIRONMENT:-dev}-import-history", "shopDomain", "timestamp",
-    naming=camel, pitr=True, encryption="AWS_MANAGED", ttl="expiresAt",
+    naming=camel, pitr=True, encryption="AWS_MANAGED", ttl="expiresAt", former_ttl="milliseconds",
 )
 
 Domain = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]  # never the key of a counter

@@ -28,7 +28,7 @@ class StockService:
                 Route("/", self.show),
                 Route("/add/{name}", self.add, methods=["POST"]),
                 Route("/thread", self.count_on_a_thread),
-                Route("/slow", self.dawdle),
+                Route("/slow", self.respond_slowly),
                 Route("/broken", self.fail),
             ]
         )
@@ -46,7 +46,7 @@ class StockService:
     async def count_on_a_thread(self, request: Request):
         return JSONResponse(await run_in_threadpool(lambda: len(self.products.products(SHOP).run())))
 
-    async def dawdle(self, request: Request):
+    async def respond_slowly(self, request: Request):
         self.note("asked")
         await self.asked.wait()
         return JSONResponse("at last")

@@ -272,6 +272,7 @@ def test_trap_11_a_late_uninstall_webhook_after_a_reinstall_is_ignored(operator,
 def test_trap_12_a_redaction_purges_the_shop_its_jobs_and_its_history(tables, operator, shuttle, now):
     shop = install(operator, now)
     queue(operator, 30, now)
+    put_job(tables, now - 91 * DAY)  # expired, in milliseconds: DynamoDB would never delete it
     operator.batch([make_import(n, now + n * MINUTE) for n in range(30)]).run()
     with pytest.raises(Conflict):
         operator.request_redaction(DOMAIN, redact_requested_at=now + 48 * HOUR).run()  # it is active
@@ -281,7 +282,7 @@ def test_trap_12_a_redaction_purges_the_shop_its_jobs_and_its_history(tables, op
     operator.request_redaction(DOMAIN, redact_requested_at=now + 49 * HOUR).run()
     assert operator.redactions(now + 48 * HOUR).run() == []
     (due,) = operator.redactions(now + 49 * HOUR).run()
-    operator.batch(delete=[*shuttle.jobs(due.domain), *shuttle.imports(due.domain)]).run()
+    operator.batch(delete=[*shuttle.jobs(due.domain).with_expired(), *shuttle.imports(due.domain).with_expired()]).run()
     assert operator.forget(due.domain).run() == due
     assert [tables.call("Scan", {"TableName": name})["Count"] for name in (SHOPS, JOBS, HISTORY)] == [0, 0, 0]
 
