@@ -18,7 +18,7 @@ def site(tmp_path_factory):
 
 def crawl_until(page, text):
     """Look at a shop again until it says something; a page without JavaScript does not refresh itself."""
-    for _ in range(240):
+    for _ in range(480):
         if text in page.inner_text("main"):
             return
         page.wait_for_timeout(250)

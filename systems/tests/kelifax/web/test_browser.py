@@ -63,7 +63,7 @@ def test_a_resource_is_submitted_confirmed_approved_published_and_found(
         expect(tab.locator(".pill").first).to_have_text("Listed")
         tab.get_by_role("link", name="Open its page").click()
         expect(tab.get_by_role("heading", level=1)).to_have_text(name)
-        assert tab.locator(".title img").evaluate("image => image.naturalWidth") == 200
+        expect(tab.locator(".title img")).to_have_js_property("naturalWidth", 200)  # waits until it is loaded
         find(tab, running, name, script=script)
 
 
@@ -162,16 +162,20 @@ def test_visitors_keep_vote_and_collect_without_an_account(chromium, running, si
         tab.goto("r/vector-loom")
         tab.get_by_role("button", name="0 votes").click()
         expect(tab.get_by_role("button", name="1 vote")).to_be_visible()
-        tab.get_by_role("button", name="Keep").click()
+        with tab.expect_navigation():
+            tab.get_by_role("button", name="Keep").click()
         tab.get_by_role("link", name="Favourites").click()
         expect(tab.get_by_role("link", name="Vector Loom")).to_be_visible()
         tab.get_by_label("New collection").fill("For the studio")
-        tab.get_by_role("button", name="Create").click()
+        with tab.expect_navigation():
+            tab.get_by_role("button", name="Create").click()
         tab.goto("r/vector-loom")
-        tab.get_by_role("button", name="Add", exact=True).click()
+        with tab.expect_navigation():
+            tab.get_by_role("button", name="Add", exact=True).click()
         tab.goto("favourites")
         tab.get_by_role("link", name="For the studio").click()
-        tab.get_by_role("button", name="Share it").click()
+        with tab.expect_navigation():
+            tab.get_by_role("button", name="Share it").click()
         shared = tab.url.partition("?")[0]
     with open_tab(chromium, site) as other:
         other.goto(shared)
