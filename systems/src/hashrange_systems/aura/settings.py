@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from hashrange_systems.shared.fetching.errors import PolicyInvalid
-from hashrange_systems.shared.fetching.policy import Exemption, parse_exemptions
-from hashrange_systems.shared.notifications.email_sender import MailServer, MailServerInvalid, read_server
+from hashrange_systems.shared.fetching.policy import Exemption
+from hashrange_systems.shared.notifications.email_sender import MailServer
 from hashrange_systems.shared.settings import (
     InvalidSetting,
     Variable,
+    list_mail_variables,
+    parse_addresses,
     parse_file,
+    parse_mail_server,
     parse_number,
-    parse_secret,
+    parse_signing_key,
     parse_url,
     read_variables,
-    split_list,
 )
 
 MAX_SHOPS_AT_ONCE = 200
@@ -48,12 +49,7 @@ VARIABLES = (
     Variable(
         "AURA_CA_FILE", "the public ones", "Certificate authorities, in PEM, that are trusted besides the public ones."
     ),
-    Variable(
-        "AURA_SMTP_URL",
-        "no e-mail",
-        "The mail server: `smtp://host`, `smtp+starttls://user:password@host` or `smtps://user:password@host`.",
-    ),
-    Variable("AURA_SENDER", "`aura@localhost`", "The sender address of e-mails."),
+    *list_mail_variables("AURA"),
     Variable("AURA_SECRET", "a file", "The secret that signs cursors and sessions; the same for all processes."),
     Variable("AURA_KEYS", "`keys.json`", "The file with the keys that encrypt webhook secrets; one for all processes."),
     Variable("AURA_DEMO_PORT", "8010", "With `--demo`: the first port of the demo shops."),
@@ -102,8 +98,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     def number(name: str, allowed: range, default: int) -> int:
         return parse_number(name, given[name], allowed, default)
 
+    url = parse_url("AURA_URL", given["AURA_URL"], "https://example.com/aura")
     return Settings(
-        url=parse_url("AURA_URL", given["AURA_URL"], "https://example.com/aura"),
+        url=url,
         user_agent=_read_agent(given["AURA_USER_AGENT"]),
         shops_at_once=number("AURA_WORKERS", range(MAX_SHOPS_AT_ONCE + 1), 4),
         requests=number("AURA_REQUESTS", range(1, 65), 4),
@@ -111,10 +108,10 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         max_pages=number("AURA_MAX_PAGES", range(1, 10_000_001), 100_000),
         crawl_every=timedelta(hours=number("AURA_CRAWL_HOURS", range(1, 8761), 48)),
         scrape_every=timedelta(hours=number("AURA_SCRAPE_HOURS", range(1, 8761), 48)),
-        allow=_read_allowed(given["AURA_ALLOW"]),
+        allow=parse_addresses("AURA_ALLOW", given["AURA_ALLOW"]),
         ca_file=parse_file("AURA_CA_FILE", given["AURA_CA_FILE"]),
-        mail=_read_mail(given),
-        secret=(parse_secret("AURA_SECRET", given["AURA_SECRET"]) or "").encode() or None,
+        mail=parse_mail_server(given, "AURA", url, "hashrange aura"),
+        secret=parse_signing_key("AURA_SECRET", given["AURA_SECRET"]),
         keys=Path(given["AURA_KEYS"]) if given["AURA_KEYS"] else None,
         demo_port=number("AURA_DEMO_PORT", range(65536), 8010),
     )
@@ -126,19 +123,3 @@ def _read_agent(text: str) -> str:
     if not text.isascii() or not text.isprintable() or len(text) > 300:
         raise InvalidSetting("AURA_USER_AGENT must be printable ASCII of at most 300 characters.")
     return text
-
-
-def _read_allowed(text: str) -> frozenset[Exemption]:
-    try:
-        return parse_exemptions(split_list(text))
-    except PolicyInvalid as error:
-        raise InvalidSetting(f"AURA_ALLOW: {error}") from error
-
-
-def _read_mail(given: Mapping[str, str]) -> MailServer | None:
-    if not given["AURA_SMTP_URL"]:
-        return None
-    try:
-        return read_server(given["AURA_SMTP_URL"], given["AURA_SENDER"] or "aura@localhost")
-    except MailServerInvalid as error:
-        raise InvalidSetting(f"AURA_SMTP_URL: {error}") from error

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from hashrange_systems.checks.service.check_type import RDAP
 from hashrange_systems.checks.service.ebay_search import EbayAccess
-from hashrange_systems.shared.fetching.errors import PolicyInvalid
-from hashrange_systems.shared.fetching.policy import parse_exemptions
-from hashrange_systems.shared.notifications.email_sender import MailServer, MailServerInvalid, read_server
-from hashrange_systems.shared.notifications.sender import DeliveryRefused
+from hashrange_systems.shared.notifications.email_sender import MailServer
 from hashrange_systems.shared.settings import (
     InvalidSetting,
     Variable,
+    list_mail_variables,
+    parse_addresses,
     parse_file,
+    parse_mail_server,
     parse_number,
     parse_secret,
+    parse_signing_key,
     parse_url,
     read_variables,
     split_list,
@@ -32,13 +32,7 @@ USUAL_AT_ONCE = 200
 
 VARIABLES = (
     Variable("CHECKS_URL", "where it runs", "The public URL of the pages, used for links in messages."),
-    Variable(
-        "CHECKS_SMTP_URL",
-        "no e-mail",
-        "The mail server: `smtp://host`, `smtp+starttls://user:password@host` or `smtps://user:password@host`.",
-    ),
-    Variable("CHECKS_SENDER", "`checks@` and the host of `CHECKS_URL`", "The sender address of e-mails."),
-    Variable("CHECKS_SMTP_CA_FILE", "the public ones", "Certificate authorities, in PEM, for the mail server."),
+    *list_mail_variables("CHECKS"),
     Variable(
         "CHECKS_ALLOW",
         "as stored",
@@ -99,13 +93,13 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     url = parse_url("CHECKS_URL", given["CHECKS_URL"], "https://example.com/checks")
     return Settings(
         url=url,
-        mail=_read_mail(given, url),
+        mail=parse_mail_server(given, "CHECKS", url, "hashrange checks"),
         allow=_read_allowed(given["CHECKS_ALLOW"]),
         ca_file=parse_file("CHECKS_CA_FILE", given["CHECKS_CA_FILE"]),
         at_once=parse_number(
             "CHECKS_WORKERS", given["CHECKS_WORKERS"], range(MAX_CONCURRENT_CHECKS + 1), USUAL_AT_ONCE
         ),
-        secret=(parse_secret("CHECKS_SECRET", given["CHECKS_SECRET"]) or "").encode() or None,
+        secret=parse_signing_key("CHECKS_SECRET", given["CHECKS_SECRET"]),
         keys=Path(given["CHECKS_KEYS"]) if given["CHECKS_KEYS"] else None,
         apprise_hosts=tuple(split_list(given["CHECKS_APPRISE_HOSTS"])),
         admin_token=parse_secret("CHECKS_ADMIN_TOKEN", given["CHECKS_ADMIN_TOKEN"]),
@@ -115,30 +109,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     )
 
 
-def _read_mail(given: Mapping[str, str], url: str | None) -> MailServer | None:
-    if not given["CHECKS_SMTP_URL"]:
-        return None
-    host = urlsplit(url).hostname if url else None
-    sender = given["CHECKS_SENDER"] or (f"checks@{host}" if host else "")
-    if not sender:
-        raise InvalidSetting("CHECKS_SMTP_URL needs CHECKS_SENDER, the address that e-mails are from.")
-    ca_file = parse_file("CHECKS_SMTP_CA_FILE", given["CHECKS_SMTP_CA_FILE"])
-    try:
-        return read_server(given["CHECKS_SMTP_URL"], sender, ca_file, "hashrange checks")
-    except MailServerInvalid as error:  # its text does not contain the password
-        raise InvalidSetting(f"CHECKS_SMTP_URL cannot be used: {error}.") from error
-    except DeliveryRefused as error:
-        raise InvalidSetting(f"CHECKS_SENDER is {sender!r}: it must be an e-mail address.") from error
-
-
 def _read_allowed(text: str) -> tuple[str, ...] | None:
-    if not text:
-        return None
-    try:
-        parse_exemptions(split_list(text))
-    except PolicyInvalid as error:
-        raise InvalidSetting(f"CHECKS_ALLOW cannot be used: {error}.") from error
-    return tuple(split_list(text))
+    parse_addresses("CHECKS_ALLOW", text)
+    return tuple(split_list(text)) or None
 
 
 def _read_ebay(given: Mapping[str, str]) -> EbayAccess:

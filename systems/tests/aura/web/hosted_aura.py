@@ -14,7 +14,7 @@ from hashrange_systems.aura.schema import Scraped
 from hashrange_systems.aura.system import SYSTEM
 
 BASE = "http://127.0.0.1:8002"
-WAIT_S = 60.0
+WAIT_S = 240.0
 
 
 class HostedAura:

@@ -12,6 +12,7 @@ from hashrange import ManualClock
 from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN
 from hashrange_systems.aura.demo.farm_shop import make_product
 from hashrange_systems.aura.schema import Product
+from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.web.page_view import link_product
@@ -20,7 +21,7 @@ from systems.tests.aura.web.hosted_aura import host_aura
 SHOP = "silber-lang.test"
 PAGES = ("/", "/add", "/import", "/changes", "/search", "/watch", "/explain", "/account", "/stuck", "/between")
 FORMS = ("/add", "/import", "/product/watch", "/product/unwatch", "/search/save", "/search/remove", "/sign-out")
-FORMS += ("/account/key", "/account/channel", "/account/channel/remove")
+FORMS += ("/account/key", "/account/key/revoke", "/account/channel", "/account/channel/remove")
 FORMS += tuple(
     f"/shop/x.test/{each}" for each in ("crawl", "pause", "resume", "stop", "remove", "same", "options", "details")
 )
@@ -94,6 +95,51 @@ async def check_feeds(site):
     await site.get("/changes.rss?token=nonsense", 404)
     site.client.headers["Host"] = "elsewhere.example"  # no visitor of the demo
     await site.get("/changes.json", 401)
+
+
+def test_signing_out_ends_the_session_also_for_a_kept_cookie():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await site.sign_up("ann@example.com")
+            kept = dict(site.client.cookies)
+            await site.post("/sign-out")
+            site.client.cookies.clear()
+            site.client.cookies.update(kept)
+            assert (await site.get("/account", 303)).headers["Location"].startswith("/aura/sign-in")
+
+    run(scenario)
+
+
+def test_a_revoked_key_and_its_sessions_are_refused():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            ann = await site.sign_up("ann@example.com")
+            keys = await site.services.members.list_keys(ann.member.member_id)
+            bob = await site.services.members.add("bob@example.com")
+            others = await site.services.members.list_keys(bob.member.member_id)
+            await site.post("/account/key/revoke", 404, key=name_key(others[0].digest))  # of somebody else
+            await site.post("/account/key/revoke", key=name_key(keys[0].digest))
+            await site.get("/account", 303)
+            assert (await site.client.post("/aura/sign-in", data={"key": ann.key})).status_code == 401
+            assert (await site.client.post("/aura/sign-in", data={"key": bob.key})).status_code == 303
+
+    run(scenario)
+
+
+def test_a_long_list_of_shops_can_be_uploaded():
+    rows = "domain,name,country\n" + "".join(f"shop{number}.example,{'x' * 90},DE\n" for number in range(1500))
+
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await site.sign_up("ann@example.com")
+            token = re.search(r'name="form_token" value="([^"]+)"', (await site.get("/import")).text)[1]
+            files = {"file": ("shops.csv", rows.encode(), "text/csv")}
+            response = await site.client.post("/aura/import", data={"form_token": token}, files=files)
+            assert response.status_code == 200
+            assert len(rows) > 128 * 1024
+            assert len([shop async for shop in site.services.db.never_crawled("DE")]) == 1500
+
+    run(scenario)
 
 
 def test_every_page_and_form_needs_a_session():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +9,7 @@ import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.worker import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.schema import Shop
@@ -174,29 +173,12 @@ def stuck(
         typer.echo(f"released  {domain}")
 
 
-def worker(
-    data: Data = None,
-    endpoint: Endpoint = None,
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="How much to log.")
-    ] = "info",
-) -> None:
+def worker(data: Data = None, endpoint: Endpoint = None, log_level: LogLevel = "info") -> None:
     """Crawl and scrape what is due."""
-    from hashrange import configure_logging
-
-    configure_logging(log_level)
-    target = DatabaseTarget(data, endpoint)
-    with target.exit_on_error():
-        asyncio.run(_work(target))
+    run_worker(DatabaseTarget(data, endpoint), log_level, _work)
 
 
 async def _work(target: DatabaseTarget) -> None:
     with open_application(target) as application:
-        task = asyncio.create_task(application.worker.work())
-        for sign in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
-        typer.echo(f"working, {application.worker.settings.at_once} shops at a time; Ctrl-C stops it")
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.result()
-    typer.echo("stopped")
+        at_once = application.worker.settings.at_once
+        await work_until_stopped(application.worker.work(), f"working, {at_once} shops at a time")

@@ -8,9 +8,18 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from hashrange import Taken
-from hashrange_systems.aura.work_schema import Channel, ChannelKind, Member, MemberEmail, MemberKey, Subscription, Work
+from hashrange_systems.aura.work_schema import (
+    Channel,
+    ChannelKind,
+    EndedSession,
+    Member,
+    MemberEmail,
+    MemberKey,
+    Subscription,
+    Work,
+)
 from hashrange_systems.shared.email_address import fold_email, validate_email
-from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import (
     ApiKeyInvalid,
     FieldError,
@@ -25,6 +34,7 @@ from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key, make_webhook_secret
 from hashrange_systems.shared.loopback import LOOPBACK
 from hashrange_systems.shared.user_url import validate_url
+from hashrange_systems.shared.web.session import LIFETIME_MS, Session
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice", bound=str)
 
+KEY_ID_LENGTH = 32  # of the hash of a key
 MAX_CHANNELS = 10
 MAX_KEYS = 20
 
@@ -114,6 +125,24 @@ class Members:
         """Return the keys of a member."""
         return await self.work.keys_of(member_id)
 
+    async def remove_key(self, member_id: str, key_id: str) -> None:
+        """Revoke a key of a member, and with it its sessions; raise ResourceMissing."""
+        found = next((key for key in await self.work.keys_of(member_id) if name_key(key.digest) == key_id), None)
+        if found is None or await self.work.drop_key(found.digest, member_id=member_id) is None:
+            raise ResourceMissing("key")
+
+    # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    async def end_session(self, session: Session) -> None:
+        """End a session; the record is kept until the cookie would have expired."""
+        expires_at = from_ms(session.started_at + LIFETIME_MS + DAY_MS)
+        await self.work.put(
+            EndedSession(member_id=session.userid, session_id=session.session_id, expires_at=expires_at)
+        )
+
+    async def has_ended(self, session: Session) -> bool:
+        """Return whether a session was ended before its expiry."""
+        return await self.work.ended_session(session.userid, session.session_id).consistent() is not None
+
     # ── channels ─────────────────────────────────────────────────────────────────────────────────────────────────────
     async def add_channel(self, member_id: str, kind: str, target: str, subscription: str = "WATCHED") -> Channel:
         """Add an address for messages: an e-mail address or the URL of a webhook, which gets a signing secret."""
@@ -162,6 +191,11 @@ def find_addresses(target: Target) -> list[IPv4Address | IPv6Address]:
     if target.host == "localhost" or target.host.endswith(".localhost"):
         return [IPv4Address(LOOPBACK)]
     return [] if target.literal is None else [target.literal]
+
+
+def name_key(digest: str) -> str:
+    """Return the id of a key, which names it in sessions and forms: the beginning of its hash."""
+    return digest[:KEY_ID_LENGTH]
 
 
 def digest_of(key: str) -> str:

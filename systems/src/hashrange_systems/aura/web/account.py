@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
-from hashrange_systems.shared.web.session import DEMO_KEY
-
-KEY_ID_LENGTH = 32  # of the hash of a key, which names it in a session
+from hashrange_systems.shared.web.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +18,33 @@ class MemberAccounts:
 
     services: Services
 
-    async def find_signed_in(self, userid: str, key_id: str) -> Member | None:
-        """Return the member of a session, while its key is valid."""
+    async def find_signed_in(self, session: Session) -> Member | None:
+        """Return the member of a session, while its key is valid and it has not been ended."""
+        members = self.services.members
         try:
-            member = await self.services.members.find(userid)
+            member = await members.find(session.userid)
         except ResourceMissing:
             return None
-        if key_id == DEMO_KEY:
-            return member if member.email == self.services.demo_email else None
-        keys = await self.services.members.list_keys(userid)
-        return member if any(key.digest[:KEY_ID_LENGTH] == key_id for key in keys) else None
+        if not await self._has_valid_key(member, session) or await members.has_ended(session):
+            return None
+        return member
+
+    async def _has_valid_key(self, member: Member, session: Session) -> bool:
+        if session.is_demo:
+            return member.email == self.services.demo_email
+        keys = await self.services.members.list_keys(member.member_id)
+        return any(name_key(key.digest) == session.key_id for key in keys)
+
+    async def end_session(self, session: Session) -> None:
+        """End a session."""
+        await self.services.members.end_session(session)
 
     async def authenticate_key(self, key: str) -> tuple[str, str]:
         """Return the ids of the member and of an API key; raise ApiKeyInvalid."""
         member, digest = await self.services.members.authenticate(key), hash_key(key)
         if digest is None:
             raise ApiKeyInvalid
-        return member.member_id, digest[:KEY_ID_LENGTH]
+        return member.member_id, name_key(digest)
 
     async def find_demo_user(self) -> tuple[str, Member] | None:
         """Return the demo's member; None without a demo, or while its data is being written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.work_schema import Subscription
@@ -41,7 +42,7 @@ async def render_account(
         "account.html",
         visitor,
         error.status if error else 200,
-        keys=await members.list_keys(visitor.user.member_id),
+        keys=[(name_key(key.digest), key) for key in await members.list_keys(visitor.user.member_id)],
         channels=await members.list_channels(visitor.user.member_id),
         kinds=sorted(deps.services.senders),
         subscriptions=SUBSCRIPTIONS,
@@ -56,10 +57,17 @@ async def render_account(
 async def add_key(request: Request, deps: Deps, sent: Posted) -> Response:
     """Create an API key, and show it once."""
     try:
-        key = await deps.services.members.add_key(sent.visitor.user.member_id, sent.text("name"))
+        key = await deps.services.members.add_key(sent.visitor.user.member_id, sent.line("name"))
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error=error)
     return await render_account(request, deps, sent.visitor, new_key=key)
+
+
+@router.post("/account/key/revoke")
+async def revoke_key(request: Request, deps: Deps, sent: Posted) -> Response:
+    """Revoke an API key."""
+    await deps.services.members.remove_key(sent.visitor.user.member_id, sent.line("key"))
+    return redirect_to(request, "/account", "key-revoked")
 
 
 @router.post("/account/channel")
@@ -67,9 +75,9 @@ async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
     """Add a channel; the secret of a webhook is shown once."""
     members = deps.services.members
     try:
-        subscription = sent.text("subscription") or "WATCHED"
+        subscription = sent.line("subscription") or "WATCHED"
         channel = await members.add_channel(
-            sent.visitor.user.member_id, sent.text("kind"), sent.text("target"), subscription
+            sent.visitor.user.member_id, sent.line("kind"), sent.line("target"), subscription
         )
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error=error)
@@ -81,5 +89,5 @@ async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
 @router.post("/account/channel/remove")
 async def remove_channel(request: Request, deps: Deps, sent: Posted) -> Response:
     """Remove a channel."""
-    await deps.services.members.remove_channel(sent.visitor.user.member_id, sent.text("channel"))
+    await deps.services.members.remove_channel(sent.visitor.user.member_id, sent.line("channel"))
     return redirect_to(request, "/account", "channel-removed")

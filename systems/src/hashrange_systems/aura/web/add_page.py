@@ -47,13 +47,13 @@ async def add_shop(request: Request, deps: Deps, sent: Posted) -> Response:
     """Try a shop on ten pages without storing anything, or register it."""
     values = keep_form_values(sent.form)
     given = ShopInput(
-        address=sent.text("domain"),
-        name=sent.text("name"),
-        country=sent.text("country"),
-        shop_type=sent.text("type"),
+        address=sent.line("domain"),
+        name=sent.line("name"),
+        country=sent.line("country"),
+        shop_type=sent.line("type"),
     )
     try:
-        if sent.text("try"):
+        if sent.line("try"):
             found = await deps.services.preview.dry_run(given.address)
             return render_add(request, deps, sent.visitor, values, dry_run=found)
         shop = await deps.services.registry.add(given)
@@ -96,7 +96,7 @@ async def show_import(request: Request, deps: Deps, visitor: SignedIn) -> Respon
 @router.post("/import")
 async def import_shops(request: Request, deps: Deps, sent: Posted) -> Response:
     """Register the shops of a CSV file, and show what became of each row."""
-    text = await sent.file_text("file", MAX_CSV_BYTES) or sent.text("rows")
+    text = sent.file_text("file") or sent.line("rows")
     try:
         report = await deps.services.registry.import_csv(text)
     except ApplicationError as error:

@@ -15,7 +15,8 @@ from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
-from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
+from hashrange_systems.shared.web.sign_in import write_session
+from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment, redirect_to
 
 STATIC = Path(__file__).with_name("static")
 Visitor = SignedInVisitor[Member]
@@ -32,6 +33,7 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "unwatched": "It is no longer on your watch list.",
     "search-saved": "The search is saved: you are told when it finds a new product.",
     "search-removed": "The search is removed.",
+    "key-revoked": "The key is revoked and no longer accepted.",
     "channel-added": "Messages are sent there from now on.",
     "channel-removed": "The channel is removed.",
 }
@@ -71,7 +73,16 @@ class PageRenderer:
             self.set_cookie(request, response, visitor.session)
         return response
 
+    def render_error(self, request: Request, status: int, title: str, text: str) -> HTMLResponse:
+        """Return an error page."""
+        return self.render(request, "error.html", None, status, title=title, text=text)
+
+    def redirect(self, request: Request, session: Session, path: str) -> Response:
+        """Redirect to a page with a new session."""
+        response = redirect_to(request, path)
+        self.set_cookie(request, response, session)
+        return response
+
     def set_cookie(self, request: Request, response: Response, session: Session) -> None:
         """Set the session cookie."""
-        secure = self.secure or request.url.scheme == "https"
-        self._services.sessions.write(response, session, find_mount_path(request), secure=secure)
+        write_session(request, response, self._services.sessions, session, secure=self.secure)

@@ -64,7 +64,7 @@ async def render_product(
 @router.post("/product/watch")
 async def watch_product(request: Request, deps: Deps, sent: Posted) -> Response:
     """Put a product on the visitor's watch list, with its alerts."""
-    domain, url = sent.text("domain"), sent.text("url")
+    domain, url = sent.line("domain"), sent.line("url")
     try:
         shop = await deps.services.registry.find(domain)
         product = await deps.services.products.find(shop.domain, url)
@@ -80,20 +80,20 @@ async def watch_product(request: Request, deps: Deps, sent: Posted) -> Response:
 @router.post("/product/unwatch")
 async def unwatch_product(request: Request, deps: Deps, sent: Posted) -> Response:
     """Take a product off the visitor's watch list."""
-    await deps.services.watches.unwatch(sent.visitor.user.member_id, sent.text("domain"), sent.text("url"))
+    await deps.services.watches.unwatch(sent.visitor.user.member_id, sent.line("domain"), sent.line("url"))
     return redirect_to(request, "/watch", "unwatched")
 
 
 def read_rule_form(sent: SubmittedForm[Member], currency: str | None) -> AlertRule:
     """Return the alerts of a form; raise InvalidInput."""
-    percent = sent.text("percent")
+    percent = sent.line("percent")
     if percent and not (percent.isascii() and percent.isdecimal() and len(percent) < 5):
         raise InvalidInput([FieldError("percent", "must be a whole number")])
     return AlertRule(
-        below_minor=read_limit("below", sent.text("below"), currency),
-        above_minor=read_limit("above", sent.text("above"), currency),
+        below_minor=read_limit("below", sent.line("below"), currency),
+        above_minor=read_limit("above", sent.line("above"), currency),
         percent=int(percent) if percent else None,
-        states=sent.text("states") == "on",
+        states=sent.line("states") == "on",
         currency=currency,
     )
 
@@ -162,7 +162,7 @@ def read_query(values: dict[str, str]) -> ProductQuery:
 @router.post("/search/save")
 async def save_search(request: Request, deps: Deps, sent: Posted) -> Response:
     """Save a search, to be told about new products."""
-    values = {name: sent.text(name) for name in ("q", "country", "least", "most", "currency")}
+    values = {name: sent.line(name) for name in ("q", "country", "least", "most", "currency")}
     await deps.services.watches.save_search(sent.visitor.user.member_id, read_query(values))
     return redirect_to(request, "/watch", "search-saved")
 
@@ -170,7 +170,7 @@ async def save_search(request: Request, deps: Deps, sent: Posted) -> Response:
 @router.post("/search/remove")
 async def remove_search(request: Request, deps: Deps, sent: Posted) -> Response:
     """Remove a saved search."""
-    await deps.services.watches.remove_search(sent.visitor.user.member_id, sent.text("search"))
+    await deps.services.watches.remove_search(sent.visitor.user.member_id, sent.line("search"))
     return redirect_to(request, "/watch", "search-removed")
 
 

@@ -161,7 +161,7 @@ async def remove_shop(request: Request, deps: Deps, domain: str) -> Response:
 @router.post("/shop/{domain}/same")
 async def answer_same(request: Request, deps: Deps, sent: Posted, domain: str) -> Response:
     """Store the answer to "same shop?"."""
-    await deps.services.registry.answer_same(domain, sent.text("other"), same=sent.text("same") == "yes")
+    await deps.services.registry.answer_same(domain, sent.line("other"), same=sent.line("same") == "yes")
     return redirect_to(request, link_shop(domain), "answered")
 
 
@@ -171,10 +171,10 @@ async def save_details(request: Request, deps: Deps, sent: Posted, domain: str) 
     registry = deps.services.registry
     shop = await registry.find(domain)
     try:
-        if sent.text("name") and sent.text("name") != shop.shop_name:
-            await registry.rename(shop.domain, sent.text("name"))
-        if sent.text("country") and sent.text("country") != shop.shop_country:
-            await registry.move(shop.domain, sent.text("country"))
+        if sent.line("name") and sent.line("name") != shop.shop_name:
+            await registry.rename(shop.domain, sent.line("name"))
+        if sent.line("country") and sent.line("country") != shop.shop_country:
+            await registry.move(shop.domain, sent.line("country"))
     except ApplicationError as error:
         return await render_shop(request, deps, sent.visitor, await registry.find(domain), error=error)
     return redirect_to(request, link_shop(shop.domain), "saved")
@@ -189,9 +189,9 @@ async def save_options(request: Request, deps: Deps, sent: Posted, domain: str) 
     values = keep_form_values(sent.form)
     try:
         options = read_options_form(await registry.options(shop.domain), sent)
-        if sent.text("try"):
+        if sent.line("try"):
             overrides = Overrides(price=options.price_selector, state=options.state_selector)
-            explanation = await deps.services.preview.explain(sent.text("try_url"), overrides)
+            explanation = await deps.services.preview.explain(sent.line("try_url"), overrides)
             trial = OptionsTrial(values, explanation=explanation)
             return await render_shop(request, deps, sent.visitor, shop, trial=trial)
         await registry.save_options(options)
@@ -209,17 +209,17 @@ def fill_options(options: ShopOptions) -> dict[str, str]:
 def read_options_form(known: ShopOptions, sent: SubmittedForm[Member]) -> ShopOptions:
     """Return the options of a form; raise InvalidInput with every field."""
     errors: list[FieldError] = []
-    given: dict[str, Any] = {name: sent.text(name) or None for name in SELECTORS}
+    given: dict[str, Any] = {name: sent.line(name) or None for name in SELECTORS}
     for name in SELECTORS:
         refusal = explain_selector(given[name]) if given[name] else None
         errors += [FieldError(name, refusal)] if refusal else []
     for name, most in NUMBERS.items():
-        text = sent.text(name)
+        text = sent.line(name)
         if text and not (text.isascii() and text.isdecimal() and len(text) < 9 and int(text) <= most):
             errors.append(FieldError(name, f"must be a whole number up to {most}"))
         else:
             given[name] = int(text) if text else None
-    lines = [line.strip() for line in sent.text("excludes").splitlines() if line.strip()]
+    lines = [line.strip() for line in sent.line("excludes").splitlines() if line.strip()]
     if len(lines) > 100 or any(len(line) > 200 for line in lines):
         errors.append(FieldError("excludes", "must be at most 100 lines of 200 characters"))
     if errors:

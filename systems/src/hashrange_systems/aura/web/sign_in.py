@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, read_submitted_form
+from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted
 from hashrange_systems.shared.errors import ApiKeyInvalid, TooManyRequests
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.session import Session
+from hashrange_systems.shared.web.sign_in import find_client_address, parse_next_path
 from hashrange_systems.shared.web.templating import redirect_to
-
-OWN_PATH = re.compile(r"/[A-Za-z0-9/_.-]*", re.ASCII)
 
 router = APIRouter(include_in_schema=False)
 
@@ -22,8 +18,8 @@ router = APIRouter(include_in_schema=False)
 async def show_sign_in(request: Request, deps: Deps, next: str = "/") -> Response:  # noqa: A002 - the address says next
     """Show the sign-in form, or redirect a signed-in member."""
     if await deps.authenticator.find_visitor(request):
-        return redirect_to(request, read_next_path(next))
-    return render_sign_in(request, deps, read_next_path(next))
+        return redirect_to(request, parse_next_path(next))
+    return render_sign_in(request, deps, parse_next_path(next))
 
 
 @router.post("/sign-in")
@@ -31,15 +27,15 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     """Start a session for the member of an API key."""
     refuse_cross_site(request)
     form = await request.form(max_files=0, max_fields=10)
-    key, path = str(form.get("key", "")).strip(), read_next_path(str(form.get("next", "/")))
+    key, path = str(form.get("key", "")).strip(), parse_next_path(str(form.get("next", "/")))
     try:
-        deps.sign_in_limit.consume(request.client.host if request.client else "")
+        deps.sign_in_limit.consume(find_client_address(request))
         session = await deps.authenticator.sign_in(key)
     except ApiKeyInvalid:
         return render_sign_in(request, deps, path, "This key is not valid.", 401)
     except TooManyRequests as error:
         return render_sign_in(request, deps, path, str(error), error.status)
-    return redirect_with_session(request, deps, session, path)
+    return deps.renderer.redirect(request, session, path)
 
 
 @router.post("/sign-in/demo")
@@ -49,25 +45,13 @@ async def sign_in_demo(request: Request, deps: Deps) -> Response:
     visitor = await deps.authenticator.enter_demo(request)
     if visitor is None:
         return render_sign_in(request, deps, "/", "There is no demo here.", 403)
-    return redirect_with_session(request, deps, visitor.session, "/")
+    return deps.renderer.redirect(request, visitor.session, "/")
 
 
-@router.post("/sign-out", dependencies=[Depends(read_submitted_form)])
-async def sign_out(request: Request, deps: Deps) -> Response:
-    """End the session."""
-    return redirect_with_session(request, deps, deps.authenticator.sign_out(), "/sign-in")
-
-
-def redirect_with_session(request: Request, deps: PageDependencies, session: Session, path: str) -> Response:
-    """Set the session cookie and redirect."""
-    response = redirect_to(request, path)
-    deps.renderer.set_cookie(request, response, session)
-    return response
-
-
-def read_next_path(path: str) -> str:
-    """Return the path to go to after sign-in: always one of our own."""
-    return path if OWN_PATH.fullmatch(path) and not path.startswith("//") else "/"
+@router.post("/sign-out")
+async def sign_out(request: Request, deps: Deps, sent: Posted) -> Response:
+    """End the session on the server."""
+    return deps.renderer.redirect(request, await deps.authenticator.sign_out(sent.visitor.session), "/sign-in")
 
 
 def render_sign_in(request: Request, deps: PageDependencies, path: str, error: str = "", status: int = 200) -> Response:

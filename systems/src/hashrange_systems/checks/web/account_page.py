@@ -8,9 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.tier import read_tier
-from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.channel_verification import send_verification
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
 from hashrange_systems.shared.web.form import Field, group_field_errors, keep_form_values
@@ -39,7 +38,7 @@ async def add_channel(request: Request, deps: Deps, sent: PostedForm) -> Respons
     """Add a channel and send a verification link to it; the secret of a webhook is shown only once."""
     userid = sent.visitor.user.userid
     try:
-        new = await deps.services.channels.add(userid, sent.text("kind"), sent.text("target").strip())
+        new = await deps.services.channels.add(userid, sent.text("kind"), sent.line("target"))
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error, sent)
     asked = await send_verification(deps.services, deps.base_url, new)
@@ -96,7 +95,7 @@ async def render_account(
     deps: PageDependencies,
     visitor: Visitor,
     error: ApplicationError | None = None,
-    sent: FormPost | None = None,
+    sent: UserForm | None = None,
     **shown_once: str | None,
 ) -> Response:
     """Render the account page with the posted values and their errors."""

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from http import HTTPStatus
-from urllib.parse import quote
-
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from fastapi import FastAPI
 
 from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
 from hashrange_systems.checks.services import Services
@@ -26,16 +19,15 @@ from hashrange_systems.checks.web import status_page as status
 from hashrange_systems.checks.web import two_factor_page as two_factor
 from hashrange_systems.checks.web import worker_metrics
 from hashrange_systems.checks.web.api.api_app import make_api
-from hashrange_systems.checks.web.authentication import Authenticator
+from hashrange_systems.checks.web.authentication import UserAccounts
 from hashrange_systems.checks.web.dependencies import PageDependencies
 from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
-from hashrange_systems.shared.errors import ApplicationError, ResourceMissing, SignInRequired
+from hashrange_systems.shared.web.error_pages import ErrorPages
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.request_guard import HEADERS, RequestGuard
+from hashrange_systems.shared.web.request_guard import RequestGuard
 from hashrange_systems.shared.web.response_cache import ResponseCache
-from hashrange_systems.shared.web.templating import find_mount_path, make_static_files, redirect_to
-
-log = logging.getLogger(__name__)
+from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
+from hashrange_systems.shared.web.templating import make_static_files
 
 UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
 IMPORTS = 6  # of a user at once, then one every 50 seconds
@@ -45,12 +37,12 @@ SIGN_INS = 10  # at once from a client address, then one every ten seconds
 
 def make_app(services: Services, base_url: str) -> FastAPI:
     """Return the application; `base_url` is its public URL."""
-    demo = services.demo_email is not None
+    renderer = PageRenderer(services, base_url, demo=services.demo_email is not None)
     app = FastAPI(title="hashrange checks", openapi_url=None, docs_url=None, redoc_url=None)
     app.state.deps = PageDependencies(
         services=services,
-        renderer=PageRenderer(services, base_url, demo=demo),
-        authenticator=Authenticator(services, base_url, demo=demo),
+        renderer=renderer,
+        authenticator=SessionAuthenticator(UserAccounts(services), services.sessions, services.clock, base_url),
         sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
         import_limit=RateLimit(services.clock, burst=IMPORTS, per_second=0.02),
         signal_limit=RateLimit(services.clock, burst=SIGNALS, per_second=0.5),
@@ -73,50 +65,7 @@ def make_app(services: Services, base_url: str) -> FastAPI:
         app.include_router(module.router)
     app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url), name="api")
-    app.add_exception_handler(ApplicationError, render_application_error)
-    app.add_exception_handler(RequestValidationError, render_invalid_address)
-    app.add_exception_handler(HTTPException, render_http_error)
-    app.add_exception_handler(Exception, render_crash)
+    ErrorPages(app, renderer.render_error).install()
     app.add_middleware(ResponseCache, clock=services.clock, prefix="/status/", parameters={"of", "page"})
     app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"), uploads=UPLOADS)
     return app
-
-
-async def render_application_error(request: Request, error: Exception) -> Response:
-    """Render an application error; redirect unauthenticated users to sign-in."""
-    assert isinstance(error, ApplicationError)
-    if isinstance(error, SignInRequired):
-        path = request.url.path.removeprefix(find_mount_path(request)) if request.method == "GET" else "/"
-        response = redirect_to(request, "/sign-in")
-        response.headers["Location"] += f"?next={quote(path)}" if path not in {"", "/"} else ""
-        return response
-    title = "Not found" if isinstance(error, ResourceMissing) else HTTPStatus(error.status).phrase
-    return render_error_page(request, error.status, title, str(error))
-
-
-async def render_invalid_address(request: Request, _error: Exception) -> Response:
-    """Render a 404 for a path with invalid parameters."""
-    return render_error_page(request, 404, "Not found", "There is no such page.")
-
-
-async def render_http_error(request: Request, error: Exception) -> Response:
-    """Render an error such as 404 or 405."""
-    assert isinstance(error, HTTPException)
-    text = "There is no such page." if error.status_code == 404 else str(error.detail)
-    response = render_error_page(request, error.status_code, HTTPStatus(error.status_code).phrase.capitalize(), text)
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def render_crash(request: Request, error: Exception) -> Response:
-    """Log an unexpected error, and render a 500."""
-    log.error("page failed", exc_info=error, extra={"fields": {"method": request.method, "path": request.url.path}})
-    response = render_error_page(request, 500, "Something went wrong", "The error is ours, and has been logged.")
-    response.headers.update(HEADERS)  # such a response does not pass the request guard
-    return response
-
-
-def render_error_page(request: Request, status: int, title: str, text: str) -> Response:
-    """Render an error page."""
-    deps: PageDependencies = request.app.state.deps
-    return deps.renderer.render(request, "error.html", None, status, title=title, text=text)

@@ -13,7 +13,6 @@ from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.registry import CHECK_TYPES, name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
-from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.check_form import (
     ALERTS,
     fill_from,
@@ -31,7 +30,7 @@ from hashrange_systems.checks.web.check_list import (
     select_checks,
 )
 from hashrange_systems.checks.web.check_page import RANGES, make_run_row, read_check_page, read_rows
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
@@ -134,7 +133,7 @@ async def resume_check(request: Request, deps: Deps, sent: PostedForm, checkid: 
     return await perform_action(request, deps, sent, checkid, "resumed")
 
 
-async def perform_action(request: Request, deps: PageDependencies, sent: FormPost, checkid: str, note: str) -> Response:
+async def perform_action(request: Request, deps: PageDependencies, sent: UserForm, checkid: str, note: str) -> Response:
     """Perform an action and redirect to the check, or render its page with the error."""
     checks = deps.services.checks
     action = {"run": checks.run_now, "paused": checks.pause, "resumed": checks.resume}[note]
@@ -209,13 +208,13 @@ async def save_check(request: Request, deps: Deps, sent: PostedForm, checkid: st
     return redirect_to(request, f"/check/{checkid}", "saved")
 
 
-def read_seen(sent: FormPost) -> int | None:
+def read_seen(sent: UserForm) -> int | None:
     """Return the revision that was edited."""
     seen = read_number(sent.text("seen"))
     return seen if isinstance(seen, int) else None
 
 
-def read_channels(sent: FormPost) -> list[str] | None:
+def read_channels(sent: UserForm) -> list[str] | None:
     """Return the chosen channels; None for all."""
     return sent.texts("channel") if sent.text("to") == "some" else None
 
@@ -228,7 +227,7 @@ async def render_form(
     check_type: str,
     values: dict[str, str],
     error: ApplicationError | None = None,
-    sent: FormPost | None = None,
+    sent: UserForm | None = None,
 ) -> Response:
     """Render the form of a check with its values and errors."""
     groups = make_groups(check_type, read_tier(visitor.user.tier), check.delay_ms if check else None)

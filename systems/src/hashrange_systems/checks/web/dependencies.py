@@ -7,10 +7,13 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.authentication import Authenticator, FormPost
 from hashrange_systems.checks.web.page_renderer import PageRenderer, Visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
+
+UserForm = SubmittedForm[ActiveUser]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,7 @@ class PageDependencies:
 
     services: Services
     renderer: PageRenderer
-    authenticator: Authenticator
+    authenticator: SessionAuthenticator[ActiveUser]
     sign_in_limit: RateLimit  # by client address
     import_limit: RateLimit  # by user
     signal_limit: RateLimit  # by heartbeat URL
@@ -45,10 +48,10 @@ async def require_visitor(request: Request, deps: Deps) -> Visitor:
     return await deps.authenticator.require_visitor(request)
 
 
-async def read_form_post(request: Request, deps: Deps) -> FormPost:
+async def read_submitted_form(request: Request, deps: Deps) -> UserForm:
     """Return the posted form."""
     return await deps.authenticator.read_form(request)
 
 
 SignedIn = Annotated[Visitor, Depends(require_visitor)]
-PostedForm = Annotated[FormPost, Depends(read_form_post)]
+PostedForm = Annotated[UserForm, Depends(read_submitted_form)]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
 from hashrange_systems.checks.service.imports import ImportReport
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, SignedIn
 from hashrange_systems.checks.web.page_renderer import Visitor
@@ -26,12 +24,10 @@ async def import_file(request: Request, deps: Deps) -> Response:
     """Import a file, or only tell what would be added."""
     sent = await deps.authenticator.read_form(request, max_files=1)
     deps.import_limit.consume(sent.visitor.user.userid)
-    file, only_try = sent.form.get("file"), sent.text("try") == "on"
+    content, only_try = sent.file("file"), sent.text("try") == "on"
     try:
-        if not isinstance(file, UploadFile) or not file.filename:
+        if content is None:
             raise InvalidInput([FieldError("file", "must be chosen")])
-        content = await file.read(MAX_IMPORT_BYTES + 1)
-        await file.close()
         report = await deps.services.imports.run(sent.visitor.user.userid, content, only_try=only_try)
     except InvalidInput as refused:
         return render_import(request, deps, sent.visitor, error=refused.errors[0].message, status=422)

@@ -14,9 +14,8 @@ from hashrange_systems.checks.model.maintenance_window import WINDOW
 from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_input import CheckChanges
-from hashrange_systems.checks.web.authentication import FormPost
 from hashrange_systems.checks.web.check_page import format_window
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
@@ -99,16 +98,16 @@ def render_windows(
     )
 
 
-def read_window(sent: FormPost) -> dict[str, Any]:
+def read_window(sent: UserForm) -> dict[str, Any]:
     """Return the window of a posted form, not yet validated."""
     if sent.text("kind") == "ONCE":
         return {"kind": "ONCE", "start": read_time(sent.text("once.start")), "end": read_time(sent.text("once.end"))}
     return {
         "kind": "WEEKLY",
         "days": [read_number(day) for day in sent.texts("days")],
-        "start": sent.text("weekly.start").strip(),
-        "minutes": read_number(sent.text("weekly.minutes").strip()),
-        "zone": sent.text("weekly.zone").strip() or "UTC",
+        "start": sent.line("weekly.start"),
+        "minutes": read_number(sent.line("weekly.minutes")),
+        "zone": sent.line("weekly.zone") or "UTC",
     }
 
 

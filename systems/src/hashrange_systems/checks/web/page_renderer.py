@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from hashrange import __version__
 from hashrange_systems.checks.model.outcome_text import format_price
-from hashrange_systems.checks.schema import User
+from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.service.check_type import show_url
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import check_view as view
@@ -19,7 +18,11 @@ from hashrange_systems.shared.charts.plot import plot_days, plot_days_small
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
-from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
+from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
+from hashrange_systems.shared.web.sign_in import write_session
+from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment, redirect_to
+
+Visitor = SignedInVisitor[ActiveUser]
 
 STATIC = Path(__file__).with_name("static")
 FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never the text
@@ -41,15 +44,6 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "two-factor-off": "Two-factor sign-in is off.",
     "unpublished": "The status page is no longer published.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """A signed-in user; `fresh` if the browser does not have the cookie yet."""
-
-    user: User
-    session: Session
-    fresh: bool = False
 
 
 class PageRenderer:
@@ -97,7 +91,16 @@ class PageRenderer:
             self.set_cookie(request, response, visitor.session)
         return response
 
+    def render_error(self, request: Request, status: int, title: str, text: str) -> HTMLResponse:
+        """Return an error page."""
+        return self.render(request, "error.html", None, status, title=title, text=text)
+
+    def redirect(self, request: Request, session: Session, path: str) -> Response:
+        """Redirect to a page with a new session."""
+        response = redirect_to(request, path)
+        self.set_cookie(request, response, session)
+        return response
+
     def set_cookie(self, request: Request, response: Response, session: Session) -> None:
         """Set the session cookie."""
-        secure = self.secure or request.url.scheme == "https"
-        self._services.sessions.write(response, session, find_mount_path(request), secure=secure)
+        write_session(request, response, self._services.sessions, session, secure=self.secure)

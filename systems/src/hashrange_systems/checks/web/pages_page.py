@@ -12,8 +12,7 @@ from hashrange_systems.checks.model.announcement import Importance, read_announc
 from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.service.status_pages import PageContent
-from hashrange_systems.checks.web.authentication import FormPost
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
@@ -66,7 +65,7 @@ async def show_new_page(request: Request, deps: Deps, visitor: SignedIn) -> Resp
 @router.post("/new")
 async def add_page(request: Request, deps: Deps, sent: PostedForm) -> Response:
     """Publish a page."""
-    slug = sent.text("slug").strip()
+    slug = sent.line("slug")
     try:
         if slug in {page.slug for page in await deps.services.pages.list_by_user(sent.visitor.user.userid)}:
             raise InvalidInput([FieldError("slug", "is the address of another page of yours")])
@@ -87,7 +86,7 @@ async def show_page_form(request: Request, deps: Deps, visitor: SignedIn, slug: 
 async def save_page(request: Request, deps: Deps, sent: PostedForm, slug: str) -> Response:
     """Change a page; another address renames it."""
     page = await deps.services.pages.find_own(sent.visitor.user.userid, slug)
-    new = sent.text("slug").strip()
+    new = sent.line("slug")
     try:
         await deps.services.pages.publish(sent.visitor.user.userid, new, read_content(sent), renames=slug)
     except ApplicationError as error:
@@ -135,7 +134,7 @@ def read_end(text: str) -> int | None:
         raise InvalidInput([FieldError("endsAt", "must be a time such as 2026-01-31T18:00")]) from None
 
 
-def read_content(sent: FormPost) -> PageContent:
+def read_content(sent: UserForm) -> PageContent:
     """Return what the form says that the page shows."""
     intro = sent.text("intro").replace("\r\n", "\n")
     return PageContent(title=sent.text("title"), checks=sent.texts("checks"), intro=intro)
@@ -147,7 +146,7 @@ async def render_page_form(
     visitor: Visitor,
     page: StatusPage | None,
     error: ApplicationError | None = None,
-    sent: FormPost | None = None,
+    sent: UserForm | None = None,
 ) -> Response:
     """Render the form of a page with its values and errors."""
     field_errors, other_errors = group_field_errors(error.errors if isinstance(error, InvalidInput) else (), PATHS)

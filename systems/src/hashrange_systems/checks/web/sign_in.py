@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.checks.errors import CodeInvalid
+from hashrange_systems.checks.web.authentication import SecondFactorStep
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm
 from hashrange_systems.shared.errors import (
     AccountSuspended,
@@ -17,10 +16,8 @@ from hashrange_systems.shared.errors import (
     TooManyRequests,
 )
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.session import Session
+from hashrange_systems.shared.web.sign_in import find_client_address, parse_next_path
 from hashrange_systems.shared.web.templating import redirect_to
-
-OWN_PATH = re.compile(r"/[A-Za-z0-9/_-]*", re.ASCII)
 
 router = APIRouter(include_in_schema=False)
 
@@ -40,15 +37,15 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     form = await request.form(max_files=0, max_fields=10)
     key, path = str(form.get("key", "")).strip(), parse_next_path(str(form.get("next", "/")))
     try:
-        deps.sign_in_limit.consume(request.client.host if request.client else "")
-        userid, key_id = await deps.authenticator.check_key(key)
+        deps.sign_in_limit.consume(find_client_address(request))
+        userid, key_id = await deps.authenticator.accounts.authenticate_key(key)
     except ApiKeyInvalid:
         return render_sign_in(request, deps, path, "This key is not valid.", 401)
     except (AccountSuspended, TooManyRequests) as error:
         return render_sign_in(request, deps, path, str(error), error.status)
     if await deps.services.second_factors.is_required(userid):
-        return render_code(request, deps, path, deps.authenticator.ask_for_code(userid, key_id))
-    return redirect_with_session(request, deps, deps.authenticator.start_session(userid, key_id), path)
+        return render_code(request, deps, path, SecondFactorStep(deps.services).ask_for_code(userid, key_id))
+    return deps.renderer.redirect(request, deps.authenticator.start_session(userid, key_id), path)
 
 
 @router.post("/sign-in/code")
@@ -59,13 +56,13 @@ async def sign_in_with_code(request: Request, deps: Deps) -> Response:
     token, code = str(form.get("token", "")), str(form.get("code", ""))
     path = parse_next_path(str(form.get("next", "/")))
     try:
-        deps.sign_in_limit.consume(request.client.host if request.client else "")
-        session = await deps.authenticator.check_code(token, code)
+        deps.sign_in_limit.consume(find_client_address(request))
+        userid, key_id = await SecondFactorStep(deps.services).check_code(token, code)
     except (TokenInvalid, ResourceMissing):
         return render_sign_in(request, deps, path, "That took too long: sign in again.", 401)
     except (CodeInvalid, TooManyRequests) as error:
         return render_code(request, deps, path, token, str(error), error.status)
-    return redirect_with_session(request, deps, session, path)
+    return deps.renderer.redirect(request, deps.authenticator.start_session(userid, key_id), path)
 
 
 @router.post("/sign-in/demo")
@@ -75,14 +72,14 @@ async def sign_in_demo(request: Request, deps: Deps) -> Response:
     visitor = await deps.authenticator.enter_demo(request)
     if visitor is None:
         return render_sign_in(request, deps, "/", "There is no demo user here.", 403)
-    return redirect_with_session(request, deps, visitor.session, "/")
+    return deps.renderer.redirect(request, visitor.session, "/")
 
 
 @router.post("/sign-out")
 async def sign_out(request: Request, deps: Deps, sent: PostedForm) -> Response:
     """End the session on the server."""
     empty = await deps.authenticator.sign_out(sent.visitor.session)
-    return redirect_with_session(request, deps, empty, "/sign-in")
+    return deps.renderer.redirect(request, empty, "/sign-in")
 
 
 @router.get("/verify")
@@ -100,24 +97,10 @@ async def verify(request: Request, deps: Deps) -> Response:
     return deps.renderer.render(request, "verify.html", channel=channel)
 
 
-def redirect_with_session(request: Request, deps: PageDependencies, session: Session, path: str) -> Response:
-    """Set the session cookie and redirect."""
-    response = redirect_to(request, path)
-    deps.renderer.set_cookie(request, response, session)
-    return response
-
-
-def parse_next_path(path: str) -> str:
-    """Return the path to go to after sign-in: always one of our own."""
-    return path if OWN_PATH.fullmatch(path) and not path.startswith("//") else "/"
-
-
 def render_sign_in(request: Request, deps: PageDependencies, path: str, error: str = "", status: int = 200) -> Response:
     """Render the sign-in form."""
-    is_demo_visit = deps.authenticator.is_demo_visit(request)
-    return deps.renderer.render(
-        request, "sign_in.html", None, status, next=path, error=error, is_demo_visit=is_demo_visit
-    )
+    offers_demo = deps.services.demo_email is not None and deps.authenticator.is_local(request)
+    return deps.renderer.render(request, "sign_in.html", None, status, next=path, error=error, offers_demo=offers_demo)
 
 
 def render_code(

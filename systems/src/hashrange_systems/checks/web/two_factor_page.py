@@ -11,10 +11,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.one_time_code import make_uri
-from hashrange_systems.checks.web.authentication import FormPost
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
-from hashrange_systems.checks.web.sign_in import redirect_with_session
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.web.templating import redirect_to
 
@@ -59,10 +57,10 @@ async def turn_off(request: Request, deps: Deps, sent: PostedForm) -> Response:
 async def sign_out_everywhere(request: Request, deps: Deps, sent: PostedForm) -> Response:
     """End all sessions of the user."""
     await deps.services.ended_sessions.end_all(sent.visitor.user.userid)
-    return redirect_with_session(request, deps, deps.authenticator.start_session("", ""), "/sign-in")
+    return deps.renderer.redirect(request, deps.authenticator.start_session("", ""), "/sign-in")
 
 
-async def act(request: Request, deps: PageDependencies, sent: FormPost, step: str) -> Response:
+async def act(request: Request, deps: PageDependencies, sent: UserForm, step: str) -> Response:
     """Take a step, and render the page with the codes that it made, or with the error."""
     factors, userid = deps.services.second_factors, sent.visitor.user.userid
     codes: list[str] = []

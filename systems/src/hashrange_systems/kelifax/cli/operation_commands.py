@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hashrange_systems.kelifax.cli.command_target import open_application, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.worker import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.service.adoption import AdoptionReport
@@ -180,29 +180,11 @@ def erase(
         typer.echo(f"erased  {len(report.resources)} resources, {report.records} records")
 
 
-def worker(
-    data: Data = None,
-    endpoint: Endpoint = None,
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="How much to log.")
-    ] = "info",
-) -> None:
+def worker(data: Data = None, endpoint: Endpoint = None, log_level: LogLevel = "info") -> None:
     """Do the background work."""
-    from hashrange import configure_logging
-
-    configure_logging(log_level)
-    target = DatabaseTarget(data, endpoint)
-    with target.exit_on_error():
-        asyncio.run(_work(target))
+    run_worker(DatabaseTarget(data, endpoint), log_level, _work)
 
 
 async def _work(target: DatabaseTarget) -> None:
     async with open_application(target) as application:
-        task = asyncio.create_task(application.worker.work())
-        for sign in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
-        typer.echo("working; Ctrl-C stops it")
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.result()
-    typer.echo("stopped")
+        await work_until_stopped(application.worker.work(), "working")

@@ -25,9 +25,8 @@ from hashrange_systems.kelifax.web.dependencies import (
     AdminPosted,
     Deps,
     PageDependencies,
-    find_client,
 )
-from hashrange_systems.kelifax.web.visitor import PostedForm, SignedInAdmin
+from hashrange_systems.kelifax.web.visitor import SignedInAdmin
 from hashrange_systems.kelifax.web.worker_presence import describe_absence
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import (
@@ -38,7 +37,9 @@ from hashrange_systems.shared.errors import (
     StateConflict,
     TooManyRequests,
 )
+from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
+from hashrange_systems.shared.web.sign_in import find_client_address
 from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     sent = PostedForm(await request.form(max_files=0, max_fields=10))
     name, path = sent.text("name"), parse_next(sent.text("next"))
     try:
-        deps.sign_in_limit.consume(find_client(request))
+        deps.sign_in_limit.consume(find_client_address(request))
         cookie = await deps.services.admins.sign_in(name, sent.text("password"))
     except (SignInRefused, TooManyRequests) as error:
         response = render_sign_in(request, deps, path, name, str(error), error.status)

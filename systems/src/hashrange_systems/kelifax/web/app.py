@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import logging
-from http import HTTPStatus
-from urllib.parse import quote
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from hashrange import CursorInvalid, ValueInvalid
@@ -28,11 +24,11 @@ from hashrange_systems.kelifax.web.api.api_app import make_api
 from hashrange_systems.kelifax.web.dependencies import PageDependencies
 from hashrange_systems.kelifax.web.page_renderer import STATIC, DemoAccount, PageRenderer
 from hashrange_systems.kelifax.web.visitor import Visitors
-from hashrange_systems.shared.errors import ApplicationError, ResourceMissing, SignInRequired
 from hashrange_systems.shared.signed_token import TokenSigner
+from hashrange_systems.shared.web.error_pages import NO_SUCH_PAGE, ErrorPages
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.request_guard import HEADERS, RequestGuard
-from hashrange_systems.shared.web.templating import find_mount_path, make_static_files, redirect_to
+from hashrange_systems.shared.web.request_guard import RequestGuard
+from hashrange_systems.shared.web.templating import make_static_files
 
 log = logging.getLogger(__name__)
 
@@ -59,33 +55,11 @@ def make_app(services: Services, base_url: str) -> FastAPI:
         app.include_router(module.router)
     app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url, RateLimit(services.clock, burst=POSTS, per_second=0.5)), name="api")
-    app.add_exception_handler(ApplicationError, render_application_error)
-    app.add_exception_handler(RequestValidationError, render_invalid_address)
-    app.add_exception_handler(HTTPException, render_http_error)
+    ErrorPages(app, render_error_page, sign_in="/admin/sign-in", home="/admin").install()
     app.add_exception_handler(CursorInvalid, render_invalid_cursor)
     app.add_exception_handler(ValueInvalid, render_invalid_value)
-    app.add_exception_handler(Exception, render_crash)
     app.add_middleware(RequestGuard, name="kelifax", secure=secure, max_bytes=MAX_BODY)
     return app
-
-
-async def render_application_error(request: Request, error: Exception) -> Response:
-    """Render an application error; redirect unauthenticated admins to sign-in."""
-    assert isinstance(error, ApplicationError)
-    if isinstance(error, SignInRequired):
-        path = request.url.path.removeprefix(find_mount_path(request)) if request.method == "GET" else "/admin"
-        sign_in = redirect_to(request, "/admin/sign-in")
-        sign_in.headers["Location"] += f"?next={quote(path)}" if path != "/admin" else ""
-        return sign_in
-    title = "Not found" if isinstance(error, ResourceMissing) else HTTPStatus(error.status).phrase
-    response = render_error_page(request, error.status, title, str(error))
-    response.headers.update(error.headers)
-    return response
-
-
-async def render_invalid_address(request: Request, _error: Exception) -> Response:
-    """Render a 404 for a path with invalid parameters."""
-    return render_error_page(request, 404, "Not found", "There is no such page.")
 
 
 async def render_invalid_cursor(request: Request, _error: Exception) -> Response:
@@ -96,26 +70,7 @@ async def render_invalid_cursor(request: Request, _error: Exception) -> Response
 async def render_invalid_value(request: Request, error: Exception) -> Response:
     """Render a 404 for a value that cannot be a key, such as a slug that is too long."""
     log.warning("a value of an address cannot be a key: %s", str(error)[:200])
-    return render_error_page(request, 404, "Not found", "There is no such page.")
-
-
-async def render_http_error(request: Request, error: Exception) -> Response:
-    """Render an error such as 404 or 405."""
-    assert isinstance(error, HTTPException)
-    text = "There is no such page." if error.status_code == 404 else str(error.detail)
-    response = render_error_page(request, error.status_code, HTTPStatus(error.status_code).phrase.capitalize(), text)
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def render_crash(request: Request, error: Exception) -> Response:
-    """Log an unexpected error, and render a 500."""
-    if not isinstance(request.app.state.deps, PageDependencies):
-        return Response(status_code=500)  # of the API, which has logged and answered it
-    log.error("page failed", exc_info=error, extra={"fields": {"method": request.method, "path": request.url.path}})
-    response = render_error_page(request, 500, "Something went wrong", "The error is ours, and has been logged.")
-    response.headers.update(HEADERS)  # such a response does not pass the request guard
-    return response
+    return render_error_page(request, 404, "Not found", NO_SUCH_PAGE)
 
 
 def render_error_page(request: Request, status: int, title: str, text: str) -> Response:

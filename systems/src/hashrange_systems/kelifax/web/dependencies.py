@@ -10,9 +10,11 @@ from starlette.responses import Response
 
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.page_renderer import PageRenderer
-from hashrange_systems.kelifax.web.visitor import PostedForm, SignedInAdmin, Visitor, Visitors
+from hashrange_systems.kelifax.web.visitor import SignedInAdmin, Visitor, Visitors
 from hashrange_systems.shared.errors import FormRejected
+from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.sign_in import find_client_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +65,6 @@ def get_dependencies(request: Request) -> PageDependencies:
 Deps = Annotated[PageDependencies, Depends(get_dependencies)]
 
 
-def find_client(request: Request) -> str:
-    """Return the network address of a request."""
-    return request.client.host if request.client else ""
-
-
 async def recognise_visitor(request: Request, deps: Deps) -> Visitor:
     """Return the visitor."""
     return deps.visitors.recognise(request)
@@ -75,7 +72,7 @@ async def recognise_visitor(request: Request, deps: Deps) -> Visitor:
 
 async def read_visitor_post(request: Request, deps: Deps) -> VisitorPost:
     """Return the form of a visitor; raise FormRejected if it comes from another site, or from a program."""
-    client = find_client(request)
+    client = find_client_address(request)
     deps.post_limit.consume(client)
     visitor = deps.visitors.recognise(request)
     sent = await deps.visitors.read_form(request, visitor)
@@ -86,7 +83,7 @@ async def read_visitor_post(request: Request, deps: Deps) -> VisitorPost:
 
 async def read_link_post(request: Request, deps: Deps) -> PostedForm:
     """Return a form that the token of a mailed link authorises."""
-    deps.post_limit.consume(find_client(request))
+    deps.post_limit.consume(find_client_address(request))
     return await deps.visitors.read_open_form(request)
 
 

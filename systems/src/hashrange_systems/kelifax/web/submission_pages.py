@@ -22,8 +22,9 @@ from hashrange_systems.kelifax.web.submission_form import (
     group_errors,
     read_form,
 )
-from hashrange_systems.kelifax.web.visitor import PostedForm, Visitor
+from hashrange_systems.kelifax.web.visitor import Visitor
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.templating import redirect_to
 
 LOGO_PATH = "resource.logoImage"

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,14 +19,12 @@ from hashrange_systems.kelifax.service.admins import Admins
 from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import FormRejected, SignInRequired
 from hashrange_systems.shared.signed_token import TokenSigner, encode_base64url
-from hashrange_systems.shared.web.same_origin import refuse_cross_site
+from hashrange_systems.shared.web.posted_form import PostedForm, read_posted_form
 from hashrange_systems.shared.web.session import Session, SessionCookies
 from hashrange_systems.shared.web.templating import find_mount_path
 
 VISITOR_MS = 400 * DAY_MS
 ADMIN_COOKIE = "kelifax_admin"
-MAX_FIELDS = 200
-MAX_PART = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +44,6 @@ class SignedInAdmin:
     actor: Actor
     cookie: str
     form_token: str
-
-
-@dataclass(frozen=True, slots=True)
-class PostedForm:
-    """A posted form, with the contents of its files."""
-
-    form: FormData
-    files: Mapping[str, bytes] = field(default_factory=dict)
-
-    def text(self, name: str) -> str:
-        """Return the value of a field."""
-        value = self.form.get(name, "")
-        return value if isinstance(value, str) else ""
-
-    def texts(self, name: str) -> list[str]:
-        """Return the values of all fields of a name."""
-        return [value for value in self.form.getlist(name) if isinstance(value, str)]
-
-    def file(self, name: str) -> bytes | None:
-        """Return the content of an uploaded file; None if none was chosen."""
-        return self.files.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +78,14 @@ class Visitors:
 
     async def read_form(self, request: Request, visitor: Visitor) -> PostedForm:
         """Return the posted form of a visitor; raise FormRejected if it comes from elsewhere."""
-        sent = await self._read(request)
+        sent = await read_posted_form(request, max_files=1)
         if visitor.fresh or not self.cookies.verify_form_token(visitor.session, sent.text("form_token")):
             raise FormRejected
         return sent
 
     async def read_open_form(self, request: Request) -> PostedForm:
         """Return a posted form that a token in its URL authorises, such as a link of a mail."""
-        return await self._read(request)
-
-    async def _read(self, request: Request) -> PostedForm:
-        refuse_cross_site(request)
-        async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_PART) as form:
-            files = [(name, file) for name, file in form.multi_items() if isinstance(file, UploadFile)]
-            return PostedForm(form, {name: await file.read() for name, file in files if file.filename})
+        return await read_posted_form(request, max_files=1)
 
     # ── admins ───────────────────────────────────────────────────────────────────────────────────────────────────────
     async def authenticate(self, request: Request) -> SignedInAdmin:
@@ -135,7 +104,7 @@ class Visitors:
 
     async def read_admin_form(self, request: Request, admin: SignedInAdmin) -> PostedForm:
         """Return the posted form of an admin; raise FormRejected if it comes from elsewhere."""
-        sent = await self._read(request)
+        sent = await read_posted_form(request, max_files=1)
         if not hmac.compare_digest(admin.form_token.encode(), sent.text("form_token").encode("utf-8", "replace")):
             raise FormRejected
         return sent

@@ -7,10 +7,11 @@ from starlette.responses import Response
 
 from hashrange_systems.kelifax.model.draft import CATEGORIES
 from hashrange_systems.kelifax.model.public_entry import ListedResource
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, find_client
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted
 from hashrange_systems.kelifax.web.resource_page import explain
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
 from hashrange_systems.shared.web.same_origin import is_loopback
+from hashrange_systems.shared.web.sign_in import find_client_address
 from hashrange_systems.shared.web.templating import redirect_to
 
 router = APIRouter(include_in_schema=False)
@@ -190,6 +191,6 @@ async def show_logo(deps: Deps, name: str) -> Response:
 async def show_mailbox(request: Request, deps: Deps) -> Response:
     """Show the mails of the demo, to this machine only: their links are what a recipient alone has."""
     mailbox = deps.services.mailbox
-    if mailbox is None or not is_loopback(find_client(request)):
+    if mailbox is None or not is_loopback(find_client_address(request)):
         raise ResourceMissing("page")
     return deps.renderer.render(request, "mailbox.html", mails=mailbox.mails("visitor"))

@@ -52,7 +52,7 @@ class RequestGuard:
         most = next((size for end, size in self._uploads.items() if scope["path"].endswith(end)), self._max_bytes)
         body = await read_body(scope, receive, most)
         if body is None:
-            await self._send_too_long(self._add_headers(send))
+            await self._send_too_long(self._add_headers(send), most)
         else:
             await self._app(scope, replay_body(body, receive), self._add_headers(send))
 
@@ -68,8 +68,8 @@ class RequestGuard:
 
         return send_with_headers
 
-    async def _send_too_long(self, send: Send) -> None:
-        detail = f"The body is longer than {self._max_bytes} bytes."
+    async def _send_too_long(self, send: Send, most: int) -> None:
+        detail = f"The body is longer than {most} bytes."
         problem = describe_problem(self._name, 413, "TooLong", detail).model_copy(update={"title": "Content Too Large"})
         headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
         await send({"type": "http.response.start", "status": 413, "headers": headers})

@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from hashrange import Clock
 from hashrange_systems.shared.errors import FormRejected, SignInRequired
-from hashrange_systems.shared.web.same_origin import find_host, is_loopback, refuse_cross_site
+from hashrange_systems.shared.web.posted_form import PostedForm, read_posted_form
+from hashrange_systems.shared.web.same_origin import find_host, is_loopback
 from hashrange_systems.shared.web.session import DEMO_KEY, Session, SessionCookies
-
-MAX_FIELDS = 500
 
 User = TypeVar("User")
 Found_co = TypeVar("Found_co", covariant=True)
@@ -25,8 +23,12 @@ Found_co = TypeVar("Found_co", covariant=True)
 class Accounts(Protocol[Found_co]):
     """The accounts of a system."""
 
-    async def find_signed_in(self, userid: str, key_id: str) -> Found_co | None:
-        """Return the user of a session, while user and key are valid; the key of the demo's session is `demo`."""
+    async def find_signed_in(self, session: Session) -> Found_co | None:
+        """Return the user of a session, while user and key are valid and the session has not been ended."""
+        ...
+
+    async def end_session(self, session: Session) -> None:
+        """End a session: a cookie that somebody kept is refused from now on."""
         ...
 
     async def authenticate_key(self, key: str) -> tuple[str, str]:
@@ -47,22 +49,11 @@ class SignedInVisitor(Generic[User]):
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SubmittedForm(Generic[User]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedForm(PostedForm, Generic[User]):
     """A form that a signed-in visitor posted."""
 
     visitor: SignedInVisitor[User]
-    form: FormData
-
-    def text(self, name: str) -> str:
-        """Return the value of a field, without spaces around it."""
-        value = self.form.get(name, "")
-        return value.strip() if isinstance(value, str) else ""
-
-    async def file_text(self, name: str, max_bytes: int) -> str:
-        """Return the beginning of an uploaded file as text; empty without one."""
-        value = self.form.get(name)
-        return (await value.read(max_bytes)).decode("utf-8-sig", "replace") if isinstance(value, UploadFile) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +79,7 @@ class SessionAuthenticator(Generic[User]):
         session = self._read(request)
         if session is None or not session.userid:
             return None
-        user = await self.accounts.find_signed_in(session.userid, session.key_id)
+        user = await self.accounts.find_signed_in(session)
         return None if user is None else SignedInVisitor(user, session)
 
     def _read(self, request: Request) -> Session | None:
@@ -96,12 +87,16 @@ class SessionAuthenticator(Generic[User]):
 
     async def sign_in(self, key: str) -> Session:
         """Return a new session for the user of an API key; raise ApiKeyInvalid."""
-        userid, key_id = await self.accounts.authenticate_key(key)
+        return self.start_session(*await self.accounts.authenticate_key(key))
+
+    def start_session(self, userid: str, key_id: str) -> Session:
+        """Return a new session."""
         return self.sessions.start(userid, key_id, self.clock.millis())
 
-    def sign_out(self) -> Session:
-        """Return an empty session; it stops the demo from signing the visitor in again."""
-        return self.sessions.start("", "", self.clock.millis())
+    async def sign_out(self, session: Session) -> Session:
+        """End a session; return an empty one, which stops the demo from signing the visitor in again."""
+        await self.accounts.end_session(session)
+        return self.start_session("", "")
 
     async def enter_demo(self, request: Request) -> SignedInVisitor[User] | None:
         """Return the demo's user for a visitor of the demo."""
@@ -109,7 +104,7 @@ class SessionAuthenticator(Generic[User]):
         if found is None:
             return None
         userid, user = found
-        return SignedInVisitor(user, self.sessions.start(userid, DEMO_KEY, self.clock.millis()), fresh=True)
+        return SignedInVisitor(user, self.start_session(userid, DEMO_KEY), fresh=True)
 
     def is_local(self, request: Request) -> bool:
         """Return whether a request comes from this machine, by its own host name (against DNS rebinding)."""
@@ -120,11 +115,10 @@ class SessionAuthenticator(Generic[User]):
 
     async def read_form(self, request: Request, max_files: int = 0) -> SubmittedForm[User]:
         """Return the posted form; raise FormRejected unless it comes from a page of the visitor's session."""
-        refuse_cross_site(request)
+        sent = await read_posted_form(request, max_files)
         visitor = await self.find_visitor(request)
         if visitor is None:
             raise SignInRequired
-        sent = SubmittedForm(visitor, await request.form(max_files=max_files, max_fields=MAX_FIELDS))
         if not self.sessions.verify_form_token(visitor.session, sent.text("form_token")):
             raise FormRejected
-        return sent
+        return SubmittedForm(sent.form, sent.files, visitor=visitor)

@@ -25,6 +25,7 @@ from hashrange_systems.shared.errors import ApiKeyInvalid
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.sign_in import find_client_address
 
 PROBLEMS = ProblemHandlers("aura")
 KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)
@@ -89,7 +90,7 @@ async def authenticate_caller(
         deps.per_key.consume(digest)
         return await deps.services.members.authenticate(given.credentials)
     except ApiKeyInvalid:
-        deps.failures.consume(request.client.host if request.client else "")
+        deps.failures.consume(find_client_address(request))
         raise
 
 
