@@ -1,15 +1,13 @@
 // What pages do beyond HTML, and without which they work as well: local times, live lists, copying, exploring plots.
 "use strict";
 
-const DAY = 86_400_000;
-
 function showLocalTimes(root) {
   for (const time of root.querySelectorAll("time[data-local]")) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
     time.title = at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
-    const recent = Math.abs(Date.now() - at) < DAY / 2;
-    const style = recent ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    const today = at.toDateString() === new Date().toDateString();
+    const style = today ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
     time.textContent = at.toLocaleString(undefined, style);
   }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
