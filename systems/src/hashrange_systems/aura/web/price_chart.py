@@ -13,7 +13,7 @@ from hashrange_systems.shared.charts.svg import colour, draw, escape_text, tag
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.text import format_time
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 200, 8, 22, 26
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 170, 8, 10, 10
 STATES = {"SOLD": "bad-bar", "REMOVED": "soft", "RESERVED": "warn-bar", "LISTED": "p95"}
 
 
@@ -26,8 +26,17 @@ def draw_sparkline(prices: Sequence[Price], name: str) -> Markup:
     return Markup(plot_sparkline(known[-40:], title=f"Prices of {name}", about=about))  # noqa: S704 - it escapes
 
 
+def describe_range(prices: Sequence[Price]) -> str:
+    """Return the lowest and the highest price."""
+    known = sorted(price.price_minor for price in prices if price.price_minor is not None)
+    if not known:
+        return ""
+    lowest, highest = format_price(known[0], prices[-1].currency), format_price(known[-1], prices[-1].currency)
+    return lowest if lowest == highest else f"{lowest} to {highest}"
+
+
 def draw_history(prices: Sequence[Price], now: int, name: str) -> Markup:
-    """Return all prices as steps over time, up to now."""
+    """Return all prices as steps over time, up to now; the page writes the labels, so that they do not shrink."""
     known = [price for price in prices if price.price_minor is not None]
     if not known:
         return Markup("")
@@ -47,16 +56,8 @@ def draw_history(prices: Sequence[Price], now: int, name: str) -> Markup:
     path += "".join(f"H{left:.1f}V{top:.1f}" for left, top, _ in points[1:]) + f"H{WIDTH - LEFT}"
     line = tag("path", d=path, fill="none", stroke=colour("p50"), stroke_width=2)
     dots = [draw_dot(left, top, price) for left, top, price in points]
-    currency = known[-1].currency
-    labels = [
-        draw_label(LEFT, TOP - 8, format_price(high, currency)),
-        draw_label(LEFT, HEIGHT - 6, format_time(start)),
-        draw_label(WIDTH - LEFT, HEIGHT - 6, "now", anchor="end"),
-    ]
-    if low != high:
-        labels.append(draw_label(LEFT, HEIGHT - BOTTOM - 5, format_price(low, currency)))
-    about = f"{len(prices)} records, from {format_price(low, currency)} to {format_price(high, currency)}"
-    return Markup(draw(WIDTH, HEIGHT, f"Price history of {name}", about, line, *dots, *labels))  # noqa: S704 - it escapes
+    about = f"{len(prices)} records: {describe_range(prices)}"
+    return Markup(draw(WIDTH, HEIGHT, f"Price history of {name}", about, line, *dots))  # noqa: S704 - it escapes
 
 
 def draw_dot(left: float, top: float, price: Price) -> str:
@@ -64,8 +65,3 @@ def draw_dot(left: float, top: float, price: Price) -> str:
     text = f"{format_price(price.price_minor, price.currency)}, {price.state}, {format_time(to_ms(price.at))}"
     fill = colour(STATES.get(price.state, "p50"))
     return tag("circle", tag("title", escape_text(text)), cx=left, cy=top, r=4, fill=fill)
-
-
-def draw_label(left: float, top: float, text: str, anchor: str = "start") -> str:
-    """Return a text."""
-    return tag("text", escape_text(text), x=left, y=top, text_anchor=anchor, fill=colour("soft"), font_size=12)

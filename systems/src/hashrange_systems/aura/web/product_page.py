@@ -12,7 +12,7 @@ from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.service.products import ProductHistory, ProductQuery
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
-from hashrange_systems.aura.web.price_chart import draw_history, draw_sparkline
+from hashrange_systems.aura.web.price_chart import describe_range, draw_history, draw_sparkline
 from hashrange_systems.aura.work_schema import Member, Watch
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
 from hashrange_systems.shared.money import CURRENCIES, from_decimal
@@ -55,6 +55,7 @@ async def render_product(
         shop=shop,
         product=history.product,
         history=history,
+        price_range=describe_range(history.prices),
         chart=draw_history(history.prices, services.clock.millis(), title),
         watch=watch,
         error=str(error or ""),
