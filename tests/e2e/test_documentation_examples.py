@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -73,14 +74,14 @@ def test_tests_in_the_readme_pass(pytester):
 def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
     """Blocks of `python` and `sh` run in order, in an empty directory; a `text` right below shows what is printed.
 
-    A page that speaks of a server gets one, and so does a page that speaks of AWS: it stands for AWS.
+    A page that speaks of a server gets the one that it starts, and a page that speaks of AWS gets one that stands for AWS.
     """
     monkeypatch.chdir(tmp_path)
     text = read(page)
     examples = [(kind, code, shown) for kind, code, shown in EXAMPLE.findall(text) if kind in {"python", "sh"}]
     assert examples
     with ExitStack() as stack:
-        served = stack.enter_context(serve(tmp_path, "--data", "data")) if ENDPOINT in text else None
+        served = stack.enter_context(serve(tmp_path, *find_serve_options(text))) if ENDPOINT in text else None
         if "hashrange.connect()" in text:
             use_as_aws(stack.enter_context(serve(tmp_path)), monkeypatch)
         module = ModuleType(f"example_{re.sub(r'[^a-z]', '_', page)}")
@@ -111,9 +112,16 @@ def test_every_example_of_a_page_about_testing_is_a_test_that_passes(pytester, p
     assert passed["passed"] >= len(examples)
 
 
+def find_serve_options(text):
+    """Return the options of the command with which a page starts its server; none if it does not say."""
+    shown = re.search(r"^\$ hashrange serve(.*)$", "".join(find_blocks(text, "console")), re.MULTILINE)
+    return shlex.split(shown[1], comments=True) if shown else []
+
+
 @contextmanager
 def serve(folder, *options):
-    served = Served(*options, errors=folder / "errors")
+    """Start a server with these options alone, as a reader does; only the port is another."""
+    served = Served(*options, errors=folder / "errors", shared=False)
     try:
         yield served
     finally:

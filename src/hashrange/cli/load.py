@@ -56,9 +56,11 @@ def load(
 ) -> None:
     """Load items from files into a table."""
     from hashrange.engine.context import EngineSettings
+    from hashrange.engine.data_directory import require_single_database
     from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
 
+    require_single_database(data)
     engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))
     try:
         if create is not None:

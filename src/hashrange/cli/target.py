@@ -56,16 +56,5 @@ def open_target(target: str) -> Iterator[Transport]:
                 f"There is no directory {target}. Create it for a new database (mkdir {target}), or give a URL such as "
                 "http://127.0.0.1:8000, or aws."
             )
-        _require_own_database(Path(target))
         with hashrange.open(target) as database:
             yield database
-
-
-def _require_own_database(directory: Path) -> None:
-    """Refuse the directory of a server that has a database for each access key and region."""
-    from hashrange.engine.data_directory import DATABASES, MAIN_FILE, find_databases
-
-    if (directory / MAIN_FILE).exists() or not (directory / DATABASES).is_dir():
-        return
-    found = ", ".join(str(each) for each in find_databases(directory))
-    raise TargetInvalid(f"{directory} has a database for each access key and region. Give one of them: {found}.")

@@ -20,6 +20,7 @@ from hashrange.client.transport import DecodeResponse, decode_all
 from hashrange.core.clock import Clock
 from hashrange.core.wire import Wire
 from hashrange.engine.context import EngineSettings
+from hashrange.engine.data_directory import require_single_database
 from hashrange.engine.engine import Engine, open_engine
 from hashrange.engine.operation import name_method, name_operation
 from hashrange.operations import OPERATIONS
@@ -38,6 +39,8 @@ def open_database(
 ) -> Database:
     """Open the database in a directory, creating it if necessary; `None` or ":memory:" keeps everything in memory."""
     data = None if path is None or path == ":memory:" else Path(path)
+    if data is not None:
+        require_single_database(data)
     engine = open_engine(
         data, OPERATIONS, fsync=fsync, clock=clock, settings=EngineSettings(region=region), faults=faults
     )

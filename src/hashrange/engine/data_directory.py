@@ -33,6 +33,14 @@ def find_databases(directory: Path) -> list[Path]:
     return found
 
 
+def require_single_database(directory: Path) -> None:
+    """Refuse the directory of a server with a database for each access key and region: opening it would add another."""
+    if (directory / MAIN_FILE).exists() or not any(directory.glob(f"{DATABASES}/*/*/{MAIN_FILE}")):
+        return
+    found = ", ".join(str(each) for each in find_databases(directory))
+    raise StorageError(f"{directory} has a database for each access key and region. Give one of them: {found}.")
+
+
 def lock_directory(directory: Path) -> int:
     """Create the directory, take its lock and return the lock's file descriptor, or say who has it."""
     try:

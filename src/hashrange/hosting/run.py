@@ -16,6 +16,7 @@ from pathlib import Path
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import HashrangeError
+from hashrange.engine.data_directory import require_single_database
 from hashrange.engine.engine import open_engine
 from hashrange.hosting.discovery import ExtraMissing, SystemInvalid
 from hashrange.hosting.host_pages import HostAddress, HostedSystem, HostPages
@@ -146,6 +147,8 @@ def _change_tables(database: Transport, declared: Sequence[Declared]) -> list[st
 async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backend:
     if options.endpoint is not None:
         return _connect(options.endpoint, stack)
+    if options.data is not None:
+        require_single_database(options.data)
     engine = open_engine(options.data, OPERATIONS, fsync=options.fsync)
     stack.callback(engine.close)
     chosen = ServerSettings(

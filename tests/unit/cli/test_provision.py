@@ -5,7 +5,8 @@ from typer.testing import CliRunner
 
 import hashrange
 from hashrange.cli.app import app
-from hashrange.cli.target import TargetInvalid, open_target
+from hashrange.cli.target import open_target
+from hashrange.core.errors import StorageError
 from hashrange.server.runner import serve_in_background
 from hashrange.server.settings import ServerSettings
 
@@ -152,7 +153,7 @@ def test_a_directory_with_a_database_for_each_access_key_and_region_is_not_taken
     own = tmp_path / "data" / "databases" / "local" / "eu-west-2"
     with hashrange.open(own) as database:
         hashrange.create_tables(database, hashrange.Table("orders", "id"))
-    with pytest.raises(TargetInvalid, match=rf"Give one of them: {own}\."), open_target(str(tmp_path / "data")):
+    with pytest.raises(StorageError, match=rf"Give one of them: {own}\."), open_target(str(tmp_path / "data")):
         pass
     with open_target(str(own)) as opened:
         assert opened.call("ListTables", {})["TableNames"] == ["orders"]

@@ -22,6 +22,7 @@ from hashrange.core.errors import (
     InternalServerError,
     ResourceNotFoundException,
     ServiceError,
+    StorageError,
 )
 from hashrange.engine.operation import name_method, name_operation
 from hashrange.operations import OPERATIONS
@@ -211,6 +212,15 @@ def test_a_directory_keeps_what_was_written(tmp_path):
         db.put_item(TableName="things", Item={"pk": {"S": "a"}})
     with open_database(str(tmp_path / "data")) as db:
         assert db.scan(TableName="things")["Items"] == [{"pk": {"S": "a"}}]
+
+
+def test_a_directory_with_a_database_for_each_access_key_and_region_is_not_opened_beside_them(tmp_path):
+    own = tmp_path / "data" / "databases" / "local" / "eu-west-2"
+    open_database(own).close()
+    with pytest.raises(StorageError, match=rf"for each access key and region\. Give one of them: {own}\."):
+        open_database(tmp_path / "data")
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["databases"]
+    open_database(own).close()
 
 
 def test_the_region_is_in_the_arns():
