@@ -19,7 +19,7 @@ nothing.
 
 from __future__ import annotations
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
 
 _names: dict[str, tuple[str, str]] = {}  # public name -> its module, and what it is called there
 

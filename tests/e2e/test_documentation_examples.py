@@ -74,7 +74,7 @@ def test_tests_in_the_readme_pass(pytester):
 def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
     """Blocks of `python` and `sh` run in order, in an empty directory; a `text` right below shows what is printed.
 
-    A page that speaks of a server gets the one that it starts, and a page that speaks of AWS gets one that stands for AWS.
+    A page that speaks of a server gets the one that it starts, and a page that speaks of AWS one that stands for AWS.
     """
     monkeypatch.chdir(tmp_path)
     text = read(page)
