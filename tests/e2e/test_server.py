@@ -113,10 +113,11 @@ def test_options_can_come_from_the_environment(serve, tmp_path):
         assert b"us-west-1" in response.read()
 
 
-def test_a_port_that_is_taken_is_explained(serve):
+def test_a_port_that_is_taken_is_explained_and_leaves_no_directory(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        outcome = run_serve("--port", str(port))
+        outcome = run_serve("--port", str(port), "--data", str(tmp_path / "data"))
+    assert not (tmp_path / "data").exists()
     assert outcome.returncode == 2
     assert f"Port {port} on 127.0.0.1 is taken" in outcome.stderr
     assert "--port" in outcome.stderr

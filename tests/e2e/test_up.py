@@ -372,6 +372,23 @@ def test_a_port_that_is_taken_is_explained(option, tmp_path):
     assert outcome.stdout == ""
 
 
+@pytest.mark.parametrize("option", ["--port", "--web-port"])
+def test_a_port_that_is_taken_leaves_no_data_directory(option, tmp_path):
+    other = {"--port": "--web-port", "--web-port": "--port"}[option]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = run_up(option, str(taken.getsockname()[1]), other, "0", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_a_database_for_each_access_key_is_not_hosted_beside_them(tmp_path):
+    own = tmp_path / "data" / "databases" / "local" / "eu-west-2"
+    hashrange.open(own).close()
+    outcome = run_up("--port", "0", "--web-port", "0", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert f"Give one of them: {own}." in outcome.stderr
+
+
 def test_a_directory_in_use_is_explained(up, tmp_path):
     upped = up()
     outcome = run_up("--port", "0", "--web-port", "0", cwd=tmp_path)
@@ -384,6 +401,7 @@ def test_a_directory_in_use_is_explained(up, tmp_path):
     [
         (("--memory", "--data", "x"), "choose one"),
         (("--memory", "--fsync"), "choose one"),
+        (("--all", "--only", "stock"), "choose one"),
         (("--port", "9000", "--web-port", "9000"), "both 9000"),
         (("--endpoint", "http://127.0.0.1:1", "--port", "9000"), "--port is for a DynamoDB of our own"),
         (("--endpoint", "aws", "--memory"), "--memory is for a DynamoDB of our own"),

@@ -1,6 +1,9 @@
 """What `hashrange up` hosts besides the installed systems of this repository: plain schemas, and foreign packages."""
 
+import html
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -110,7 +113,7 @@ def test_a_plain_schema_is_hosted_from_the_current_directory(up, tmp_path):
     (tmp_path / "myapp").mkdir()
     (tmp_path / "myapp" / "schema.py").write_text(SCHEMA)
     (tmp_path / "second.py").write_text(SCHEMA.replace('"books"', '"magazines"'))
-    upped = up("--memory", "--app", "myapp.schema", "--app", "second")
+    upped = up("--memory", "--all", "--app", "myapp.schema", "--app", "second")
     assert "DynamoDB, 2 schemas and 1 system\n" in upped.shown
     assert "  myapp.schema  schema with tables books\n" in upped.shown
     assert "  created       tables products, books, magazines\n" in upped.shown
@@ -118,6 +121,37 @@ def test_a_plain_schema_is_hosted_from_the_current_directory(up, tmp_path):
     page = upped.get("/")
     assert "<code>myapp.schema</code>" in page
     assert "1 table: magazines" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "summary", "tables"),
+    [
+        ((), "DynamoDB and 1 schema", ["books", "checkpoints"]),
+        (("--only", "stock"), "DynamoDB, 1 schema and 1 system", ["books", "checkpoints", "products"]),
+        (("--all",), "DynamoDB, 1 schema and 1 system", ["books", "checkpoints", "products"]),
+    ],
+)
+def test_an_app_is_hosted_without_the_installed_systems_unless_they_are_asked_for(
+    up, tmp_path, options, summary, tables
+):
+    (tmp_path / "myapp.py").write_text(f'{SCHEMA}\ncheckpoints = Table("checkpoints", "consumer", "shard")\n')
+    upped = up("--memory", "--app", "myapp", *options)
+    assert f"{summary}\n" in upped.shown
+    assert f"{summary}, version" in upped.get("/")
+    assert ("<h2>Systems</h2>" in upped.get("/")) == bool(options)
+    assert list_tables(upped) == tables
+    outcome = run_up("myapp", "--target", upped.endpoint, command="drift", cwd=tmp_path)
+    assert outcome.stdout == f"The tables of myapp at {upped.endpoint} are as declared.\n"
+
+
+def test_the_boto3_call_of_the_first_page_works_as_it_is(up, tmp_path):
+    upped = up("--memory")
+    code = html.unescape(re.search(r"<pre>(import boto3.*?)</pre>", upped.get("/"), re.DOTALL)[1])
+    printed = subprocess.run(
+        [sys.executable, "-c", code.replace("\nboto3.", "\nanswer = boto3.") + "\nprint(answer['TableNames'])"],
+        capture_output=True, text=True, timeout=500, check=False, env={**SAMPLE, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert (printed.stdout, printed.stderr) == ("['products']\n", "")
 
 
 def test_a_schema_that_has_changed_changes_its_tables_at_the_next_start_and_drops_nothing(up, tmp_path):
@@ -140,7 +174,7 @@ def test_a_system_that_is_not_installed_is_hosted_from_the_current_directory(up,
 
 def test_two_systems_of_one_name_are_refused(bookshop, tmp_path):
     path = {"PYTHONPATH": str(bookshop)}
-    outcome = run_up("--memory", "--app", "bookshop.system", cwd=bookshop, environment=SAMPLE | path)
+    outcome = run_up("--memory", "--all", "--app", "bookshop.system", cwd=bookshop, environment=SAMPLE | path)
     assert outcome.returncode == 2
     assert outcome.stderr.startswith("error: Two systems have the name bookshop.")
 

@@ -13,6 +13,7 @@ LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 
 CORS_HELP = "Accept requests of web pages of this origin; * for all. Repeatable."
+FSYNC_HELP = "Flush each write to the disk before the response is sent, so that it survives power loss; slower."
 ALLOW_HOST_HELP = "A name of this machine that clients may use, beside localhost; * for any. Repeatable."
 
 

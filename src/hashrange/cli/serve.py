@@ -11,6 +11,7 @@ import typer
 from hashrange.cli.command import (
     ALLOW_HOST_HELP,
     CORS_HELP,
+    FSYNC_HELP,
     KEY_ID,
     SECRET,
     LogLevel,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from hashrange.server.server import Server
     from hashrange.server.settings import ServerSettings
 
+SERVE_PORT = "hashrange serve --port"  # the option in error messages about the port
 EXAMPLE_KEY = "local"  # also the access key whose database unsigned requests use
 HELP = """Serve the DynamoDB protocol, so that any AWS SDK or tool can use it.
 
@@ -90,7 +92,7 @@ def serve(  # noqa: PLR0913, PLR0917 each option is a parameter
     port: Annotated[int, option("port", "Port to listen on; 0 for any free one.", min=0, max=65535)] = PORT,
     data: Annotated[Path | None, option("data", "Directory for the data; created if missing.")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory (the default).")] = False,
-    fsync: Annotated[bool, option("fsync", "Make acknowledged writes survive power loss.")] = False,
+    fsync: Annotated[bool, option("fsync", FSYNC_HELP)] = False,
     shared: Annotated[
         bool, option("shared", "One database for all, instead of one for each access key and region.")
     ] = False,
@@ -167,16 +169,15 @@ def read_faults(given: str) -> Faults:
 
 def run(options: ServeOptions, settings: ServerSettings) -> None:
     """Serve until a signal arrives."""
-    from hashrange.hosting.port import PortRefused, explain_errors
+    from hashrange.hosting.port import check_port, explain_errors
     from hashrange.server.runner import serve as serve_until_signal
 
+    check_port(settings.host, settings.port, SERVE_PORT)
     served = open_served(options)
     authenticate = choose_authentication(options)
     try:
-        with explain_errors(settings.host, settings.port, "hashrange serve --port"):
+        with explain_errors(settings.host, settings.port, SERVE_PORT):
             serve_until_signal(served, settings, authenticate, announce=lambda server: print_summary(server, options))
-    except PortRefused as error:
-        raise fail(str(error)) from error
     finally:
         served.close()
 

@@ -11,10 +11,10 @@ import typer
 from hashrange.cli.command import (
     ALLOW_HOST_HELP,
     CORS_HELP,
+    FSYNC_HELP,
     LogLevel,
     check_hosts,
     check_origins,
-    count_of,
     option,
     read_credentials,
 )
@@ -30,11 +30,12 @@ HELP = """Run everything: the DynamoDB endpoint, the systems' pages and their wo
 [bold]Examples[/bold]
 
 \b
-  hashrange up                         endpoint :8000, pages :8002, ./data
+  hashrange up                         all installed systems: endpoint :8000, pages :8002, ./data
   hashrange up --demo                  ... with demo data
-  hashrange up --app myapp.schema      ... and the tables of your own schema
-  hashrange up --memory                keep nothing
-  hashrange up --only stock            one of the installed systems
+  hashrange up --memory                ... and keep nothing
+  hashrange up --only checks           one of the installed systems
+  hashrange up --app myapp.schema      your own schema alone: its tables and the endpoint
+  hashrange up --app myapp.schema --only checks     ... with an installed system; --all: with all of them
   hashrange up --endpoint aws          on DynamoDB at AWS, or at a URL
   hashrange up --no-endpoint           no DynamoDB endpoint: only the systems use the data
   hashrange up --port 0 --web-port 0   any free ports; they are printed
@@ -49,7 +50,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     web_port: Annotated[int, option("web-port", "Port of the pages; 0: any free one.", min=0, max=65535)] = WEB_PORT,
     data: Annotated[Path | None, option("data", "Directory for the data; created if missing (./data).")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory.")] = False,
-    fsync: Annotated[bool, option("fsync", "Let acknowledged writes survive power loss.")] = False,
+    fsync: Annotated[bool, option("fsync", FSYNC_HELP)] = False,
     endpoint: Annotated[
         str | None, option("endpoint", "Use this DynamoDB instead of our own: a URL, or aws.", metavar="URL|aws")
     ] = None,
@@ -63,10 +64,13 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     app: Annotated[
         list[str] | None,
         option(
-            "app", "Host this module too: one with Patterns classes, or with a SYSTEM. Repeatable.", metavar="MODULE"
+            "app",
+            "Host this module, with Patterns classes or with a SYSTEM, instead of the installed systems. Repeatable.",
+            metavar="MODULE",
         ),
     ] = None,
-    only: Annotated[str, option("only", "Run only these installed systems: a,b.", metavar="NAMES")] = "",
+    only: Annotated[str, option("only", "Host only these installed systems: a,b.", metavar="NAMES")] = "",
+    all_systems: Annotated[bool, option("all", "Beside --app, host all installed systems too.")] = False,
     cors: Annotated[list[str] | None, option("cors", CORS_HELP, metavar="ORIGIN")] = None,
     allow_host: Annotated[list[str] | None, option("allow-host", ALLOW_HOST_HELP, metavar="NAME")] = None,
     demo: Annotated[bool, option("demo", "Write demo data.")] = False,
@@ -74,6 +78,8 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
 ) -> None:
     """Run everything: the DynamoDB endpoint, the systems' pages and their workers."""
     _check_memory(memory, data, fsync)
+    if only and all_systems:
+        raise typer.BadParameter("--only names some of the installed systems and --all means all of them: choose one")
     if endpoint is not None:
         _check_endpoint(context, endpoint)
     elif no_endpoint and credentials_file:
@@ -89,6 +95,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     host_systems(
         {name.strip() for name in only.split(",") if name.strip()},
         app or [],
+        all_systems=all_systems,
         host=host,
         port=port,
         web_port=web_port,
@@ -121,8 +128,8 @@ def _check_endpoint(context: typer.Context, endpoint: str) -> None:
             )
 
 
-def host_systems(only: set[str], apps: list[str], **options: object) -> None:
-    """Load the installed systems and the apps, and host them until a signal comes."""
+def host_systems(only: set[str], apps: list[str], *, all_systems: bool, **options: object) -> None:
+    """Load the apps, and the installed systems unless there are only apps, and host them until a signal comes."""
     from hashrange.hosting.discovery import check_name, find_systems, load_module
     from hashrange.hosting.schema_module import AppInvalid, SchemaModule, load_app
 
@@ -132,13 +139,18 @@ def host_systems(only: set[str], apps: list[str], **options: object) -> None:
     given = [each for each in loaded if not isinstance(each, SchemaModule)]
     for each in given:
         check_name(each)
-    systems = [*find_systems(only, lambda text: typer.echo(f"warning: {text}", err=True)), *given]
+    installed = [] if apps and not only and not all_systems else find_systems(only, _warn)
+    systems = [*installed, *given]
     if repeated := _find_repeated([each.name for each in systems]):
         raise AppInvalid(
             f"Two systems have the name {repeated}. Leave one out: --only names the installed ones to run."
         )
     chosen: HostingOptions = hosting.HostingOptions(systems=systems, schemas=schemas, **options)
     hosting.run(chosen, announce=print_start)
+
+
+def _warn(text: str) -> None:
+    typer.echo(f"warning: {text}", err=True)
 
 
 def _find_repeated(names: list[str]) -> str | None:
@@ -165,12 +177,9 @@ def print_start(report: StartReport) -> None:
 def format_title(report: StartReport) -> str:
     """Return the first line: the version, and how much is hosted."""
     from hashrange import __version__
+    from hashrange.hosting.host_pages import count_hosted
 
-    parts = ["DynamoDB", count_of(len(report.hosted), "system")]
-    if report.schemas:
-        parts.insert(1, count_of(len(report.schemas), "schema"))
-        return f"hashrange {__version__}: {', '.join(parts[:-1])} and {parts[-1]}"
-    return f"hashrange {__version__}: {' and '.join(parts)}"
+    return f"hashrange {__version__}: {count_hosted(report.hosted, report.schemas)}"
 
 
 def list_rows(report: StartReport) -> Iterator[tuple[str, str]]:

@@ -64,6 +64,16 @@ def isolate(app: ASGIApp) -> ASGIApp:
     return run
 
 
+def count_hosted(hosted: Sequence[HostedSystem], schemas: Sequence[SchemaModule]) -> str:
+    """Return how much is hosted: DynamoDB, 1 schema and 3 systems."""
+    parts = ["DynamoDB"]
+    if schemas:
+        parts.append(f"{len(schemas)} {'schema' if len(schemas) == 1 else 'schemas'}")
+    if hosted or not schemas:
+        parts.append(f"{len(hosted)} {'system' if len(hosted) == 1 else 'systems'}")
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
 async def describe_health(hosted: HostedSystem) -> dict[str, object]:
     """Return the state of a system's work, and what the system itself reports."""
     facts: dict[str, object] = {"state": hosted.supervisor.state, "restarts": hosted.supervisor.restarts}
@@ -99,7 +109,11 @@ class HostPages:
     async def show_index(self, request: Request) -> Response:
         """List the systems and schemas, and explain how to use the endpoint."""
         page = self._index.render(
-            address=self._address, hosted=self._hosted, schemas=self._schemas, version=__version__
+            address=self._address,
+            hosted=self._hosted,
+            schemas=self._schemas,
+            summary=count_hosted(self._hosted, self._schemas),
+            version=__version__,
         )
         return HTMLResponse(page, headers=HEADERS)
 

@@ -28,6 +28,12 @@ def listen(host: str, port: int, option: str) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
 
 
+def check_port(host: str, port: int, option: str) -> None:
+    """Raise PortRefused if a port is not available; called before a data directory is created."""
+    if port:
+        listen(host, port, option).close()
+
+
 @contextmanager
 def explain_errors(host: str, port: int, option: str) -> Iterator[None]:
     """Turn an OSError into a PortRefused that explains it."""

@@ -20,7 +20,7 @@ from hashrange.engine.data_directory import require_single_database
 from hashrange.engine.engine import open_engine
 from hashrange.hosting.discovery import ExtraMissing, SystemInvalid
 from hashrange.hosting.host_pages import HostAddress, HostedSystem, HostPages
-from hashrange.hosting.port import WEB_PORT, explain_errors, listen, read_url
+from hashrange.hosting.port import WEB_PORT, check_port, explain_errors, listen, read_url
 from hashrange.hosting.schema_module import SchemaModule
 from hashrange.hosting.shared_database import SharedDatabase
 from hashrange.hosting.supervisor import Supervisor
@@ -28,6 +28,7 @@ from hashrange.hosting.system import Host, System
 from hashrange.hosting.web_server import HostCheck, WebServer
 from hashrange.operations import OPERATIONS
 from hashrange.provision import Declared, apply, create_tables, plan
+from hashrange.schema.declare.table import Table
 from hashrange.server.authentication import Authenticate, check_signature_format
 from hashrange.server.cross_origin import CrossOriginCheck
 from hashrange.server.runner import find_loop_factory, limit_connections, on_signals
@@ -110,10 +111,10 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
     shutdown = Shutdown()
     on_signals(shutdown.request)
     async with AsyncExitStack() as stack:
-        backend = await _open_backend(options, stack)
         listener = stack.enter_context(listen(options.host, options.web_port, "--web-port"))
-        declared = [patterns for system in options.systems for patterns in system.patterns]
-        declared += [patterns for schema in options.schemas for patterns in schema.patterns]
+        backend = await _open_backend(options, stack)
+        declared: list[Declared | Table] = [patterns for system in options.systems for patterns in system.patterns]
+        declared += [each for schema in options.schemas for each in schema.declared]
         created = await asyncio.to_thread(create_tables, backend.database, *declared)
         changed = [] if options.endpoint else await asyncio.to_thread(_change_tables, backend.database, declared)
         address = _describe_address(options, backend, read_url(listener))
@@ -139,7 +140,7 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
     log.info("stopped")
 
 
-def _change_tables(database: Transport, declared: Sequence[Declared]) -> list[str]:
+def _change_tables(database: Transport, declared: Sequence[Declared | Table]) -> list[str]:
     """Add what tables of our own database lack of their declaration, and lose nothing; return what was added."""
     return [f"{step.table}: {step.action}" for step in apply(database, plan(database, *declared))]
 
@@ -149,6 +150,8 @@ async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backe
         return _connect(options.endpoint, stack)
     if options.data is not None:
         require_single_database(options.data)
+    if options.serve:
+        check_port(options.host, options.port, "--port")
     engine = open_engine(options.data, OPERATIONS, fsync=options.fsync)
     stack.callback(engine.close)
     chosen = ServerSettings(

@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import DeclarationError, HashrangeError
-from hashrange.schema.declare.table import Table
+from hashrange.schema.declare.table import Table, find_tables
+from hashrange.session.patterns import Patterns
 
 if TYPE_CHECKING:
     from hashrange.hosting.system import System
@@ -30,12 +31,12 @@ class SchemaModule:
     """A module with a schema: its tables are created and listed; it has neither pages nor a worker."""
 
     name: str
-    patterns: tuple[Declared, ...]
+    declared: tuple[Declared | Table, ...]  # its Patterns classes, and its tables: a pattern need not use each of them
 
     @property
     def tables(self) -> list[str]:
         """The names of its tables."""
-        return sorted({table.physical_name for declared in self.patterns for table in declared.tables()})
+        return sorted({table.physical_name for table in find_tables(self.declared)})
 
 
 def load_app(name: str) -> SchemaModule | System:
@@ -46,12 +47,13 @@ def load_app(name: str) -> SchemaModule | System:
     system = getattr(module, "SYSTEM", None)
     if isinstance(system, System):
         return system
-    patterns = tuple(find_patterns(module))
+    patterns = find_patterns(module)
     if not patterns:
         raise AppInvalid(
             f"The module {name} declares no Patterns class and no SYSTEM, so it has no tables: name another module."
         )
-    return SchemaModule(name=name, patterns=patterns)
+    tables = [value for value in vars(module).values() if isinstance(value, Table)]
+    return SchemaModule(name=name, declared=(*patterns, *tables))
 
 
 def load_declared(name: str) -> list[Declared | Table]:
@@ -61,14 +63,15 @@ def load_declared(name: str) -> list[Declared | Table]:
     entry = find_entry_points().get(name)
     if entry is not None:
         return list(load_system(entry).patterns)
-    tables = [value for value in vars(import_from_here(name)).values() if isinstance(value, Table)]
-    return [*load_app(name).patterns, *tables]
+    app = load_app(name)
+    return list(app.declared if isinstance(app, SchemaModule) else app.patterns)
 
 
 def import_from_here(name: str) -> ModuleType:
     """Import a module, from the current directory too; raise AppInvalid with the reason if it cannot be imported."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise AppInvalid(f"{name!r} is not the name of a module. Write it as in an import: myapp.schema.")
+        meant = _guess_module(name) or "myapp.schema"
+        raise AppInvalid(f"{name!r} is not the name of a module. Write it as in an import: {meant}.")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)  # last, so that a file here replaces no module of Python or of a package
@@ -86,11 +89,22 @@ def import_from_here(name: str) -> ModuleType:
 
 def find_patterns(module: ModuleType, wanted: str = "") -> list[Any]:
     """Return the Patterns classes that a module declares, those that it imports if it declares none, or one by name."""
-    found = [value for value in vars(module).values() if isinstance(value, type) and getattr(value, "plans", None)]
+    found = [value for value in vars(module).values() if _is_declaration(value)]
     if wanted:
         return [each for each in found if each.__name__ == wanted]
     declared = [each for each in found if each.__module__ == module.__name__]
     return declared or list(dict.fromkeys(found))
+
+
+def _is_declaration(value: object) -> bool:
+    """Return whether it is a class that inherits from Patterns and declares some."""
+    return isinstance(value, type) and Patterns in value.__mro__[1:] and bool(value.plans)
+
+
+def _guess_module(given: str) -> str | None:
+    """Return the module of a file: myapp.schema for ./myapp/schema.py."""
+    parts = Path(given.removesuffix(".py")).parts
+    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else None
 
 
 def _explain_missing(name: str, missing: str, here: str) -> str:
@@ -101,7 +115,9 @@ def _explain_missing(name: str, missing: str, here: str) -> str:
                 f"There is no module {name}: {first} is a module of Python or of an installed package, which is found "
                 f"before the directory {Path(here, first)}. Give the directory another name."
             )
-        return f"There is no module {name}, neither in {here} nor where Python finds installed packages."
+        file = Path(here, f"{first}.py")
+        remedy = f" A module is named without the ending of its file: {first}." if name == file.name else ""
+        return f"There is no module {name}, neither in {here} nor where Python finds installed packages.{remedy}"
     return f"The module {name} does not import: it needs {missing}, which is not installed."
 
 

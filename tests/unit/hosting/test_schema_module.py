@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from hashrange import System
-from hashrange.hosting.schema_module import AppInvalid, load_app
+from hashrange.hosting.schema_module import AppInvalid, load_app, load_declared
 
 SCHEMA = """
 from typing import Protocol
@@ -43,13 +43,33 @@ def write(tmp_path, monkeypatch):
 def test_a_schema_is_found_in_the_current_directory(write):
     write("hosted_a/schema.py", SCHEMA)
     found = load_app("hosted_a.schema")
-    assert (found.name, found.tables, len(found.patterns)) == ("hosted_a.schema", ["books"], 1)
+    assert (found.name, found.tables, len(found.declared)) == ("hosted_a.schema", ["books"], 1)
 
 
 def test_patterns_that_a_package_exports_are_found(write):
     write("hosted_b/schema.py", SCHEMA)
     write("hosted_b/__init__.py", "from hosted_b.schema import Books")
     assert load_app("hosted_b").tables == ["books"]
+
+
+def test_a_module_that_imports_table_and_patterns_declares_neither(write):
+    write("hosted_f.py", f"{SCHEMA}\nfrom hashrange import Session, provision\nfrom typing import Any")
+    assert [each.__name__ for each in load_app("hosted_f").declared] == ["Books"]
+    write("hosted_g.py", "from hashrange import Item, Patterns, Table\nfrom typing import Protocol")
+    with pytest.raises(AppInvalid, match="hosted_g declares no Patterns class"):
+        load_app("hosted_g")
+
+
+def test_a_table_that_no_pattern_uses_belongs_to_the_schema(write):
+    write("hosted_h.py", f'{SCHEMA}\ncheckpoints = Table("checkpoints", "consumer", "shard")')
+    found = load_app("hosted_h")
+    assert found.tables == ["books", "checkpoints"]
+    assert load_declared("hosted_h") == list(found.declared)
+
+
+def test_the_tables_of_a_module_with_a_system_are_those_of_the_system(write):
+    write("hosted_i.py", f'{SYSTEM}\nfrom hashrange import Table\nother = Table("other", "pk")')
+    assert load_declared("hosted_i") == []
 
 
 def test_a_module_with_a_system_is_one(write):
@@ -63,6 +83,9 @@ def test_a_module_with_a_system_is_one(write):
         ("no_such_module", "", r"There is no module no_such_module, neither in .* nor where Python finds"),
         ("hosted_d.other", "", r"There is no module hosted_d\.other, neither in"),
         ("hosted_d.py", "", r"There is no module hosted_d\.py, neither in"),
+        ("hosted_d.py", "", r"packages\. A module is named without the ending of its file: hosted_d\."),
+        ("hosted_d/schema.py", "", r"Write it as in an import: hosted_d\.schema\."),
+        ("../schema.py", "", r"Write it as in an import: myapp\.schema\."),
         ("hosted_d/schema.py", "", r"'hosted_d/schema\.py' is not the name of a module\. Write it as in an import"),
         (
             "hosted_d",
