@@ -21,13 +21,14 @@ from __future__ import annotations
 
 __version__ = "0.4.0.dev0"
 
+_NOT_IN_ALL = {"open", "Change"}  # a built-in that `*` must not replace, and a former name
 _names: dict[str, tuple[str, str]] = {}  # public name -> its module, and what it is called there
 
 
 def __getattr__(name: str) -> object:
     names = _names or _read_public_names()
     if name == "__all__":
-        return [public for public, (_, original) in names.items() if public == original]
+        return [public for public in names if public not in _NOT_IN_ALL]
     if name not in names:
         raise AttributeError(f"module 'hashrange' has no attribute {name!r}")
     from importlib import import_module

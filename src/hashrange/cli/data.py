@@ -128,12 +128,12 @@ def import_command(
         for refusal in refused.report.refusals[:MAX_SHOWN]:
             typer.secho(str(refusal), fg="red", err=True)
         raise fail(
-            f"{refused.report.refused:,} lines were refused, and nothing was imported. "
+            f"{count_of(refused.report.refused, 'line')} refused, and nothing was imported. "
             "--skip-refused imports the others."
         ) from refused
     for refusal in report.refusals[:MAX_SHOWN]:
         typer.secho(str(refusal), fg="red", err=True)
-    typer.echo(f"{count_of(report.stored, 'item')} imported into {table}, {report.refused:,} lines refused")
+    typer.echo(f"{count_of(report.stored, 'item')} imported into {table}, {count_of(report.refused, 'line')} refused")
     if report.refused:
         raise typer.Exit(1)
 

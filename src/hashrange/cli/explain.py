@@ -31,7 +31,9 @@ def explain(
     wanted, _, pattern = name.partition(".")
     found = find_patterns(module, wanted)
     if not found:
-        raise fail(f"{module} declares no Patterns class{f' {wanted}' if wanted else ''}")
+        known = ", ".join(each.__name__ for each in find_patterns(module, "")) if wanted else ""
+        there = f": it has {known}" if known else ""
+        raise fail(f"{module} declares no Patterns class{f' {wanted}' if wanted else ''}{there}")
     for patterns in found:
         if not lint:
             print_plans(patterns, pattern)

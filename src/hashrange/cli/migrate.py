@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from hashrange.cli.command import count_of
 from hashrange.cli.progress_display import CountDisplay
 from hashrange.cli.target import TARGETS, TargetOption, open_target
 
@@ -100,21 +101,19 @@ def load_migration(name: str) -> Migration:
 
 def _follow(run: MigrationRun, *, once: bool) -> None:
     total = run.follow()
-    typer.echo(f"{total:,} changes applied")
+    typer.echo(f"{count_of(total, 'change')} applied")
     try:
         while not once:
             time.sleep(1)
             if count := run.follow():
                 total += count
-                typer.echo(f"{total:,} changes applied")
+                typer.echo(f"{count_of(total, 'change')} applied")
     except KeyboardInterrupt:
         typer.echo()
 
 
 def _print_report(report: MigrationReport, *, with_examples: bool = False) -> None:
-    typer.echo(
-        f"{report.items:,} items read, {report.written:,} written" if report.written else f"{report.items:,} items"
-    )
+    typer.echo(count_of(report.items, "item") + (f" read, {report.written:,} written" if report.written else ""))
     for (source, outcome), count in report.outcomes.most_common():
         typer.echo(f"  {count:,} {source} -> {outcome}")
         for conversion in report.examples.get((source, outcome), ()) if with_examples else ():
@@ -122,11 +121,13 @@ def _print_report(report: MigrationReport, *, with_examples: bool = False) -> No
             for item in conversion.targets:
                 typer.echo(f"        -> {item!r}")
     if report.not_converted:
-        typer.echo(f"  {report.not_converted:,} items not converted: the migration has no function for their class")
+        typer.echo(
+            f"  {count_of(report.not_converted, 'item')} not converted: the migration has no function for their class"
+        )
     for failure in report.failures[:MAX_SHOWN]:
         typer.secho(f"  {failure}", fg="red")
     if report.failed:
-        typer.secho(f"  {report.failed:,} items could not be converted", fg="red")
+        typer.secho(f"  {count_of(report.failed, 'item')} could not be converted", fg="red")
     _refuse_collisions(report)
 
 
@@ -143,14 +144,16 @@ def _verify(run: MigrationRun, *, repair: bool, allow_loss: bool) -> None:
     """Compare, and show what differs; exit code 1 if something still does."""
     report = run.verify(repair=repair, allow_loss=allow_loss)
     if report:
-        typer.echo(f"{report.items:,} items compared: the target is the converted source.")
+        typer.echo(f"{count_of(report.items, 'item')} compared: the target is the converted source.")
         return
-    typer.secho(f"{report.items:,} items compared: {report.differences}", fg="yellow")
+    typer.secho(f"{count_of(report.items, 'item')} compared: {report.differences}", fg="yellow")
     _refuse_collisions(report)
     if repair and report.missing:
-        typer.echo(f"{report.missing:,} missing items written")
+        typer.echo(f"{count_of(report.missing, 'missing item')} written")
     if allow_loss:
-        typer.echo(f"{report.differing:,} differing items overwritten, {report.surplus:,} surplus ones deleted")
+        typer.echo(
+            f"{count_of(report.differing, 'differing item')} overwritten, {report.surplus:,} surplus ones deleted"
+        )
     elif repair and (report.differing or report.surplus):
         typer.echo("Differing and surplus items were left as they are: --allow-loss overwrites and deletes them")
     if not repair and run.phase == "following" and run.follow() and run.changed:

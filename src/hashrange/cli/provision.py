@@ -15,7 +15,7 @@ from hashrange.cli.target import TARGETS, TargetOption, open_target
 
 if TYPE_CHECKING:
     from hashrange.client.transport import Transport
-    from hashrange.provision import Declared, Progress, TablePlan
+    from hashrange.provision import Declared, Difference, Progress, TablePlan
     from hashrange.schema.declare.table import Table
 
 PLAN_HELP = f"""Show how the tables of a database differ from their declaration, and the steps that apply would take.
@@ -46,6 +46,7 @@ DRIFT_HELP = f"""Check that the tables of a database are as declared: exit code 
 
 {TARGETS}"""
 
+ABSENT = "absent"  # what a Difference says of something that is not there
 COLORS = {"  + ": "green", "  - ": "yellow", "  x ": "red"}  # of the lines of a plan
 
 ModuleArgument: TypeAlias = Annotated[str, typer.Argument(help="A module with a schema, or an installed system.")]
@@ -70,10 +71,21 @@ def drift(module: ModuleArgument, target: TargetOption) -> None:
         found = find_drift(database, *declared)
     for difference in found:
         subject = typer.style(f"{difference.table}: {difference.subject}", bold=True)
-        typer.echo(f"{subject}: declared {difference.declared}, exists {difference.live}")
+        typer.echo(f"{subject}: {format_difference(difference)}")
     if found:
         raise typer.Exit(1)
     typer.echo(f"The tables of {module} at {target} are as declared.")
+
+
+def format_difference(difference: Difference) -> str:
+    """Return what differs: missing, not declared, or declared otherwise."""
+    declared, live = difference.declared, difference.live
+    if live == ABSENT:
+        details = "" if declared == "exists" else f" {declared}"
+        return f"missing: declared{details}, but not in the database"
+    if declared == ABSENT:
+        return f"not declared: the database has {live}"
+    return f"declared {declared}, exists {live}"
 
 
 def apply(
@@ -95,7 +107,8 @@ def apply(
             applied = apply_plan(database, changes, allow_loss=allow_loss, report=display.update)
         left = len(changes.steps) - len(applied)
     typer.echo(
-        f"{count_of(len(applied), 'step')} applied" + (f", {left} left: --allow-loss applies them" if left else "")
+        f"{count_of(len(applied), 'step')} applied"
+        + (f", {left:,} left: --allow-loss applies {'it' if left == 1 else 'them'}" if left else "")
     )
 
 
@@ -122,7 +135,10 @@ def _print_plan(changes: TablePlan, module: str, target: str) -> None:
         typer.secho(line, bold=not line.startswith(" "), fg=COLORS.get(line[:4]))
     safe = sum(1 for step in changes.steps if not step.loses)
     kept = len(changes.steps) - safe
-    typer.echo(f"\n{count_of(safe, 'step')}" + (f", and {kept} that need --allow-loss" if kept else ""))
+    typer.echo(
+        f"\n{count_of(safe, 'step')}"
+        + (f", and {kept:,} that {'needs' if kept == 1 else 'need'} --allow-loss" if kept else "")
+    )
 
 
 def _confirm() -> None:

@@ -46,6 +46,22 @@ class SystemGroup(TyperGroup):
             return super().invoke(ctx)
         except HashrangeError as error:
             raise fail(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
+        except ModuleNotFoundError as missing:
+            remedy = find_remedy(str(ctx.invoked_subcommand), missing)
+            if remedy is None:
+                raise
+            raise fail(remedy) from missing
+
+
+def find_remedy(system: str, missing: ModuleNotFoundError) -> str | None:
+    """Return what to install when a command of a system imports a library that its extra would have installed."""
+    from hashrange.hosting.discovery import group_entry_points, name_remedy
+
+    library = str(missing.name).partition(".")[0]
+    for entry in group_entry_points().get(system, ()):
+        if library != entry.module.partition(".")[0]:
+            return f"{library} is not installed: {name_remedy(entry)}"
+    return None
 
 
 def hide_flag_types(command: Any, ctx: Any) -> None:
@@ -81,7 +97,13 @@ def find_summaries() -> dict[str, str]:
 
 def load_commands(name: str) -> TyperGroup | None:
     """Import the commands of a system; return None if it is not registered or has none."""
-    from hashrange.hosting.discovery import choose_entry_point, find_commands, group_entry_points, load_module
+    from hashrange.hosting.discovery import (
+        choose_entry_point,
+        find_commands,
+        group_entry_points,
+        load_module,
+        name_remedy,
+    )
 
     registered = group_entry_points().get(name)
     if registered is None:
@@ -91,7 +113,6 @@ def load_commands(name: str) -> TyperGroup | None:
         module = find_commands(entry)
         if module is None:
             return None
-        package = entry.dist.name if entry.dist else module
-        return typer.main.get_group(load_module(module, f"pip install --upgrade {package}").app)
+        return typer.main.get_group(load_module(module, name_remedy(entry)).app)
     except HashrangeError as error:
         raise fail(str(error)) from error

@@ -44,14 +44,22 @@ def patch_class(cls: Any, patch: Patch) -> Any:
         scope.wrap_class_hooks(cls, "setUpClass", "tearDownClass")
     else:
         scope.wrap_class_hooks(cls, "setup_class", "teardown_class")
-        for name, member in inspect.getmembers(cls, inspect.isfunction):
-            if name.startswith("test"):  # for a subclass that replaces the set-up, and for direct calls
-                setattr(cls, name, patch.wrap_function(member))
+        for name in [name for name in dir(cls) if name.startswith("test")]:
+            wrap_test(cls, name, patch)  # for a subclass that replaces the set-up, and for direct calls
     scope.wrap_test_hooks(cls)
     for name, member in list(vars(cls).items()):
         if isinstance(member, type) and (name.startswith("Test") or issubclass(member, unittest.TestCase)):
             patch_class(member, patch)
     return cls
+
+
+def wrap_test(cls: Any, name: str, patch: Patch) -> None:
+    """Replace a test by one that runs with the patch active; a static method stays one, and a class method too."""
+    member = inspect.getattr_static(cls, name)
+    if isinstance(member, (staticmethod, classmethod)):
+        setattr(cls, name, type(member)(patch.wrap_function(member.__func__)))
+    elif inspect.isfunction(member):
+        setattr(cls, name, patch.wrap_function(member))
 
 
 class ClassScope:

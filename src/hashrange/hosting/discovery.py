@@ -1,6 +1,7 @@
 """Finds systems: every installed distribution may register some in the entry-point group `hashrange.systems`.
 
-An entry point `stock = "myapp.stock.system:SYSTEM"` registers the system `stock`. If there is a module `cli` beside the
+An entry point `stock = "myapp.stock.system:SYSTEM"` registers the system `stock`; with `[stock]` behind it, its
+libraries are those of the extra `stock` of its distribution. If there is a module `cli` beside the
 module that it names, here `myapp.stock.cli`, its `app` has the commands `hashrange stock ...`.
 """
 
@@ -80,7 +81,7 @@ def find_systems(only: Collection[str] = (), warn: Callable[[str], None] | None 
         except HashrangeError as error:
             if only or warn is None:
                 raise
-            warn(f"{error} The system {name} is not hosted.")
+            warn(f"{str(error).removesuffix('.')}. The system {name} is not hosted.")
     return found
 
 
@@ -89,7 +90,7 @@ def load_system(entry: EntryPoint) -> System:
     from hashrange.hosting.system import System
 
     try:
-        found: Any = load_module(entry.module, f"pip install --upgrade {_name_owner(entry)}")
+        found: Any = load_module(entry.module, name_remedy(entry))
     except HashrangeError:
         raise
     except KeyboardInterrupt:
@@ -134,6 +135,13 @@ def load_module(name: str, remedy: str) -> ModuleType:
         if library == name.partition(".")[0]:
             raise
         raise ExtraMissing(f"{library} is not installed: {remedy}") from missing
+
+
+def name_remedy(entry: EntryPoint) -> str:
+    """Return the command that installs what a system needs: its extra, if the entry point names one."""
+    if entry.extras:
+        return f"pip install '{_name_owner(entry)}[{','.join(entry.extras)}]'"
+    return f"pip install --upgrade {_name_owner(entry)}"
 
 
 def _describe(entry: EntryPoint) -> str:

@@ -126,7 +126,13 @@ def _plan_removal(found: LiveIndex, live: LiveTable) -> Difference:
         subject=f"index {found.name}",
         declared="absent",
         live=f"({keys})",
-        steps=(_drop(found, live, f"the index ({keys}), {found.item_count:,} entries"),),
+        steps=(
+            _drop(
+                found,
+                live,
+                f"the index ({keys}), {found.item_count:,} {'entry' if found.item_count == 1 else 'entries'}",
+            ),
+        ),
     )
 
 

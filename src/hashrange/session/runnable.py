@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
-from hashrange.core.errors import HashrangeError
+from hashrange.core.errors import HashrangeError, ResourceNotFoundException
+from hashrange.core.wire import Wire
+from hashrange.session.steps import Call
 
 if TYPE_CHECKING:
     from hashrange.session.session import Session
-    from hashrange.session.steps import Steps
+    from hashrange.session.steps import Step, Steps
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -31,12 +33,22 @@ class Runnable(ABC, Generic[T_co]):
                 try:
                     response = execute(step)
                 except HashrangeError as error:
+                    name_missing_table(error, step)
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
         except StopIteration as done:
             result: T_co = done.value
             return result
+
+    if not TYPE_CHECKING:  # a type checker knows the attributes, and refuses others
+
+        def __getattr__(self, name: str) -> Any:
+            operation = type(self).__name__
+            text = f"{operation!r} object has no attribute {name!r}"
+            if not name.startswith("_"):
+                text += f": a {operation} has the attributes of its result only when it was run, with .run() or await"
+            raise AttributeError(text, name=name, obj=self)
 
     def __await__(self) -> Generator[Any, None, T_co]:
         return self._run_async().__await__()
@@ -49,6 +61,7 @@ class Runnable(ABC, Generic[T_co]):
                 try:
                     response = await execute(step)
                 except HashrangeError as error:
+                    name_missing_table(error, step)
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
@@ -59,6 +72,25 @@ class Runnable(ABC, Generic[T_co]):
     @abstractmethod
     def steps(self) -> Steps[T_co]:
         """Return the steps that produce the result."""
+
+
+def name_missing_table(error: HashrangeError, step: Step) -> None:
+    """Add to DynamoDB's "Requested resource not found" which table it was, and what creates it."""
+    if not isinstance(error, ResourceNotFoundException) or not isinstance(step, Call):
+        return
+    names = sorted(tables_of(step.request))
+    if names and not getattr(error, "__notes__", None):
+        error.add_note(
+            f"The database has no table {' or no table '.join(names)}. "
+            "hashrange.create_tables(database, ...) creates the tables of a Patterns class."
+        )
+
+
+def tables_of(request: Wire) -> set[str]:
+    """Return the names of the tables that a request is about."""
+    members = [member for entry in request.get("TransactItems", ()) for member in entry.values()]
+    named = [each["TableName"] for each in (request, *members) if "TableName" in each]
+    return {*named, *request.get("RequestItems", ())}
 
 
 class Task(Runnable[T_co]):

@@ -108,6 +108,8 @@ class Consumer(Runnable[int]):
 
     def on(self, model: type[M]) -> Callable[[Callable[[ItemChange[M]], R]], Callable[[ItemChange[M]], R]]:
         """Call the decorated function for each change of an item that is of this class before it or after it."""
+        if not (isinstance(model, type) and issubclass(model, Model)):
+            raise TypeError(f"on() takes a class of items, whose changes are handled, not {model!r}")
         table = introspection.table_of(model)
         self._check_table(model, table)
 

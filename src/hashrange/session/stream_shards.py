@@ -1,14 +1,16 @@
 """The shards of a table's streams in the order in which they are read, and how far a consumer has read each.
 
 A checkpoint is one item of the table that the consumer names: partition key = the consumer, sort key = the shard.
-It is written with a condition, so that two processes cannot move it past each other.
+It is written with a condition and with a token of the consumer that writes it: of two consumers that handle the same
+records under one name, the second to write gets a Conflict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from secrets import token_hex
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hashrange.core.errors import ConditionalCheckFailedException, Conflict
@@ -102,6 +104,7 @@ class CheckpointStore(Struct, frozen=True):
     session: Session
     table: Table
     consumer: str
+    token: str = field(default_factory=lambda: token_hex(8))  # of this consumer alone: two may have the same name
 
     def load(self, prefix: str) -> Steps[dict[str, Checkpoint]]:
         """Return the checkpoints of the shards whose names start with a prefix."""
@@ -134,6 +137,7 @@ class CheckpointStore(Struct, frozen=True):
                 **({"sequence": {"S": new.sequence}} if new.sequence else {}),
                 "read_until": {"N": f"{new.read_until:.3f}"},
                 "finished": {"BOOL": new.is_finished},
+                "saved_by": {"S": self.token},
             },
             **self._unchanged(new, old),
         }
@@ -145,23 +149,27 @@ class CheckpointStore(Struct, frozen=True):
             ) from None
 
     def _unchanged(self, new: Checkpoint, old: Checkpoint | None) -> Wire:
-        """Return the condition that the stored checkpoint is the old one, or already the new one.
+        """Return the condition that the stored checkpoint is the old one, or the new one if this consumer stored it.
 
-        Before the first record there is no sequence number. Older versions stored an empty one, whose size is 0;
-        an old DynamoDB Local refuses it, also as a value in a condition.
+        The latter holds in a second attempt, after the response of the first was lost. Before the first record there is
+        no sequence number. Older versions stored an empty one, whose size is 0; an old DynamoDB Local refuses it, also
+        as a value in a condition.
         """
-        known = {new.sequence} if old is None else {new.sequence, old.sequence}
         conditions, names, values = [], {"#q": "sequence"}, Wire()
         if old is None:
             conditions.append("attribute_not_exists(#p)")
-        if "" in known:
+        elif old.sequence:
+            conditions.append("#q = :old")
+            values[":old"] = {"S": old.sequence}
+        if not new.sequence or (old is not None and not old.sequence):
             conditions += ["(attribute_exists(#p) AND attribute_not_exists(#q))", "size(#q) = :zero"]
             values[":zero"] = {"N": "0"}
-        if old is None or "" in known:
+        if new.sequence and (old is None or old.sequence != new.sequence):
+            conditions.append("(#q = :new AND #by = :by)")
+            names["#by"] = "saved_by"
+            values |= {":new": {"S": new.sequence}, ":by": {"S": self.token}}
+        if old is None or not old.sequence:
             names["#p"] = self.table.pk
-        for position, sequence in enumerate(sorted(known - {""})):
-            conditions.append(f"#q = :q{position}")
-            values[f":q{position}"] = {"S": sequence}
         return {
             "ConditionExpression": " OR ".join(conditions),
             "ExpressionAttributeNames": names,

@@ -41,7 +41,7 @@ def test_the_lint_alone_fails_when_there_is_any():
         (["no.such.module"], "There is no module no.such.module, neither in "),
         (["../outside"], "'../outside' is not the name of a module."),
         (["hashrange.core.clock"], "declares no Patterns class"),
-        ([AURA, "Nobody"], "declares no Patterns class Nobody"),
+        ([AURA, "Nobody"], "declares no Patterns class Nobody: it has Aura"),
         ([AURA, "Aura.nothing"], "Aura has no pattern nothing: it has shop, url"),
     ],
 )

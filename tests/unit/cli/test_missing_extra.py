@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from hashrange import __version__
 from hashrange.client.optional_import import OptionalImportError, import_optional
 
 
@@ -15,6 +16,12 @@ def test_one_sentence_says_what_to_install():
     )
     assert outcome.stderr == "error: typer is not installed: pip install 'hashrange[cli]'\n"
     assert (outcome.returncode, outcome.stdout) == (2, "")
+
+
+def test_the_package_is_the_command_too():
+    command = [sys.executable, "-m", "hashrange", "--version"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
+    assert (outcome.stdout, outcome.returncode) == (f"hashrange {__version__}\n", 0)
 
 
 def test_the_caller_may_name_the_extra(monkeypatch):

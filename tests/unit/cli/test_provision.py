@@ -60,14 +60,16 @@ def run(*arguments, **options):
 def test_a_plan_changes_nothing_and_apply_makes_the_tables_as_declared(target, declare):
     first = declare()
     assert "  + create table orders\n" in run("plan", first, "--target", target).output
-    assert run("drift", first, "--target", target).exit_code == 1
+    missing = run("drift", first, "--target", target)
+    assert missing.exit_code == 1
+    assert missing.output == "orders: table: missing: declared, but not in the database\n"
     assert "1 step applied" in run("apply", first, "--target", target).output
     same = run("drift", first, "--target", target)
     assert same.exit_code == 0
     assert "are as declared" in same.output
     second = declare('Gsi("ByUser", "user")')
     assert (
-        "orders: index ByUser: declared (user), projecting ALL, exists absent"
+        "orders: index ByUser: missing: declared (user), projecting ALL, but not in the database"
         in run("drift", second, "--target", target).output
     )
     assert "create index ByUser" in run("apply", second, "--target", target).output
@@ -79,7 +81,7 @@ def test_what_is_lost_is_named_and_needs_two_options_without_a_terminal(target, 
     bare = declare()
     shown = run("apply", bare, "--target", target)
     assert "loses the index (user), 0 entries" in shown.output
-    assert "0 steps applied, 1 left: --allow-loss applies them" in shown.output
+    assert "0 steps applied, 1 left: --allow-loss applies it" in shown.output
     refused = run("apply", bare, "--target", target, "--allow-loss")
     assert refused.exit_code == 2
     assert "add --yes" in refused.output

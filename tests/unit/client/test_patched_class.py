@@ -33,6 +33,24 @@ def teardown_module():
 """
 
 CLASSES = {
+    "static and class methods": """
+@patch_boto3
+class TestThings:
+    name = "things"
+
+    @staticmethod
+    def test_one():
+        create()
+        assert tables() == ["things"]
+
+    @classmethod
+    def test_two(cls):
+        create()
+        assert tables() == [cls.name]
+
+    def test_three(self):
+        TestThings.test_one()
+""",
     "setup_method": """
 @patch_boto3
 class TestThings:

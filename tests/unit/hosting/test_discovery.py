@@ -2,12 +2,15 @@
 
 import shutil
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from hashrange.cli.app import app
 from hashrange.hosting.discovery import (
+    GROUP,
     ExtraMissing,
     SystemInvalid,
     SystemUnknown,
@@ -17,6 +20,7 @@ from hashrange.hosting.discovery import (
     find_systems,
 )
 
+ROOT = Path(__file__).parents[3]
 SYSTEM = """
 from hashrange import System
 SYSTEM = System(name={name!r}, title="T", summary="S", patterns=(), start=None)
@@ -158,6 +162,49 @@ def test_a_library_that_is_missing_is_named_with_the_remedy(make):
     make("swan", system="import feathers.soft")
     with pytest.raises(ExtraMissing, match="feathers is not installed: pip install --upgrade swans"):
         find_systems()
+
+
+def test_a_library_of_an_extra_is_named_with_the_extra(make):
+    make("swan", system="import feathers.soft", value="swans.system:SYSTEM [down]", cli="import feathers")
+    with pytest.raises(ExtraMissing, match=r"feathers is not installed: pip install 'swans\[down\]'"):
+        find_systems()
+    warnings = []
+    assert find_systems(warn=warnings.append) == []
+    assert warnings == ["feathers is not installed: pip install 'swans[down]'. The system swan is not hosted."]
+    called = CliRunner().invoke(app, ["swan"])
+    assert (called.exit_code, called.output) == (
+        2,
+        "error: feathers is not installed: pip install 'swans[down]'\n",
+    )
+
+
+def test_a_library_that_a_command_of_a_system_imports_is_named_with_the_extra(make):
+    commands = """
+import typer
+app = typer.Typer()
+
+@app.command()
+def fly() -> None:
+    import feathers.soft
+
+@app.command()
+def swim() -> None:
+    import swans.feet
+"""
+    make("swan", value="swans.system:SYSTEM [down]", cli=commands)
+    outcome = CliRunner().invoke(app, ["swan", "fly"])
+    assert (outcome.exit_code, outcome.output) == (
+        2,
+        "error: feathers is not installed: pip install 'swans[down]'\n",
+    )
+    assert isinstance(CliRunner().invoke(app, ["swan", "swim"]).exception, ModuleNotFoundError)
+
+
+def test_every_system_with_libraries_of_its_own_names_the_extra_that_installs_them():
+    project = tomllib.loads((ROOT / "systems" / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for name, value in project["entry-points"][GROUP].items():
+        assert value.endswith(f"[{name}]") == (name in extras)
 
 
 def test_a_mistake_in_a_system_is_not_taken_for_a_missing_library(make):

@@ -196,3 +196,8 @@ class Parcel(Item, table=lifecycle, pk="PARCEL#{number}"):
 def test_each_state_has_as_many_items_as_asked_for():
     parcels = sample_of(Parcel, lifecycle, count=2)
     assert [type(parcel.stage) for parcel in parcels] == [Waiting, Waiting, Sent, Sent]
+
+
+def test_something_that_is_neither_patterns_nor_a_table_is_refused():
+    with pytest.raises(TypeError, match="Parcel is neither a Patterns class nor a Table: give one that contains its"):
+        sample(Parcel)  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """Around the operations: deployed index names, stream records, traces."""
 
+import asyncio
+import copy
 from datetime import UTC, datetime
 
 import pytest
 
 import hashrange
-from hashrange import NotFound, trace_calls
+from hashrange import NotFound, ResourceNotFoundException, trace_calls
 from hashrange.core.errors import AccessDeniedException
 from hashrange.provision import create_request
 from tests.unit.session.library import Book, Copy, Library, Reader, table
@@ -34,6 +36,30 @@ def test_without_permission_to_describe_the_table_the_declared_index_names_are_u
     db.create(SOLARIS).run()
     bound, _ = intercept(forbid)
     assert bound.by_author("Lem").run() == [SOLARIS]
+
+
+@pytest.mark.parametrize("run", [lambda work: work.run(), lambda work: asyncio.run(wait_for(work))])
+@pytest.mark.parametrize(
+    "start", [lambda db: db.book("1"), lambda db: db.create(SOLARIS), lambda db: db.transact(db.create(SOLARIS))]
+)
+def test_a_table_that_does_not_exist_is_named_with_what_creates_it(start, run):
+    with hashrange.open() as database, pytest.raises(ResourceNotFoundException) as caught:
+        run(start(Library.open(database)))
+    assert caught.value.__notes__ == [
+        "The database has no table library. "
+        "hashrange.create_tables(database, ...) creates the tables of a Patterns class."
+    ]
+
+
+async def wait_for(work):
+    return await work
+
+
+def test_an_attribute_of_a_read_that_was_not_run_says_how_to_run_it(db):
+    with pytest.raises(AttributeError, match=r"'Get' object has no attribute 'title': .* with \.run\(\) or await"):
+        _ = db.book("1").title
+    assert not hasattr(db.by_author("Lem"), "__len__")
+    assert copy.copy(db.book("1")).run() is None
 
 
 def read_stream(database):

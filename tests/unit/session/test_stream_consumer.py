@@ -21,6 +21,7 @@ from hashrange import (
 )
 from hashrange.session import stream_consumer
 from hashrange.session.steps import Pause
+from tests.unit.session.conftest import InterceptingTransport
 from tests.unit.session.parcels import Note, Paid, Parcel, Parcels, Unpaid, checkpoints, table
 
 DAY = 24 * 3600
@@ -286,6 +287,36 @@ def test_two_processes_of_one_name_do_not_move_the_checkpoint_past_each_other(db
     with pytest.raises(Conflict, match="another process reads"):
         first.run()
     assert seen == ["Graz", "Linz"]
+
+
+def test_of_two_processes_of_one_name_that_handle_the_same_records_one_gets_a_conflict(db, database):
+    first, second = db.consumer("log", checkpoints), Parcels.open(database).consumer("log", checkpoints)
+    seen = log_cities(second)
+    send(db, "Graz", "Linz")
+    first.on(Parcel)(lambda _change: second.run())
+    with pytest.raises(Conflict, match="another process reads"):
+        first.run()
+    assert seen == ["Graz", "Linz"]
+    assert (first.run(), second.run()) == (0, 0)
+
+
+def test_a_checkpoint_whose_response_was_lost_is_no_conflict(db, database):
+    def send_twice(operation, request, call):
+        call(operation, request)
+        return call(operation, request)
+
+    consumer = Parcels.open(InterceptingTransport(database, send_twice)).consumer("log", checkpoints)
+    seen = log_cities(consumer)
+    send(db, "Graz", "Linz")
+    assert (consumer.run(), seen) == (2, ["Graz", "Linz"])
+    db.move("1", "Wien").run()
+    assert (consumer.run(), seen) == (1, ["Graz", "Linz", "Wien"])
+
+
+@pytest.mark.parametrize("given", [int, "Parcel", None])
+def test_changes_of_something_that_is_no_class_of_items_cannot_be_handled(db, given):
+    with pytest.raises(TypeError, match=r"on\(\) takes a class of items, whose changes are handled, not "):
+        db.consumer("log", checkpoints).on(given)
 
 
 # ── streams ──────────────────────────────────────────────────────────────────────────────────────────────────────────

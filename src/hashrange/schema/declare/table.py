@@ -271,5 +271,10 @@ class Declared(Protocol):
 
 def find_tables(declared: Iterable[Declared | Table]) -> list[Table]:
     """Return the tables of patterns, each once."""
+    declared = list(declared)
+    for one in declared:
+        if not hasattr(one, "tables") and not isinstance(one, Table):
+            name = one.__name__ if isinstance(one, type) else repr(one)
+            raise TypeError(f"{name} is neither a Patterns class nor a Table: give one that contains its items")
     tables = (table for one in declared for table in ([one] if isinstance(one, Table) else one.tables()))
     return list(dict.fromkeys(tables))

@@ -1,0 +1,1 @@
+"""A crawler of antique shops: their products, prices with history, and alerts."""

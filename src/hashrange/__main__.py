@@ -1,0 +1,5 @@
+"""`python -m hashrange` is `hashrange`."""
+
+from hashrange.cli import main
+
+main()
