@@ -45,7 +45,7 @@ app.command(help=adopt_command.HELP)(adopt_command.adopt)
 app.command(help=backfill_command.HELP)(backfill_command.backfill)
 app.command(help=migrate_command.HELP)(migrate_command.migrate)
 app.add_typer(data_command.app, name="data")
-app.command(help=docs_command.HELP)(docs_command.docs)
+app.command(help=docs_command.HELP, hidden=True)(docs_command.docs)  # for those who develop hashrange: `make docs`
 
 
 def _print_version(wanted: bool) -> None:

@@ -16,7 +16,10 @@ HELP = """Copy a data directory into a new one, even while a server uses it.
 
 Each database in it has the state of one moment, is as small as possible, and has checksums.
 Finished backups are copied too.
-Do not copy the files of a running server with other tools: they miss the log, or write pages without checksums."""
+Do not copy the files of a running server with other tools: they miss the log, or write pages without checksums.
+
+This copies all tables, as a backup. `hashrange data copy` copies the items of one table, also from and to a server or
+AWS."""
 
 
 def copy(

@@ -63,6 +63,7 @@ IMPORT_HELP = f"""Put the items of files, or of the directory of an export, into
   hashrange data import orders orders.csv --target aws --schema shop.schema     only items that the schema can read
 
 All lines are checked first; if one is refused, nothing is imported, except with --skip-refused.
+For millions of items into a data directory, `hashrange load` is faster.
 
 {FORMATS}
 
@@ -74,6 +75,7 @@ COPY_HELP = f"""Copy the items of a table to another database, or to another tab
   hashrange data copy orders --target ./data --to ./data --as orders-2
 
 An interrupted copy continues: give the same command again. What is written to the table meanwhile may be missing.
+`hashrange copy` copies a whole data directory, as a backup.
 
 {TARGETS}"""
 DIFF_HELP = f"""Compare the items of a table with those of another: exit code 0 if they are equal, 1 if they differ.

@@ -32,7 +32,10 @@ HELP = """Load items from files into a table: JSON lines, or the files of a Dyna
 
 Each line is an item in DynamoDB's JSON, {"artist": {"S": "Nina Simone"}, ...}, or {"Item": {...}} as exports have it.
 An item replaces an existing item with its key. If a line is invalid, nothing is loaded.
-The directory must not be in use: stop the server first."""
+The directory must not be in use: stop the server first.
+
+This is the fastest way, for millions of items. `hashrange data import` also writes to a server and to AWS, and reads
+CSV, plain JSON and Parquet."""
 
 
 def load(

@@ -20,17 +20,19 @@ MAX_SHOWN = 20
 HELP = f"""Move the items of one declaration to another while programs write: the steps of a declared migration.
 
 \b
-  hashrange migrate preview shop.migrations:by_customer --target ./data    examples of each kind of change
-  hashrange migrate copy    shop.migrations:by_customer --target ./data    every item; goes on after an interruption
-  hashrange migrate follow  shop.migrations:by_customer --target ./data    what has changed since, until Ctrl-C
-  hashrange migrate verify  shop.migrations:by_customer --target ./data    compare; --repair writes what is missing
-  hashrange migrate switch  shop.migrations:by_customer --target ./data    the last changes, a verification, and done
-  hashrange migrate back    shop.migrations:by_customer --target ./data    return to the source
-  hashrange migrate finish  shop.migrations:by_customer --target ./data    end it; the source tables stay
-  hashrange migrate status  shop.migrations:by_customer --target ./data
+  export HASHRANGE_TARGET=http://127.0.0.1:8000           or --target with each step
+  hashrange migrate preview shop.migrations:by_customer   examples of each kind of change
+  hashrange migrate copy    shop.migrations:by_customer   every item; goes on after an interruption
+  hashrange migrate follow  shop.migrations:by_customer   what has changed since, until Ctrl-C
+  hashrange migrate verify  shop.migrations:by_customer   compare; --repair writes what is missing
+  hashrange migrate switch  shop.migrations:by_customer   the last changes, a verification, and done
+  hashrange migrate back    shop.migrations:by_customer   return to the source
+  hashrange migrate finish  shop.migrations:by_customer   end it; the source tables stay
+  hashrange migrate status  shop.migrations:by_customer
 
 The argument names a module and the Migration in it. Before `switch`, stop the programs that write to the source; after
-it, let those write that use the target.
+it, let those write that use the target. One process at a time opens a data directory: while programs write to it, serve
+it, and give the URL of the server.
 
 {TARGETS}"""
 

@@ -50,7 +50,8 @@ HELP = """Serve the DynamoDB protocol, so that any AWS SDK or tool can use it.
 
 \b
   aws dynamodb list-tables --endpoint-url http://127.0.0.1:8000
-  boto3.client("dynamodb", endpoint_url="http://127.0.0.1:8000")
+  boto3.client("dynamodb", endpoint_url="http://127.0.0.1:8000", region_name="eu-west-2",
+               aws_access_key_id="local", aws_secret_access_key="local")
   curl http://127.0.0.1:8000/metrics        counters for Prometheus
 
 Every option can be set by an environment variable: HASHRANGE_PORT for --port."""

@@ -51,7 +51,7 @@ def test_refused_lines_are_listed_and_nothing_is_imported_unless_asked_for(direc
     assert "nothing was imported" in refused.output
     others = run("import", "orders", directory / "more.csv", "--target", directory / "data", "--skip-refused")
     assert others.exit_code == 1
-    assert "1 item imported into orders, 1 lines refused" in others.output
+    assert "1 item imported into orders, 1 line refused" in others.output
 
 
 @pytest.mark.parametrize(
