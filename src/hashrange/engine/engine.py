@@ -6,6 +6,7 @@ sent only after `end` has returned. `call` does the three for one request, and c
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
@@ -48,6 +49,7 @@ from hashrange.engine.stream import streams
 
 Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
+SECONDS_AT_EXIT = 1.0  # for a thread inside an engine to leave it; what it does not commit is not acknowledged
 T = TypeVar("T")
 
 
@@ -381,6 +383,13 @@ class Engine:
             self.store.close()
 
 
+    def close_at_exit(self) -> None:
+        """Close the database of a program that ends without doing so, unless a thread stays inside."""
+        if self._lock.acquire(timeout=SECONDS_AT_EXIT):
+            self._lock.release()
+            self.close()
+
+
 _open_engines: WeakSet[Engine] = WeakSet()
 
 
@@ -390,7 +399,14 @@ def _leave_to_parent() -> None:
             engine.leave_to_parent(os.getppid())
 
 
+def _close_all() -> None:
+    for engine in list(_open_engines):
+        if not (engine.closed or engine.store.in_memory):
+            engine.close_at_exit()
+
+
 os.register_at_fork(after_in_child=_leave_to_parent)
+atexit.register(_close_all)
 
 
 def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:

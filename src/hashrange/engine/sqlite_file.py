@@ -40,10 +40,14 @@ def has_checksums() -> bool:
 
 
 def open_file(path: Path, *, new: bool = False, flags: int = 0) -> apsw.Connection:
-    """Open a SQLite file; a new one gets checksums."""
+    """Open a SQLite file; a new one gets checksums.
+
+    Closing it, or the end of the process, leaves the log as it is: only `Store.close` may move it, which records that.
+    """
     checked = has_checksums()
     flags = flags or apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     connection = apsw.Connection(str(path), flags=flags, vfs=CHECKSUM_VFS if checked else None)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(10_000)
     if new and checked:
         connection.reserve_bytes("main", CHECKSUM_BYTES)

@@ -119,7 +119,6 @@ class Store:
             if accept_loss and recorded is not None and salt is not None and is_foreign(recorded, salt):
                 set_log_aside(self.directory)
             connection = open_file(path, new=not path.exists())
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a log that is refused stays as it is
             try:
                 self._configure(connection)
                 self._check_log(self.directory, None if accept_loss else recorded, salt)
@@ -130,7 +129,6 @@ class Store:
             except BaseException:
                 connection.close()
                 raise
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             connection.execute("PRAGMA wal_autocheckpoint=0")
             connection.set_wal_hook(self._note_commit)
             self._files = OpenFiles(self.directory)
@@ -391,10 +389,10 @@ class Store:
         if self._checkpointer is not None:
             self._checkpointer.stop()
         self._next_check = 0.0
-        if self.find_loss() is not None:  # what is left of the files stays as it is
-            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        elif self._log_end is not None:
-            self._log_end.clear()
+        if self.find_loss() is None:  # otherwise what is left of the files stays as it is
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)  # move the log into the database file
+            if self._log_end is not None:
+                self._log_end.clear()
         self.connection.close()
         self._release()
 
