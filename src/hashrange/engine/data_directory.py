@@ -9,7 +9,9 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from hashrange.core.errors import DirectoryInUse, DiskFull, ReadOnlyDirectory, StorageError, TooManyFiles
@@ -18,6 +20,7 @@ MAIN_FILE = "hashrange.db"
 LOG_FILE = "hashrange.db-wal"
 INDEX_FILE = "hashrange.db-shm"
 LOCK_FILE = "hashrange.lock"
+END_FILE = "hashrange.end"
 DATABASES = "databases"  # the folder of databases by access key and region: databases/KEY/REGION
 NO_DESCRIPTORS = (
     "The process has no file descriptor left for {}. Raise the limit (ulimit -n) or close connections, and try again."
@@ -26,8 +29,9 @@ NO_DESCRIPTORS = (
 
 def find_databases(directory: Path) -> list[Path]:
     """Return the directories of all databases in a data directory: its own, and those of access keys and regions."""
-    patterns = MAIN_FILE, f"{DATABASES}/*/*/{MAIN_FILE}"
-    found = [path.parent for pattern in patterns for path in sorted(directory.glob(pattern))]
+    names = MAIN_FILE, END_FILE  # one whose database file is lost too
+    patterns = [f"{folder}{name}" for folder in ("", f"{DATABASES}/*/*/") for name in names]
+    found = list(dict.fromkeys(path.parent for pattern in patterns for path in sorted(directory.glob(pattern))))
     if not found:
         raise StorageError(f"{directory} is not a data directory: there is no {MAIN_FILE} in it.")
     return found
@@ -81,6 +85,16 @@ def translate_os(failure: OSError, directory: Path) -> StorageError:
     return StorageError(f"{directory} cannot be used as a data directory: {failure.strerror}.")
 
 
+@contextlib.contextmanager
+def removed_on_failure(directory: Path) -> Iterator[None]:
+    """Remove a new directory again if the block fails to fill it."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
 class OpenFiles:
     """The files of an open database, to notice when one of them is removed, replaced or cut off."""
 
@@ -88,11 +102,11 @@ class OpenFiles:
         self._main = directory / MAIN_FILE
         self._size = self._main.stat().st_size
         paths = [directory / name for name in (MAIN_FILE, LOG_FILE, LOCK_FILE)]
-        self._identities = {path: _identify(path) for path in paths}
+        self._identities = {path: identify(path) for path in paths}
 
     def find_lost(self) -> Path | None:
         """Return a file that is no longer the one that was opened."""
-        return next((path for path, identity in self._identities.items() if _identify(path) != identity), None)
+        return next((path for path, identity in self._identities.items() if identify(path) != identity), None)
 
     def is_cut(self) -> bool:
         """Return whether the database file has become shorter, which SQLite never lets it."""
@@ -104,12 +118,21 @@ class OpenFiles:
         return is_shorter
 
 
-def _identify(path: Path) -> tuple[int, int] | None:
+def identify(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None if it is not there."""
     try:
         found = path.stat()
     except OSError as failure:
         return (0, 0) if failure.errno in (errno.EMFILE, errno.ENFILE) else None
     return found.st_dev, found.st_ino
+
+
+def has_content(path: Path) -> bool:
+    """Return whether there is such a file, and something in it."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def has_descriptor() -> bool:

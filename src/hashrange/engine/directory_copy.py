@@ -6,11 +6,12 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from hashrange.core.errors import StorageError
+from hashrange.core.errors import CorruptFile, StorageError
 from hashrange.engine import sql
 from hashrange.engine.data_directory import MAIN_FILE, find_databases, translate_os
-from hashrange.engine.sqlite_file import CHECKSUM_BYTES, has_checksums, open_file, translated
-from hashrange.engine.store import BACKUPS, FORMAT, PARTIAL
+from hashrange.engine.log_end import describe_lost_database, write_empty_record
+from hashrange.engine.sqlite_file import CHECKSUM_BYTES, PARTIAL, has_checksums, open_file, translated
+from hashrange.engine.store import BACKUPS, FORMAT
 
 
 def copy_directory(source: Path, target: Path) -> None:
@@ -19,6 +20,8 @@ def copy_directory(source: Path, target: Path) -> None:
     if target.exists() and any(target.iterdir()):
         raise StorageError(f"{target} is not empty; choose a directory that does not exist yet.")
     for database in databases:
+        if (lost := describe_lost_database(database)) is not None:
+            raise CorruptFile(lost)
         _copy_database(database, target / database.relative_to(source))
 
 
@@ -37,3 +40,7 @@ def _copy_database(source: Path, target: Path) -> None:
     if has_checksums():
         with translated(target), contextlib.closing(open_file(target / MAIN_FILE)) as connection:
             connection.execute(sql.set_format(FORMAT))
+    try:
+        write_empty_record(target)
+    except OSError as failure:
+        raise translate_os(failure, target) from failure

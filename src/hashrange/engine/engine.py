@@ -382,7 +382,6 @@ class Engine:
             self.jobs.stop()
             self.store.close()
 
-
     def close_at_exit(self) -> None:
         """Close the database of a program that ends without doing so, unless a thread stays inside."""
         if self._lock.acquire(timeout=SECONDS_AT_EXIT):

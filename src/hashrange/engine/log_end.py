@@ -18,9 +18,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hashrange.engine.data_directory import INDEX_FILE, LOG_FILE, has_descriptor
+from hashrange.engine.data_directory import (
+    END_FILE,
+    INDEX_FILE,
+    LOG_FILE,
+    MAIN_FILE,
+    has_content,
+    has_descriptor,
+    identify,
+)
 
-END_FILE = "hashrange.end"
 SIZE = 4096
 HEADER = struct.Struct("=10I8x")  # of the index, native: 4 is the number of frames
 SALT = slice(32, 36)  # its first half, which grows by one when the log starts over; big-endian
@@ -56,12 +63,29 @@ class LogEnd:
         self._log = directory / LOG_FILE
         self._index_file = os.open(directory / INDEX_FILE, os.O_RDONLY)
         self._index = mmap.mmap(self._index_file, COPIED, access=mmap.ACCESS_READ)
-        self._record = _map_record(directory / END_FILE)
+        self._is_fsync = False
+        self._file = directory / END_FILE
+        self._record = _map_record(self._file)
+        self._identity = identify(self._file)
 
     def begin(self, *, fsync: bool) -> None:
         """Begin to record, in place of what was recorded before."""
-        self._record[BOOT] = (b"%d%s" % (fsync, _find_boot())).ljust(64, b"\0")
+        self._is_fsync = fsync
+        self._record[BOOT] = _write_boot(fsync=fsync)
         self.note()
+
+    def write_anew_if_lost(self) -> bool:
+        """Write the record anew if its file was removed, replaced or cut off; return whether that was necessary."""
+        if identify(self._file) == self._identity and self._file.stat().st_size == SIZE:
+            return False
+        try:
+            record = _map_record(self._file)
+        except OSError:
+            return False  # tried again at the next look
+        self._record.close()
+        self._record, self._identity = record, identify(self._file)
+        self.begin(fsync=self._is_fsync)
+        return True
 
     @property
     def frames(self) -> int:
@@ -111,21 +135,63 @@ def _map_record(path: Path) -> mmap.mmap:
         os.close(descriptor)
 
 
+def write_empty_record(directory: Path) -> None:
+    """Record, beside a database file that was just written, that it needs no log."""
+    (directory / END_FILE).write_bytes((bytes(COPIED) + _write_boot(fsync=False)).ljust(SIZE, b"\0"))
+
+
+def _write_boot(*, fsync: bool) -> bytes:
+    return (b"%d%s" % (fsync, _find_boot())).ljust(64, b"\0")
+
+
 def _find_boot() -> bytes:
     with contextlib.suppress(OSError):
         return BOOT_ID.read_bytes().strip()
     return b""
 
 
-def read_record(directory: Path) -> RecordedEnd | None:
-    """Return what was recorded; None when nothing was, or the record itself is damaged."""
+def find_record_problem(directory: Path) -> str | None:
+    """Return what is wrong with the record of a database that was opened before, if anything is."""
+    content = _read_content(directory)
+    if content is None:
+        return "missing" if not (directory / END_FILE).exists() else "not readable"
+    return None if _is_readable(content) else "damaged"
+
+
+def describe_lost_database(directory: Path) -> str | None:
+    """Return what to do where there is no database file, or an empty one, although there was one; else None."""
+    path, record = directory / MAIN_FILE, directory / END_FILE
+    if has_content(path):
+        return None
+    state = "empty" if path.exists() else "missing"
+    if read_salt(directory) is not None:  # SQLite would remove the log
+        return f"{path} is {state}, but its log is there. Put it back, or restore a copy of both."
+    if any(_read_content(directory) or b""):  # zeros: nothing was ever opened
+        return (
+            f"{path} is {state}, but {record.name} beside it shows that there was a database. Put the file back, or "
+            f"restore the directory from a copy. To begin with an empty database, remove {record}."
+        )
+    return None
+
+
+def _read_content(directory: Path) -> bytes | None:
     try:
-        content = (directory / END_FILE).read_bytes()
+        return (directory / END_FILE).read_bytes()
     except OSError:
         return None
-    header, boot = content[:COPIED], content[BOOT].rstrip(b"\0")
-    if len(header) < COPIED or _sum(header[:40], "=") != struct.unpack("=2I", header[40:]):
+
+
+def _is_readable(content: bytes) -> bool:
+    header = content[:COPIED]
+    return len(header) == COPIED and _sum(header[:40], "=") == struct.unpack("=2I", header[40:])
+
+
+def read_record(directory: Path) -> RecordedEnd | None:
+    """Return what was recorded; None when nothing was, or the record itself is damaged."""
+    content = _read_content(directory)
+    if content is None or not _is_readable(content):
         return None
+    header, boot = content[:COPIED], content[BOOT].rstrip(b"\0")
     frames, fsync = int(HEADER.unpack(header)[4]), boot[:1] == b"1"
     salt = int.from_bytes(header[SALT], "big")
     return RecordedEnd(salt, frames, fsync, boot[1:] == _find_boot()) if frames else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import apsw
 
 from hashrange.core.errors import NOTHING_WRITTEN, CorruptFile, DiskFull, ReadOnlyDirectory, StorageError, TooManyFiles
 from hashrange.engine.data_directory import MAIN_FILE, NO_DESCRIPTORS, has_descriptor
-from hashrange.engine.sql import CHECKPOINT, CHECKPOINT_AND_RESTART, READ_ANYTHING, SYNC_NORMAL
+from hashrange.engine.sql import CHECKPOINT, CHECKPOINT_AND_RESTART, COPY_COLUMNS, READ_ANYTHING, SYNC_NORMAL
 
 CHECKSUM_VFS = "cksmvfs"
 CHECKSUM_BYTES = 8
+PARTIAL = ".part"
 PAGES_PER_REPORT = 1_000
 RESTART_PAGES = 32_000  # of the log
 CHECKSUM_EXTENSION = Path(apsw.__file__).parent / "sqlite_extra_binaries" / "cksumvfs"
@@ -151,3 +153,76 @@ class Checkpointer:
                 if pages > RESTART_PAGES:
                     connection.execute(CHECKPOINT_AND_RESTART).fetchall()
         connection.close()
+
+
+class CopyFile:
+    """A file of rows being written: it gets its name after the commit that records it.
+
+    Its own connection reads the database under a snapshot. It may be used from any thread.
+    """
+
+    def __init__(self, path: Path, source: Path) -> None:
+        self._path = path
+        self._source = source
+        self._partial = path.with_name(path.name + PARTIAL)
+        self._partial.unlink(missing_ok=True)
+        self._connection = open_file(self._partial, new=True)
+        try:
+            self._prepare()
+        except apsw.Error:
+            self.discard()
+            raise
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
+        execute("PRAGMA synchronous=OFF")
+        execute(f"CREATE TABLE rows {COPY_COLUMNS}")
+
+    def take_snapshot(self) -> None:
+        """Let `select` read what is committed now, unless that was done already."""
+        if self._connection.in_transaction:
+            return
+        execute = self._connection.execute
+        if "live" not in self._connection.db_names():
+            execute("ATTACH ? AS live", (str(self._source),))
+        execute("BEGIN")
+        execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()
+
+    def select(self, query: str, parameters: tuple[object, ...]) -> None:
+        """Add what a query for key, size and item finds in the snapshot; nobody else waits for it."""
+        self._connection.execute(f"INSERT INTO rows (k, size, item) {query}", parameters)
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows of key, size and item."""
+        self._connection.execute("BEGIN")
+        self._connection.executemany("INSERT INTO rows (k, size, item) VALUES (?, ?, ?)", rows)
+
+    def finish(self) -> None:
+        """Make the file durable."""
+        self._connection.execute("COMMIT")
+        self._connection.close()
+        _sync(self._partial)
+
+    def publish(self) -> None:
+        """Give the file its name."""
+        self._partial.replace(self._path)
+        _sync(self._path.parent)
+
+    def interrupt(self) -> None:
+        """Let whatever another thread is adding fail soon."""
+        with contextlib.suppress(apsw.ConnectionClosedError):
+            self._connection.interrupt()
+
+    def discard(self) -> None:
+        """Throw the file away."""
+        self._connection.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

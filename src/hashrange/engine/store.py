@@ -34,20 +34,33 @@ from typing import Any
 import apsw
 
 from hashrange.core.errors import CorruptFile, FileLost, LogIncomplete, NewerFormat, StorageError
-from hashrange.engine.data_directory import LOG_FILE, MAIN_FILE, OpenFiles, lock_directory, translate_os
+from hashrange.engine.data_directory import (
+    END_FILE,
+    LOG_FILE,
+    MAIN_FILE,
+    OpenFiles,
+    has_content,
+    lock_directory,
+    removed_on_failure,
+    translate_os,
+)
 from hashrange.engine.log_end import (
     LogEnd,
     RecordedEnd,
     count_missing,
+    describe_lost_database,
     find_logged_pages,
+    find_record_problem,
     is_foreign,
     read_record,
     read_salt,
     set_log_aside,
+    write_empty_record,
 )
-from hashrange.engine.sql import COPY_COLUMNS
 from hashrange.engine.sqlite_file import (
+    PARTIAL,
     Checkpointer,
+    CopyFile,
     find_damaged_pages,
     has_checksums,
     open_file,
@@ -63,8 +76,11 @@ APPLICATION_ID = 0x68617268
 CACHE_KIB = 16_000  # 40,000 is no faster with ten million items: cold memory takes as long as a read
 CHECKPOINT_PAGES = 8_000  # 32 MB; at 2,000 a put took 1.5 times the processor time, most of it copying pages again
 CUT_OFF = "{}/{} was cut off while it was open."
+RECORD_PROBLEM = (
+    "{}/{} was {}: whether the log lacks acknowledged writes could not be compared. It is written anew. Copies must "
+    "contain all files of a directory."
+)
 BACKUPS = "backups"
-PARTIAL = ".part"
 PAGE_BYTES = 1_000_000
 
 SCHEMA = """
@@ -89,6 +105,7 @@ class Store:
         self.directory = directory
         self.in_memory = directory is None
         self.fsync = fsync
+        self.record_problem: str | None = None  # why the log could not be compared with its recorded end
         self.lost: FileLost | None = None  # why nothing can be written any more
         self._lock_file: int | None = None
         self._checkpointer: Checkpointer | None = None
@@ -114,8 +131,9 @@ class Store:
                 return connection
             path = self.directory / MAIN_FILE
             recorded, salt = read_record(self.directory), read_salt(self.directory)
-            if salt is not None and not (path.exists() and path.stat().st_size):  # SQLite would remove the log
-                raise CorruptFile(f"{path} is missing, but its log is there. Put it back, or restore a copy of both.")
+            if (lost := describe_lost_database(self.directory)) is not None:
+                raise CorruptFile(lost)
+            problem = find_record_problem(self.directory) if has_content(path) else None
             if accept_loss and recorded is not None and salt is not None and is_foreign(recorded, salt):
                 set_log_aside(self.directory)
             connection = open_file(path, new=not path.exists())
@@ -123,7 +141,10 @@ class Store:
                 self._configure(connection)
                 self._check_log(self.directory, None if accept_loss else recorded, salt)
                 self._check_size(connection, path)
-                self._check_format(connection)  # after the log: without it, the database may look new
+                version = self._check_format(connection)  # after the log: without it, the database may look new
+                if problem is not None and version == FORMAT:  # an older hashrange wrote no record
+                    self.record_problem = RECORD_PROBLEM.format(self.directory, END_FILE, problem)
+                    logger.warning("%s", self.record_problem)
                 if self._log_end is not None:
                     self._log_end.begin(fsync=self.fsync)
             except BaseException:
@@ -179,9 +200,9 @@ class Store:
         )
         raise LogIncomplete(message)
 
-    def _check_format(self, connection: apsw.Connection) -> None:
-        found = connection.execute("PRAGMA user_version").fetchone()
-        version = int(found[0]) if found else 0
+    def _check_format(self, connection: apsw.Connection) -> int:
+        """Return the format that the file has, 0 for a new one, which gets its tables."""
+        found = version = int(connection.execute("PRAGMA user_version").get or 0)
         if version > FORMAT:
             message = (
                 f"{self.directory} holds data of format {version}, written by a newer hashrange; this one reads up to "
@@ -204,14 +225,16 @@ class Store:
             )
         elif version < UNCHECKED_FORMAT:  # format 1: rows in the order of their insertion, which are found all the same
             connection.execute(f"PRAGMA user_version={UNCHECKED_FORMAT}")
+        return found
 
     def verify_pages(self, report: Callable[[int, int], None] = lambda done, total: None) -> list[int]:
         """Return the numbers of the pages of the database file that do not match their checksums."""
         assert self.directory is not None
-        self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        if self._log_end is not None:
-            self._log_end.note()  # that the log is empty: a kill from here on leaves nothing to miss
-        return find_damaged_pages(self.directory / MAIN_FILE, report)
+        with translated(self.directory):
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if self._log_end is not None:
+                self._log_end.note()  # that the log is empty: a kill from here on leaves nothing to miss
+            return find_damaged_pages(self.directory / MAIN_FILE, report)
 
     def find_loss(self) -> FileLost | None:
         """Return why nothing can be written any more: a file was removed, replaced or cut off while it was open."""
@@ -222,6 +245,8 @@ class Store:
         if loss is not None:
             self.lost = FileLost(f"{loss} {self._save_readable(is_cut='cut off' in loss)}")
             logger.error("%s", self.lost)
+        elif self.lost is None and self._log_end is not None and self._log_end.write_anew_if_lost():
+            logger.warning("%s/%s was removed, replaced or cut off; it is written anew.", self.directory, END_FILE)
         self._next_check = now + SECONDS_BETWEEN_CHECKS if self.lost is None else 0.0
         return self.lost
 
@@ -246,7 +271,9 @@ class Store:
         target = self.directory / f"recovered-{strftime('%Y%m%d-%H%M%S')}" / MAIN_FILE
         try:
             target.parent.mkdir(parents=True)
-            self.connection.execute("VACUUM INTO ?", (str(target),))
+            with removed_on_failure(target.parent):
+                self.connection.execute("VACUUM INTO ?", (str(target),))
+                write_empty_record(target.parent)
         except (OSError, apsw.Error) as failure:
             return f"Writes are refused; what it contained can only be read (saving it failed: {failure})."
         saved = "What could still be read" if is_cut else "All that was acknowledged"
@@ -405,71 +432,6 @@ class Store:
             self._lock_file = None
 
 
-class CopyFile:
-    """A file of rows being written: it gets its name after the commit that records it.
-
-    Its own connection reads the database under a snapshot. It may be used from any thread.
-    """
-
-    def __init__(self, path: Path, source: Path) -> None:
-        self._path = path
-        self._source = source
-        self._partial = path.with_name(path.name + PARTIAL)
-        self._partial.unlink(missing_ok=True)
-        self._connection = open_file(self._partial, new=True)
-        try:
-            self._prepare()
-        except apsw.Error:
-            self.discard()
-            raise
-
-    def _prepare(self) -> None:
-        execute = self._connection.execute
-        execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
-        execute("PRAGMA synchronous=OFF")
-        execute(f"CREATE TABLE rows {COPY_COLUMNS}")
-
-    def take_snapshot(self) -> None:
-        """Let `select` read what is committed now, unless that was done already."""
-        if self._connection.in_transaction:
-            return
-        execute = self._connection.execute
-        if "live" not in self._connection.db_names():
-            execute("ATTACH ? AS live", (str(self._source),))
-        execute("BEGIN")
-        execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()
-
-    def select(self, query: str, parameters: tuple[object, ...]) -> None:
-        """Add what a query for key, size and item finds in the snapshot; nobody else waits for it."""
-        self._connection.execute(f"INSERT INTO rows (k, size, item) {query}", parameters)
-
-    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Add rows of key, size and item."""
-        self._connection.execute("BEGIN")
-        self._connection.executemany("INSERT INTO rows (k, size, item) VALUES (?, ?, ?)", rows)
-
-    def finish(self) -> None:
-        """Make the file durable."""
-        self._connection.execute("COMMIT")
-        self._connection.close()
-        _sync(self._partial)
-
-    def publish(self) -> None:
-        """Give the file its name."""
-        self._partial.replace(self._path)
-        _sync(self._path.parent)
-
-    def interrupt(self) -> None:
-        """Let whatever another thread is adding fail soon."""
-        with contextlib.suppress(apsw.ConnectionClosedError):
-            self._connection.interrupt()
-
-    def discard(self) -> None:
-        """Throw the file away."""
-        self._connection.close()
-        self._partial.unlink(missing_ok=True)
-
-
 def take_page(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return rows, whose last column is an item, as long as they are no more than a slice of work."""
     page: list[tuple[Any, ...]] = []
@@ -480,11 +442,3 @@ def take_page(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         if size >= PAGE_BYTES:
             break
     return page
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -19,6 +19,7 @@ from hashrange.engine import sql
 from hashrange.engine.data_directory import MAIN_FILE
 from hashrange.engine.definition import load_definition
 from hashrange.engine.recovery.backup import BackupDetails, load_details
+from hashrange.engine.sqlite_file import translated
 from hashrange.engine.store import BACKUPS, UNCHECKED_FORMAT, SqliteError, Store
 from hashrange.engine.table import Table
 
@@ -48,7 +49,9 @@ def verify_directory(directory: Path, report: ReportProgress, *, accept_loss: bo
     except CorruptFile as failure:
         result.findings.append(str(failure))
         return result
-    with contextlib.closing(store):
+    with contextlib.closing(store), translated(directory):
+        if store.record_problem is not None:
+            result.findings.append(store.record_problem)
         _verify_pages(store, result, report)
         with _noting(result, "The catalog of tables"):
             _verify_tables(store, result, report)

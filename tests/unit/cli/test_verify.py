@@ -1,5 +1,9 @@
 """`hashrange verify` and `hashrange copy`: what they find, what they say, and their exit codes."""
 
+import resource
+import shutil
+import signal
+
 import apsw
 import pytest
 from typer.testing import CliRunner
@@ -170,3 +174,29 @@ def test_pages_that_another_program_wrote_are_found(data):
     connection.execute("UPDATE counts SET bytes = bytes + 1")
     connection.close()
     assert run("verify", data)[0] == DAMAGED
+
+
+def test_a_full_disk_is_said_without_a_traceback(tmp_path):
+    local = Local(tmp_path / "data")
+    local.create()
+    local.put_many(100, text="text " * 50)
+    shutil.copytree(local.directory, tmp_path / "left", ignore=shutil.ignore_patterns(INDEX_FILE))  # as after a kill
+    local.close()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    size = (tmp_path / "left" / LOG_FILE).stat().st_size  # the index of the log fits, the database file does not grow
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max(size // 4, 32768), before[1]))
+    try:
+        code, text = run("verify", tmp_path / "left", "--quiet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert code == UNUSABLE
+    assert "The disk that holds" in text or "The database in" in text  # SQLite sees a file that cannot grow
+
+
+def test_a_database_file_that_is_lost_is_found(data):
+    (data / MAIN_FILE).unlink()
+    code, text = run("verify", data)
+    assert code == DAMAGED
+    assert "hashrange.db is missing, but hashrange.end beside it shows that there was a database" in text

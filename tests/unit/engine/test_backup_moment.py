@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hashrange.engine import store
+from hashrange.engine import sqlite_file
 from hashrange.engine.engine import open_engine
 from hashrange.engine.recovery import table_copy
 from hashrange.operations import OPERATIONS
@@ -53,7 +53,7 @@ def run_program(directory, seed):
     while len(model) <= 20:
         write_randomly(local, chosen, model, 20)
     gate, step = threading.Event(), chosen.choice(["take_snapshot", "select", "finish", "publish"])
-    original, calls = getattr(store.CopyFile, step), []
+    original, calls = getattr(sqlite_file.CopyFile, step), []
 
     def stall(copy, *arguments):
         calls.append(step)
@@ -63,7 +63,7 @@ def run_program(directory, seed):
         return original(copy, *arguments)
 
     if step not in ("take_snapshot", "publish"):  # those are called by the thread that answers
-        setattr(store.CopyFile, step, stall)
+        setattr(sqlite_file.CopyFile, step, stall)
     backups = []
     for _ in range(chosen.randrange(1, 3)):
         details = local.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]
@@ -108,8 +108,8 @@ def assert_is_moment(local, arn, model, name):
 def test_what_is_written_while_a_backup_is_copied_is_not_part_of_it(tmp_path, seed, monkeypatch):
     monkeypatch.setattr(table_copy, "SMALL", 10)
     chosen, model, gate = random.Random(seed), {}, threading.Event()
-    select = store.CopyFile.select
-    monkeypatch.setattr(store.CopyFile, "select", lambda *arguments: gate.wait(20) and select(*arguments))
+    select = sqlite_file.CopyFile.select
+    monkeypatch.setattr(sqlite_file.CopyFile, "select", lambda *arguments: gate.wait(20) and select(*arguments))
     local = Local(tmp_path / "data")
     local.create()
     while len(model) <= 20:

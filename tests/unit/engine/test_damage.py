@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from hashrange.core.errors import CorruptFile, InternalServerError, LogIncomplete, StorageError
-from hashrange.engine.data_directory import INDEX_FILE, LOG_FILE, MAIN_FILE
+from hashrange.engine.data_directory import END_FILE, INDEX_FILE, LOG_FILE, MAIN_FILE
 from hashrange.engine.engine import open_engine
-from hashrange.engine.log_end import END_FILE, FRAME_HEADER, LOG_HEADER, read_record
+from hashrange.engine.log_end import FRAME_HEADER, LOG_HEADER, read_record
 from hashrange.engine.store import BACKUPS, UNCHECKED_FORMAT
 from hashrange.engine.verification import verify_directory
 from hashrange.operations import OPERATIONS

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -183,6 +184,25 @@ def test_what_cannot_be_saved_is_said(tmp_path, monkeypatch):
     time.sleep(0.6)  # until the next look
     local.engine.maintain()
     assert "can only be read (saving it failed" in local.refusal("PutItem", TableName="tab", Item=item(pk="a"))
+    local.close()
+
+
+def test_what_cannot_be_saved_leaves_no_empty_directory(tmp_path):
+    local = Local(tmp_path / "data")
+    local.create()
+    local.put_many(100)
+    remove_file(local.directory)
+    time.sleep(0.6)  # until the next look
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))  # as on a full disk
+    try:
+        local.engine.maintain()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "saving it failed" in local.refusal("PutItem", TableName="tab", Item=item(pk="a"))
+    assert not list(local.directory.glob("recovered-*"))
     local.close()
 
 

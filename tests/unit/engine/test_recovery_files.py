@@ -4,7 +4,7 @@ import apsw
 import pytest
 
 from hashrange.core.errors import InternalServerError, StorageError
-from hashrange.engine import store
+from hashrange.engine import sqlite_file
 from hashrange.engine.recovery import table_copy
 from tests.conformance.wire import item
 from tests.unit.engine.backup import back_up, listed, restore
@@ -137,7 +137,7 @@ def test_a_backup_that_cannot_be_begun_leaves_no_file(on_disk, monkeypatch):
         self._connection.execute("CREATE TABLE half (done)")
         raise apsw.FullError
 
-    monkeypatch.setattr(store.CopyFile, "_prepare", fail)
+    monkeypatch.setattr(sqlite_file.CopyFile, "_prepare", fail)
     assert on_disk.refusal("CreateBackup", TableName="tab", BackupName="copy").startswith("InternalServerError")
     assert listed(on_disk) == []
     assert list((on_disk.directory / "backups").iterdir()) == []
@@ -151,7 +151,7 @@ def test_a_large_backup_that_fails_on_its_way_is_not_there(on_disk, monkeypatch,
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.CopyFile, "finish", fail)
+    monkeypatch.setattr(sqlite_file.CopyFile, "finish", fail)
     arn = back_up(on_disk)
     on_disk.engine.finish_jobs()
     assert listed(on_disk) == []

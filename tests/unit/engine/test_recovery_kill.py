@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 PREPARE = """
 import os, signal, threading
 from pathlib import Path
-from hashrange.engine import store
+from hashrange.engine import sqlite_file
 from hashrange.engine.recovery import table_copy
 from tests.unit.engine.local import Local
 
@@ -55,7 +55,7 @@ for number in range(60, 90):
     local.delete(pk=f"k{number}")
 local.put(pk="new", later="yes")
 """
-STALL = "store.CopyFile.select = lambda *_: threading.Event().wait()"
+STALL = "sqlite_file.CopyFile.select = lambda *_: threading.Event().wait()"
 
 
 def run_until_killed(directory, program):
@@ -130,7 +130,7 @@ def test_a_restore_killed_inside_a_slice_goes_on(reopened):
 
 @pytest.mark.parametrize("step", ["select", "finish"])
 def test_a_restore_killed_while_its_source_is_copied_begins_anew(reopened, step):
-    local = reopened(f"store.CopyFile.{step} = die_once_answered", RESTORE, "local.engine.copies.wait()")
+    local = reopened(f"sqlite_file.CopyFile.{step} = die_once_answered", RESTORE, "local.engine.copies.wait()")
     assert_restored(local)
     assert files(local) == []
 
@@ -143,7 +143,7 @@ def test_a_restore_whose_source_is_gone_by_then_leaves_no_half_table(reopened):
 
 @pytest.mark.parametrize("step", ["select", "finish"])
 def test_a_backup_killed_while_it_is_written_is_made_anew(reopened, step):
-    local = reopened(f"store.CopyFile.{step} = die_once_answered", BACK_UP, "local.engine.copies.wait()")
+    local = reopened(f"sqlite_file.CopyFile.{step} = die_once_answered", BACK_UP, "local.engine.copies.wait()")
     local.engine.finish_jobs()
     (summary,) = local.call("ListBackups")["BackupSummaries"]
     assert summary["BackupStatus"] == "AVAILABLE"
@@ -169,7 +169,7 @@ def test_a_backup_of_a_table_that_is_gone_by_then_is_complete(reopened, recovery
 @pytest.mark.parametrize("recovery", [True, False], ids=["with recovery", "without"])
 def test_a_backup_killed_while_it_is_written_is_of_its_moment(reopened, step, recovery):
     off = [] if recovery else ["local.switch_recovery(on=False)"]
-    local = reopened(*off, "answered.clear()", f"store.CopyFile.{step} = die_once_answered", BACK_UP_UNANSWERED,
+    local = reopened(*off, "answered.clear()", f"sqlite_file.CopyFile.{step} = die_once_answered", BACK_UP_UNANSWERED,
                      CHANGE, "answered.set()", "local.engine.copies.wait()")  # fmt: skip
     local.engine.finish_jobs()
     (summary,) = local.call("ListBackups")["BackupSummaries"]
@@ -204,7 +204,7 @@ def test_a_backup_killed_before_its_answer_is_not_there(reopened):
 @pytest.mark.parametrize("small", [10_000, 10], ids=["at once", "on a thread"])
 def test_a_backup_killed_before_its_file_has_a_name_is_there(reopened, small):
     local = reopened(
-        f"table_copy.SMALL = {small}", "store.CopyFile.publish = die", BACK_UP, "local.engine.copies.wait()"
+        f"table_copy.SMALL = {small}", "sqlite_file.CopyFile.publish = die", BACK_UP, "local.engine.copies.wait()"
     )
     (summary,) = local.call("ListBackups")["BackupSummaries"]
     assert summary["BackupStatus"] == "AVAILABLE"
@@ -215,6 +215,6 @@ def test_a_backup_killed_before_its_file_has_a_name_is_there(reopened, small):
 
 
 def test_a_restore_killed_before_its_copy_has_a_name_goes_on(reopened):
-    local = reopened("store.CopyFile.publish = die_once_answered", RESTORE, "local.engine.copies.wait()")
+    local = reopened("sqlite_file.CopyFile.publish = die_once_answered", RESTORE, "local.engine.copies.wait()")
     assert_restored(local)
     assert files(local) == []

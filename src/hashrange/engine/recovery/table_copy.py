@@ -19,7 +19,8 @@ from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine import sql
 from hashrange.engine.catalog import CatalogContext
 from hashrange.engine.recovery.backup import CopyLocation
-from hashrange.engine.store import CopyFile, SqliteError, take_page
+from hashrange.engine.sqlite_file import CopyFile
+from hashrange.engine.store import SqliteError, take_page
 
 if TYPE_CHECKING:
     from hashrange.engine.table import Table
