@@ -63,8 +63,10 @@ def migrate(
         source = stack.enter_context(open_target(target))
         other = stack.enter_context(open_target(to)) if to and to != target else source
         run = declared.open(source, other, command=_name_command(migration, target, to))
+        report = None
         if step == "preview":
-            _print_report(run.preview(), with_examples=True)
+            report = run.preview()
+            _print_report(report, with_examples=True)
         elif step == "copy":
             with CountDisplay("Copying") as display:
                 report = run.copy(report=display.update)
@@ -78,6 +80,8 @@ def migrate(
         elif step != "status":
             {"back": run.back, "finish": run.finish}[step]()
         typer.echo(f"The migration {declared.name!r} is {run.phase}.")
+        if report is not None and report.failed:
+            raise typer.Exit(1)
 
 
 def _name_command(migration: str, target: str, to: str) -> str:

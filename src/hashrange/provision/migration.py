@@ -19,27 +19,26 @@ target is overwritten or deleted only by a repair with `allow_loss`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias, cast
 
-from msgspec.structs import replace
 from typing_extensions import TypeVar
 
 from hashrange.client.transport import Transport
 from hashrange.core.errors import ConditionalCheckFailedException, HashrangeError, PlanError, StreamTrimmed
 from hashrange.core.values import Item as Raw
+from hashrange.provision.item_conversion import convert_item, is_of, root_of
 from hashrange.provision.item_repair import roots_of
 from hashrange.provision.item_transfer import SEGMENTS, ReportCount
 from hashrange.provision.job_record import JobPart, JobRecords, RecordedScan, count_written, job_table, open_jobs
-from hashrange.provision.key_collision import Collision, TargetKeys, digest_key
+from hashrange.provision.key_collision import Collision, TableItem, TargetKeys, digest_key
 from hashrange.provision.live_table import describe_table
 from hashrange.provision.migration_report import (
     MAX_EXAMPLES,
     MAX_LISTED,
     Conversion,
     Converted,
-    Dropped,
     MigrationReport,
     classes_in,
 )
@@ -49,7 +48,6 @@ from hashrange.provision.table_scan import BEGIN, scan_pages
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Declared, Table
-from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
 from hashrange.session.batch import batch_get, batch_write
 from hashrange.session.item_change import ItemChange
@@ -97,23 +95,16 @@ class Migration:
 
         Errors advise a step as a call, or as this command, in which `{step}` stands for its name.
         """
+        if not self.functions:
+            raise PlanError(
+                f"The migration {self.name!r} converts nothing: write a function for each class of the source, with "
+                "@migration.convert(Class)."
+            )
         return MigrationRun(self, source, target or source, command)
 
-    def apply_to(self, item: Item) -> Conversion:
-        """Convert one item."""
-        function = next((self.functions[model] for model in type(item).__mro__ if model in self.functions), None)
-        if function is None:
-            raise PlanError(f"the migration {self.name!r} does not convert {type(item).__name__}")
-        converted = function(item)
-        if isinstance(converted, Dropped):
-            return Conversion(item, (), converted.reason)
-        targets = (converted,) if isinstance(converted, Item) else tuple(converted)
-        strange = [
-            type(one).__name__ for one in targets if introspection.table_of(type(one)) not in self.target.tables()
-        ]
-        if strange:
-            raise PlanError(f"{strange[0]} is stored in no table of the target")
-        return Conversion(item, targets)
+    def apply_to(self, item: Item, key: Raw | None = None) -> Conversion:
+        """Convert one item; raise PlanError with the reason if its function fails, whatever it raises."""
+        return convert_item(self.functions, self.target.tables(), item, key or {})
 
 
 class MigrationRun:
@@ -201,7 +192,7 @@ class MigrationRun:
         for page in scan:
             conversions = list(self._convert_page(table, page.items, found))
             self._check_collisions(keys, conversions, jobs)
-            found.written += self._put([place for each in conversions for place in _place(each.targets)])
+            found.written += self._put([place for each in conversions for place in each.places])
             if report is not None:
                 report(found.items, total)
 
@@ -226,7 +217,7 @@ class MigrationRun:
         """Note what items become, and report two that become the same one, unless one has changed meanwhile."""
         for each in conversions:
             table = introspection.table_of(type(each.source))
-            for collision in keys.add((table, each.key), _place(each.targets)):
+            for collision in keys.add((table, each.key), each.places):
                 if len(report.collisions) == MAX_LISTED:
                     report.collided += 1
                 elif self._is_current(collision):
@@ -237,11 +228,16 @@ class MigrationRun:
         """Return whether both items of the source still become the same one, as they are now."""
         wanted, pair = digest_key(*collision.target), [collision.first, collision.second]
         raws = Task(self.sources, lambda: batch_get(self.sources, pair, "collision", consistent=True)).run()
-        roots = [introspection.root(model) for model in self.migration.functions]
         return all(
-            raw is not None and any(digest_key(*place) == wanted for place in self._place_targets(load(roots, raw)))
-            for raw in raws
+            raw is not None and any(digest_key(*place) == wanted for place in self._place_raw(raw)) for raw in raws
         )
+
+    def _place_raw(self, raw: Raw) -> list[TableItem]:
+        """Return what a stored item becomes; nothing if it cannot be read or converted."""
+        try:
+            return self._place_targets(load([introspection.root(model) for model in self.migration.functions], raw))
+        except HashrangeError:
+            return []
 
     def follow(self) -> int:
         """Apply the changes of the source since the last time, and return how many there were."""
@@ -281,7 +277,7 @@ class MigrationRun:
     def _verify_page(
         self, conversions: list[Conversion], found: MigrationReport, *, repair: bool, allow_loss: bool
     ) -> None:
-        wanted = [place for each in conversions for place in _place(each.targets)]
+        wanted = [place for each in conversions for place in each.places]
         pairs = list(zip(wanted, self._fetch(wanted), strict=True))
         missing = [place for place, raw in pairs if raw is None]
         differing = [place for place, raw in pairs if raw is not None and raw != place[1]]
@@ -303,7 +299,7 @@ class MigrationRun:
         for table in self.target_tables:
             for page in scan_pages(self.target, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
                 other = [
-                    raw for raw in page.items if digest_key(table, raw) not in expected and _root_of(table, raw) in made
+                    raw for raw in page.items if digest_key(table, raw) not in expected and root_of(table, raw) in made
                 ]
                 keys = [(table, {attr: raw[attr] for attr in table.keys}) for raw in self._drop_sources(table, other)]
                 found.add_difference("surplus", keys)
@@ -315,7 +311,7 @@ class MigrationRun:
         same = next((one for one in self.source_tables if one.physical_name == table.physical_name), None)
         if same is None or same.keys != table.keys:
             return items
-        mine = [raw for raw in items if _is_of(roots_of(same), raw)]
+        mine = [raw for raw in items if is_of(roots_of(same), raw)]
         keys = [(same, {attr: raw[attr] for attr in same.keys}) for raw in mine]
         found = Task(self.sources, lambda: batch_get(self.sources, keys, "verify", consistent=True)).run()
         kept = {digest_key(same, raw) for raw in found if raw is not None}
@@ -360,31 +356,30 @@ class MigrationRun:
     def _convert_page(self, table: Table, items: Sequence[Raw], report: MigrationReport) -> Iterator[Conversion]:
         models = [model for model in self.migration.functions if introspection.table_of(model) is table]
         for raw in items:
+            key = {attr: raw[attr] for attr in table.keys}
             try:
                 item: Item | None = load([introspection.root(model) for model in models], raw) if models else None
                 if item is None or not isinstance(item, tuple(models)):
                     report.not_converted += 1
                     continue
                 report.items += 1
-                key = {attr: raw[attr] for attr in table.keys}
-                conversion = replace(self.migration.apply_to(item), key=key)
+                conversion = self.migration.apply_to(item, key)
             except HashrangeError as error:
-                report.failed += 1
-                report.failures += [str(error)] if len(report.failures) < MAX_LISTED else []
+                report.add_failure((table, key), error)
                 continue
             report.outcomes[conversion.outcome] += 1
             report.classes.update(map(type, conversion.targets))
             yield conversion
 
-    def _fetch(self, wanted: list[tuple[Table, Raw]]) -> list[Raw | None]:
+    def _fetch(self, wanted: list[TableItem]) -> list[Raw | None]:
         keys = [(table, {attr: raw[attr] for attr in table.keys}) for table, raw in wanted]
         return Task(self.targets, lambda: batch_get(self.targets, keys, "verify", consistent=True)).run()
 
-    def _put(self, puts: list[tuple[Table, Raw]]) -> int:
+    def _put(self, puts: list[TableItem]) -> int:
         unique = list({digest_key(table, raw): (table, raw) for table, raw in puts}.values())
         return Task(self.targets, lambda: batch_write(self.targets, unique, (), self.migration.name)).run()
 
-    def _put_missing(self, puts: list[tuple[Table, Raw]]) -> None:
+    def _put_missing(self, puts: list[TableItem]) -> None:
         """Write items, unless a program has written one under the same key meanwhile."""
         for table, raw in puts:
             condition = {
@@ -394,7 +389,7 @@ class MigrationRun:
             with suppress(ConditionalCheckFailedException):
                 self.target.call("PutItem", {"TableName": table.physical_name, "Item": raw, **condition})
 
-    def _delete(self, keys: list[tuple[Table, Raw]]) -> None:
+    def _delete(self, keys: list[TableItem]) -> None:
         Task(self.targets, lambda: batch_write(self.targets, (), keys, self.migration.name)).run()
 
     # ── the stream ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -438,39 +433,24 @@ class MigrationRun:
         roots = [introspection.root(model) for model in self.migration.functions]
         puts = [place for raw in raws if raw for place in self._place_targets(load(roots, raw))]
         kept = {digest_key(table, target) for table, target in puts}
-        befores = [place for change in changes for place in self._place_targets(change.before)]
+        befores = [place for change in changes for place in self._place_before(change.before)]
         gone = {digest: one for one in befores if (digest := digest_key(*one)) not in kept}
         self._put(puts)
         self._delete([(table, {attr: target[attr] for attr in table.keys}) for table, target in gone.values()])
 
-    def _place_targets(self, item: Item | None) -> list[tuple[Table, Raw]]:
+    def _place_before(self, item: Item | None) -> list[TableItem]:
+        """Return what an item has become; nothing was written for one that could not be converted."""
+        try:
+            return self._place_targets(item)
+        except HashrangeError:
+            return []
+
+    def _place_targets(self, item: Item | None) -> list[TableItem]:
         """Return what an item becomes, with the tables; nothing for an item that the migration does not convert."""
         if item is None or not isinstance(item, tuple(self.migration.functions)):
             return []
-        return _place(self.migration.apply_to(item).targets)
+        return list(self.migration.apply_to(item).places)
 
 
 def _skip(_change: ItemChange[Any]) -> None:
     """Leave a change to the copy."""
-
-
-def _place(items: Iterable[Item]) -> list[tuple[Table, Raw]]:
-    """Return items as they are stored, with their tables."""
-    return [(introspection.table_of(type(item)), dump(item)) for item in items]
-
-
-def _root_of(table: Table, raw: Raw) -> Any:
-    """Return the class of an item, without its variant; None if it has none, or cannot be read."""
-    try:
-        found = load(roots_of(table), raw)
-    except HashrangeError:
-        return None
-    return found and introspection.root(type(found))
-
-
-def _is_of(roots: Sequence[Any], raw: Raw) -> bool:
-    """Return whether an item is of one of these classes, or has the key of one."""
-    try:
-        return bool(roots) and load(roots, raw) is not None
-    except HashrangeError:
-        return True

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_type_hints
 
 from msgspec import Struct, field
 
+from hashrange.core.errors import Unreadable
 from hashrange.core.values import Item as Raw
 from hashrange.provision.key_collision import Collision, TableItem, show_key
 from hashrange.schema.declare.model import Item
@@ -34,6 +35,7 @@ class Conversion(Struct, frozen=True):
     targets: tuple[Item, ...]
     dropped: str = ""
     key: Raw = field(default_factory=dict)  # of the source item, as it is stored
+    places: tuple[TableItem, ...] = ()  # the targets as they are stored, with their tables
 
     @property
     def outcome(self) -> Outcome:
@@ -50,7 +52,7 @@ class MigrationReport(Struct):
     not_converted: int = 0  # items of the source of other classes, which are left alone
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     examples: dict[Outcome, list[Conversion]] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)  # the first items that could not be read or converted
+    failures: list[str] = field(default_factory=list)  # the first items that could not be converted: key and reason
     failed: int = 0
     missing: int = 0  # items that the target lacks
     differing: int = 0  # items that the target has in another form
@@ -63,6 +65,12 @@ class MigrationReport(Struct):
     def __bool__(self) -> bool:
         """Return whether nothing is wrong."""
         return not (self.failed or self.missing or self.differing or self.surplus or self.collided)
+
+    def add_failure(self, place: TableItem, error: Exception) -> None:
+        """Count an item that could not be read or converted, and remember the first with their keys and reasons."""
+        self.failed += 1
+        if len(self.failures) < MAX_LISTED:
+            self.failures.append(str(error) if isinstance(error, Unreadable) else f"{show_key(place)}: {error}")
 
     def add_difference(self, kind: Difference, places: list[TableItem]) -> None:
         """Count items that are missing, differ or are surplus, and remember the first keys."""
