@@ -15,12 +15,13 @@ from hashrange.client.transport import Transport
 from hashrange.core.errors import NOTHING_WRITTEN, InternalServerError, StorageError
 from hashrange.core.values import Item as Raw
 from hashrange.provision.plan_executor import create_tables
-from hashrange.provision.table_scan import DONE, ScannedPage, scan_pages
+from hashrange.provision.table_scan import DONE, ScannedPage, check_segments, scan_pages
 from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Table
 from hashrange.session.patterns import Patterns
 from hashrange.session.reads import Query
 
+ALL_PARTS = "all parts"  # the mark of a job whose parts are all recorded
 job_table = Table("${HASHRANGE_JOBS:-hashrange-jobs}", "job", "part", deletion_protection=False)
 
 
@@ -59,12 +60,21 @@ def open_jobs(database: Transport) -> JobRecords:
 
 
 def begin_job(jobs: JobRecords, job: str, parts: list[str]) -> list[JobPart]:
-    """Return the parts of a job: those of an unfinished run, else new ones."""
-    found = jobs.parts(job).run()
-    if found and not all(part.done for part in found):
-        return found
+    """Return the parts of a job: those of an unfinished run, else new ones.
+
+    More than 25 parts are written by several requests. A mark that all are there is deleted before the first of them,
+    and written after the last: without it a killed process has left some of the parts, and no work was done.
+    """
+    found = jobs.parts(job).consistent().run()
+    marks = [part for part in found if part.part == ALL_PARTS]
+    known = [part for part in found if part.part != ALL_PARTS]
+    is_whole = bool(marks) and marks[0].counts["parts"] == len(known)
+    if is_whole and not all(part.done for part in known):
+        return known
+    jobs.batch(delete=marks).run()
     fresh = [JobPart(job=job, part=part) for part in parts]
-    jobs.batch(fresh, delete=[part for part in found if part.part not in parts]).run()
+    jobs.batch(fresh, delete=[part for part in known if part.part not in parts]).run()
+    jobs.put(JobPart(job=job, part=ALL_PARTS, counts={"parts": len(parts)})).run()
     return fresh
 
 
@@ -90,6 +100,7 @@ class RecordedScan:
     """
 
     def __init__(self, database: Transport, name: str, jobs: JobRecords, job: str, segments: int) -> None:
+        check_segments(segments)
         self.database, self.name, self.jobs = database, name, jobs
         parts = begin_job(jobs, job, [str(segment) for segment in range(segments)])
         self.parts = {int(part.part): part for part in parts}

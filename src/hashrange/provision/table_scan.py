@@ -9,10 +9,12 @@ from queue import Queue
 from msgspec import Struct
 
 from hashrange.client.transport import Transport
+from hashrange.core.errors import PlanError
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 
 PAGE_SIZE = 500
+MAX_SEGMENTS = 1_000  # each is read by a thread of its own; DynamoDB accepts a million
 DONE: Raw = {}  # the position of a segment that was read to its end
 BEGIN = None  # the position of a segment of which nothing was read
 
@@ -23,6 +25,12 @@ class ScannedPage(Struct, frozen=True):
     segment: int
     items: list[Raw]
     position: Raw | None
+
+
+def check_segments(segments: int) -> None:
+    """Refuse a number of segments that cannot be read in parallel."""
+    if not 1 <= segments <= MAX_SEGMENTS:
+        raise PlanError(f"segments is {segments:,}: give 1 to {MAX_SEGMENTS:,}.")
 
 
 def scan_pages(database: Transport, name: str, positions: dict[int, Raw | None]) -> Iterator[ScannedPage]:
