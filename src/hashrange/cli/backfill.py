@@ -34,7 +34,9 @@ def backfill(
     target: TargetOption,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; count, and show examples.")] = False,
     rate: Annotated[float, typer.Option("--rate", help="Items to read in a second; 0 for no limit.", min=0)] = 0,
-    segments: Annotated[int, typer.Option("--segments", help="Parts of a table to work on in parallel.", min=1)] = 4,
+    segments: Annotated[
+        int, typer.Option("--segments", help="Parts of a table to work on in parallel.", min=1, max=1000)
+    ] = 4,
 ) -> None:
     """Complete the items of existing tables."""
     from hashrange.provision import backfill as run_backfill
@@ -71,7 +73,7 @@ def _print_report(report: BackfillReport, *, dry_run: bool) -> None:
     if report.unreadable:
         typer.secho(f"  {count_of(report.unreadable, 'item')} could not be completed:", fg="red")
         for failure in report.failures[:MAX_SHOWN]:
-            typer.echo(f"      {failure.reason}")
+            typer.echo(f"      {failure}")
 
 
 def _format_repair(repair: Repair) -> str:

@@ -16,13 +16,19 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec import Struct, field
 
 from hashrange.client.transport import Transport
-from hashrange.core.errors import ConditionalCheckFailedException, PlanError
+from hashrange.core.errors import (
+    ConditionalCheckFailedException,
+    ItemCollectionSizeLimitExceededException,
+    PlanError,
+    TransactionConflictException,
+    ValidationException,
+)
 from hashrange.core.values import Item as Raw
 from hashrange.provision.item_repair import Finding, Repair, Unrepairable, find_repair
 from hashrange.provision.job_record import JobPart, JobRecords, begin_job, count_written, open_jobs
 from hashrange.provision.live_table import describe_table
 from hashrange.provision.table_plan import require_tables
-from hashrange.provision.table_scan import DONE, scan_segment
+from hashrange.provision.table_scan import DONE, check_segments, scan_segment
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.table import Declared, Table
 
@@ -30,6 +36,11 @@ SEGMENTS = 4
 MAX_ATTEMPTS = 20  # for one item that is changed again and again
 MAX_EXAMPLES = 3  # of each kind of repair
 MAX_LISTED = 100  # items that could not be completed
+ITEM_ERRORS = (  # of an update that concern its item alone; others, such as AccessDeniedException, concern all
+    ValidationException,
+    ItemCollectionSizeLimitExceededException,
+    TransactionConflictException,
+)
 
 
 class BackfillReport(Struct, kw_only=True):
@@ -40,7 +51,7 @@ class BackfillReport(Struct, kw_only=True):
     scanned: int = 0
     repaired: int = 0  # with dry_run: what would be
     undeclared: int = 0  # items whose keys fit no declared class
-    unreadable: int = 0
+    unreadable: int = 0  # items that could not be read or completed
     repairs: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)  # by class and changed attributes
     examples: dict[tuple[str, tuple[str, ...]], list[Repair]] = field(default_factory=dict)
     failures: list[Unrepairable] = field(default_factory=list)  # the first of the unreadable items, with the reason
@@ -59,8 +70,14 @@ def backfill(
 ) -> list[BackfillReport]:
     """Complete the items of the tables of these patterns, and return a report of each table.
 
-    `dry_run` only counts and collects examples. `max_rate` limits the items that are scanned in a second.
+    `dry_run` only counts and collects examples. `max_rate` limits the items that are scanned in a second. An item that
+    cannot be read or completed is listed in the report, and does not stop the others.
     """
+    check_segments(segments)
+    if max_rate is not None and not max_rate > 0:
+        raise PlanError(
+            f"max_rate is {max_rate:g}: give the items to read in a second, more than 0; None for no limit."
+        )
     tables = require_tables(declared)
     absent = [table.physical_name for table in tables if describe_table(database, table.physical_name) is None]
     if absent:
@@ -116,8 +133,11 @@ class _Backfill:
         for raw in items:
             counts["scanned"] += 1
             model, finding = find_repair(self.table, raw)
+            if isinstance(finding, Repair) and self.jobs is not None:
+                finding = self._repair(finding)
             if isinstance(finding, Repair):
-                counts["repaired"] += self._repair(finding)
+                counts["repaired"] += 1
+                self._note_example(finding)
             elif isinstance(finding, Unrepairable):
                 counts["unreadable"] += 1
                 self._note_failure(finding)
@@ -125,23 +145,22 @@ class _Backfill:
                 counts["undeclared"] += 1
         return counts
 
-    def _repair(self, repair: Repair) -> bool:
-        """Update an item until it is complete; return whether it was changed."""
-        self._note_example(repair)
-        if self.jobs is None:
-            return True
+    def _repair(self, repair: Repair) -> Finding:
+        """Update an item until it is complete; return the update, why it failed, or None if none was needed."""
         finding: Finding = repair
         for _ in range(MAX_ATTEMPTS):
             if not isinstance(finding, Repair):
-                return False
+                return finding
             try:
                 self.database.call("UpdateItem", finding.request(self.name))
             except ConditionalCheckFailedException as error:
                 current = error.members.get("Item")
                 finding = find_repair(self.table, current)[1] if current else None
+            except ITEM_ERRORS as error:
+                return Unrepairable(repair.key, str(error))
             else:
-                return True
-        raise PlanError(f"{self.name}: an item changes faster than it can be completed: {repair.key}. Try again later.")
+                return finding
+        return Unrepairable(repair.key, "changes faster than it can be completed: try again later")
 
     def _add_counts(self, counts: Counter[str] | dict[str, int]) -> None:
         for name, number in counts.items():

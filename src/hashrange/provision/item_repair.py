@@ -12,13 +12,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from hashrange.core.errors import HashrangeError
+from hashrange.core.values import MAX_ITEM_BYTES, Value, measure_item
 from hashrange.core.values import Item as Raw
-from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import ModelClass
-from hashrange.schema.declare.model import Item
+from hashrange.schema.declare.model import After, Item
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
@@ -71,6 +71,11 @@ class Unrepairable(Struct, frozen=True):
     key: Raw
     reason: str
 
+    def __str__(self) -> str:
+        """Return the key and the reason."""
+        shown = ", ".join(f"{attr}={next(iter(value.values()))!r}" for attr, value in self.key.items())
+        return self.reason if self.reason.startswith(shown) else f"{shown}: {self.reason}"
+
 
 Finding: TypeAlias = Repair | Unrepairable | None
 
@@ -95,6 +100,11 @@ def find_repair(table: Table, raw: Raw) -> tuple[str, Finding]:
     removes = tuple(sorted(attr for attr in index_keys & raw.keys() if attr not in wanted and _is_derived(model, attr)))
     if not sets and not removes:
         return model.__name__, None
+    completed = {attr: value for attr, value in {**raw, **sets}.items() if attr not in removes}
+    if (size := measure_item(completed)) > MAX_ITEM_BYTES:
+        return "", Unrepairable(
+            key, f"completed it would take {size:,} bytes; DynamoDB stores at most {MAX_ITEM_BYTES:,}"
+        )
     pinned = dict.fromkeys([*table.keys, *sorted({*sources_of(model), *sets, *removes} - set(table.keys))])
     return model.__name__, Repair(model.__name__, key, sets, removes, {attr: raw.get(attr) for attr in pinned})
 
@@ -111,8 +121,8 @@ def _is_derived(model: type[Item], attr: str) -> bool:
 
 @cached_by_class
 def sources_of(model: type[Item]) -> frozenset[str]:
-    """Return the attributes that the class of an item and its index keys depend on."""
-    return frozenset(_sources(model))
+    """Return the attributes that the class of an item, its index keys and its derived defaults depend on."""
+    return frozenset((*_sources(model), *_sources_of_defaults(model)))
 
 
 def _sources(model: type[Item]) -> Iterator[str]:
@@ -123,3 +133,14 @@ def _sources(model: type[Item]) -> Iterator[str]:
             if not fields[name].key_only:
                 yield fields[name].stored
         yield from introspection.keys(each)
+
+
+def _sources_of_defaults(model: type[Item]) -> Iterator[str]:
+    """Yield the attributes that defaults are computed from: the other time of `after`, all for a function of them."""
+    stored = {name: field.stored for name, field in introspection.all_fields(model).items() if not field.key_only}
+    for each in introspection.item_and_states(model):
+        for info in introspection.pydantic_fields(each).values():
+            if isinstance(info.default, After):
+                yield from [stored[info.default.other]] if info.default.other in stored else []
+            elif info.default_factory_takes_validated_data:
+                yield from stored.values()

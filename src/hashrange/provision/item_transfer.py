@@ -34,7 +34,7 @@ from hashrange.provision.job_record import JobPart, RecordedScan, begin_job, cou
 from hashrange.provision.live_table import describe_table
 from hashrange.provision.parquet_file import write_parquet
 from hashrange.provision.table_plan import require_tables
-from hashrange.provision.table_scan import BEGIN, scan_pages
+from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
 from hashrange.schema.declare.table import Declared, Table
 from hashrange.schema.items.loader import load
 from hashrange.session.batch import MAX_BATCH_WRITES, batch_write
@@ -89,6 +89,7 @@ def export_items(
     report: ReportCount | None = None,
 ) -> int:
     """Write the items of a table to a file, and return how many. An interrupted export to the same file continues."""
+    check_segments(segments)
     description = require_table(database, table)
     if path.exists():
         raise PlanError(f"{path} exists. Remove it, or choose another name.")
@@ -359,6 +360,7 @@ def copy_items(
     report: ReportCount | None = None,
 ) -> int:
     """Copy the items of a table to a table of another database, and return how many. An interrupted copy continues."""
+    check_segments(segments)
     name = to or table
     description = require_table(source, table)
     if source is target and name == table:

@@ -44,7 +44,7 @@ from hashrange.provision.migration_report import (
 )
 from hashrange.provision.plan_executor import create_tables
 from hashrange.provision.table_plan import require_tables
-from hashrange.provision.table_scan import BEGIN, scan_pages
+from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Declared, Table
@@ -160,6 +160,7 @@ class MigrationRun:
 
     def copy(self, *, segments: int = SEGMENTS, report: ReportCount | None = None) -> MigrationReport:
         """Convert and write every item of the source, and return what was found. Goes on after an interruption."""
+        check_segments(segments)
         self._require("new", "copying")
         self._check_streams()
         create_tables(self.target, *self.target_tables)
