@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from contextlib import ExitStack
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -123,9 +124,7 @@ def _print_report(report: MigrationReport, *, with_examples: bool = False) -> No
     for (source, outcome), count in report.outcomes.most_common():
         typer.echo(f"  {count:,} {source} -> {outcome}")
         for conversion in report.examples.get((source, outcome), ()) if with_examples else ():
-            typer.echo(f"      {conversion.source!r}")
-            for item in conversion.targets:
-                typer.echo(f"        -> {item!r}")
+            typer.echo(indent(str(conversion), " " * 6))
     if report.not_converted:
         typer.echo(
             f"  {count_of(report.not_converted, 'item')} not converted: the migration has no function for their class"

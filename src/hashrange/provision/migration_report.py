@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from hashrange.core.errors import Unreadable
 from hashrange.core.values import Item as Raw
 from hashrange.provision.key_collision import Collision, TableItem, show_key
+from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
 
 MAX_EXAMPLES = 10  # of each kind of change, in a preview, and of each kind of difference
@@ -42,6 +43,28 @@ class Conversion(Struct, frozen=True):
         """The kind of change: from which class, to which classes or for which reason dropped."""
         names = [type(target).__name__ for target in self.targets]
         return type(self.source).__name__, f"dropped: {self.dropped}" if self.dropped else ", ".join(names) or "nothing"
+
+
+    def __str__(self) -> str:
+        """Return the keys before and after; of a single target the fields that differ, of several the items."""
+        source = show_key((introspection.table_of(type(self.source)), self.key))
+        places = [show_key(place) for place in self.places]
+        if len(places) == 1:
+            return "\n".join([f"{source} -> {places[0]}", *_show_changes(self.source, self.targets[0])])
+        shown = [f"  -> {target!r}, {place}" for target, place in zip(self.targets, places, strict=True)]
+        return "\n".join([f"{source}: {self.source!r}", *shown])
+
+
+def _show_changes(source: Item, target: Item) -> Iterator[str]:
+    """Yield a line for each field that only one of two items has, or that differs; secrets are masked."""
+    old, new = dict(source.__repr_args__()), dict(target.__repr_args__())
+    for name in dict.fromkeys([*old, *new]):
+        if name not in old:
+            yield f"  + {name}: {new[name]!r}"
+        elif name not in new:
+            yield f"  - {name}: {old[name]!r}"
+        elif old[name] != new[name]:
+            yield f"    {name}: {old[name]!r} -> {new[name]!r}"
 
 
 class MigrationReport(Struct):
