@@ -12,9 +12,11 @@ class ProgressDisplay:
     """A progress bar with the given columns."""
 
     def __init__(self, *columns: ProgressColumn, quiet: bool = False) -> None:
+        from rich import get_console
         from rich.progress import Progress
 
-        self.bar = Progress(*columns, disable=quiet, transient=True)
+        # Without a terminal, rich would print an empty line in place of the bar.
+        self.bar = Progress(*columns, disable=quiet or not get_console().is_interactive, transient=True)
 
     def __enter__(self) -> Self:
         self.bar.start()

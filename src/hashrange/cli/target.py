@@ -51,6 +51,11 @@ def open_target(target: str) -> Iterator[Transport]:
         with hashrange.connect(target) as remote:
             yield remote
     else:
+        if Path(target).is_file():
+            raise TargetInvalid(
+                f"{target} is a file, not a data directory. Give a directory, a URL such as http://127.0.0.1:8000, or "
+                "aws. `hashrange data import` reads files into a table."
+            )
         if not Path(target).is_dir():
             raise TargetInvalid(
                 f"There is no directory {target}. Create it for a new database (mkdir {target}), or give a URL such as "

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 
@@ -30,3 +30,13 @@ class Transport(Protocol):
     def close(self) -> None:
         """Release its resources; later calls fail."""
         ...
+
+
+def require_transport(database: Any) -> None:
+    """Refuse what is no database of hashrange, such as a client of boto3 or the name of a directory."""
+    if not callable(getattr(database, "call", None)):
+        raise TypeError(
+            f"{type(database).__module__}.{type(database).__name__} is no database of hashrange: use "
+            "hashrange.connect(url) for a server, hashrange.connect(profile=..., region=...) for AWS, or "
+            "hashrange.open(directory)"
+        )

@@ -110,7 +110,7 @@ def _guess_module(given: str) -> str | None:
 def _explain_missing(name: str, missing: str, here: str) -> str:
     if name == missing or name.startswith(f"{missing}."):
         first = name.partition(".")[0]
-        if first in sys.modules and first != missing and Path(here, first).is_dir():
+        if first != missing and Path(here, first).is_dir() and _is_elsewhere(first, here):
             return (
                 f"There is no module {name}: {first} is a module of Python or of an installed package, which is found "
                 f"before the directory {Path(here, first)}. Give the directory another name."
@@ -119,6 +119,14 @@ def _explain_missing(name: str, missing: str, here: str) -> str:
         remedy = f" A module is named without the ending of its file: {first}." if name == file.name else ""
         return f"There is no module {name}, neither in {here} nor where Python finds installed packages.{remedy}"
     return f"The module {name} does not import: it needs {missing}, which is not installed."
+
+
+def _is_elsewhere(package: str, here: str) -> bool:
+    """Return whether a package was imported from another place than a directory."""
+    imported = sys.modules.get(package)
+    return imported is not None and Path(here, package) not in [
+        Path(path) for path in getattr(imported, "__path__", ())
+    ]
 
 
 def _explain_failure(name: str, error: BaseException) -> str:

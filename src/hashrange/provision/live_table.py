@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from hashrange.client.transport import Transport
+from hashrange.client.transport import Transport, require_transport
 from hashrange.core.errors import PlanError, ResourceNotFoundException, UnknownOperationException
 from hashrange.core.wire import Wire
 from hashrange.schema.declare.table import LEGAL_NAME
@@ -77,6 +77,7 @@ def read_live_table(database: Transport, name: str) -> LiveTable | None:
 
 def describe_table(database: Transport, name: str) -> Wire | None:
     """Return the description of a table; None when it does not exist."""
+    require_transport(database)
     if not LEGAL_NAME.fullmatch(name) and not name.startswith("arn:"):
         raise PlanError(f"{name!r} is no legal name of a table: use 3 to 255 of a-z A-Z 0-9 _ . -")
     try:

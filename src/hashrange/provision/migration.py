@@ -250,7 +250,9 @@ class MigrationRun:
             self._enter("new")
             self._consumer().forget().run()
             raise PlanError(
-                f"{error} The migration begins again: copy, follow, then "
+                f"The migration {self.migration.name!r} has not followed {error.shard.partition('/')[0]} for a day, "
+                "and its stream may have lost changes. The migration begins again, and nothing else must be repaired: "
+                f"{self._advise('copy')}, {self._advise('follow')}, then "
                 f"{self._advise('verify', 'repair', 'allow_loss')}, which deletes what was deleted from the source "
                 "meanwhile."
             ) from error

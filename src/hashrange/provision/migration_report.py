@@ -44,7 +44,6 @@ class Conversion(Struct, frozen=True):
         names = [type(target).__name__ for target in self.targets]
         return type(self.source).__name__, f"dropped: {self.dropped}" if self.dropped else ", ".join(names) or "nothing"
 
-
     def __str__(self) -> str:
         """Return the keys before and after; of a single target the fields that differ, of several the items."""
         source = show_key((introspection.table_of(type(self.source)), self.key))

@@ -99,8 +99,10 @@ class Patterns(Protocol):
         `hooks` are called after every operation. `on_unreadable` is called for each item that does not match its
         declaration, and queries skip it; without it they raise Unreadable.
         """
+        from hashrange.client.transport import require_transport
         from hashrange.session.session import Session, choose_cursor_secret, clock_of
 
+        require_transport(database)
         signed = choose_cursor_secret(secret)
         session = Session(database, clock or clock_of(database), keys, signed, hooks, on_unreadable=on_unreadable)
         return cast("Self", _bind(cls, session))

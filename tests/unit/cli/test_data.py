@@ -67,3 +67,4 @@ def test_bad_input_is_one_sentence_and_exit_code_2(directory, monkeypatch, argum
     shown = run(*arguments, "--target", "data")
     assert shown.exit_code == 2
     assert words in shown.output
+    assert shown.stdout == "", "nothing but the error, and that on stderr"

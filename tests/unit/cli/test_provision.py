@@ -105,12 +105,14 @@ def test_a_table_with_other_keys_is_refused_with_the_reason(target, declare):
         ("no_such_module", "data", "There is no module no_such_module"),
         ("hashrange.core.clock", "data", "declares no Patterns class"),
         ("checks", "nowhere", "There is no directory nowhere"),
+        ("checks", "file", "file is a file, not a data directory. Give a directory, a URL"),
         ("checks", "http://127.0.0.1:1", "Check the address, and that the server is running."),
         ("checks", "aws:no-such-profile/eu-west-1", "`aws configure list-profiles` lists those that there are"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(module, place, words, tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
+    (tmp_path / "file").touch()
     monkeypatch.chdir(tmp_path)
     shown = run("plan", module, "--target", place)
     assert shown.exit_code == 2

@@ -114,6 +114,13 @@ def test_what_cannot_be_hosted_is_said_in_one_sentence(write, name, text, messag
         load_app(name)
 
 
+def test_a_module_that_a_package_of_the_current_directory_lacks_is_not_blamed_on_another_package(write):
+    write("hosted_f/__init__.py", "")
+    for _ in range(2):  # the second time the package has been imported already
+        with pytest.raises(AppInvalid, match=r"There is no module hosted_f\.nosuch, neither in"):
+            load_app("hosted_f.nosuch")
+
+
 def test_a_file_in_the_current_directory_replaces_no_module_of_python(write, monkeypatch):
     write("colorsys.py", "raise AssertionError('imported instead of the module of Python')")
     write("hosted_e.py", f"import colorsys\nassert colorsys.ONE_THIRD\n{SCHEMA}")

@@ -198,8 +198,10 @@ def test_a_stream_that_was_trimmed_while_nobody_followed_begins_again():
         clock.advance(49 * 3600)
         database.wait_until_idle()
         put(database, 2, customer="ben")
-        with pytest.raises(PlanError, match="The migration begins again"):
+        with pytest.raises(PlanError, match="The migration begins again") as caught:
             run.follow()
+        assert "has not followed old-orders for a day" in str(caught.value)
+        assert "forget()" not in str(caught.value), "the migration does that itself"
         assert run.phase == "new"
         run.copy()
         run.verify(repair=True, allow_loss=True)

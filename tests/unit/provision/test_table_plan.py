@@ -2,12 +2,13 @@
 
 from contextlib import suppress
 
+import boto3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hashrange
-from hashrange import ALL, KEYS_ONLY, Gsi, Item, Lsi, PlanError, Provisioned, Table, ThrottlingException, Ttl
+from hashrange import ALL, KEYS_ONLY, Gsi, Item, Lsi, Patterns, PlanError, Provisioned, Table, ThrottlingException, Ttl
 from hashrange.core.errors import UnknownOperationException
 from hashrange.provision import adopt, apply, create_tables, drift, plan
 
@@ -315,3 +316,12 @@ def test_any_declaration_becomes_any_other_also_after_a_failure_and_nothing_is_l
         apply(database, plan(database, after), allow_loss=True)
         assert not plan(database, after)
         assert len(read_indexes(database)) == len(after.indexes)
+
+
+def test_a_client_of_boto3_is_refused_with_what_to_use_instead():
+    client = boto3.client("dynamodb", region_name="eu-west-2", aws_access_key_id="a", aws_secret_access_key="b")
+    table = declare()
+    for use in (Patterns.open, lambda each: plan(each, table), lambda each: create_tables(each, table)):
+        for wrong in (client, "./data"):
+            with pytest.raises(TypeError, match=r"is no database of hashrange: use hashrange\.connect\(url\)"):
+                use(wrong)
