@@ -7,7 +7,7 @@ import pytest
 
 import hashrange
 from hashrange import PlanError, Table
-from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken
 from hashrange_systems.kelifax.schema import Kelifax, Published
 from hashrange_systems.kelifax.service.adoption import Adoption
 from hashrange_systems.kelifax.service.directory import Filters
@@ -125,6 +125,48 @@ def test_a_dry_run_changes_nothing_and_a_table_of_another_kind_is_refused(shop, 
             hashrange.create_tables(other, Table("kelifax-resources", "id", deletion_protection=False))
             with pytest.raises(PlanError):
                 await Shop(other, clock).adopt()
+
+    run(act())
+
+
+def test_a_dry_run_reports_what_the_real_run_reports(shop):
+    put_original(shop.database, "first", **APPROVED | {"resourceUrl": "https://same.example/"})
+    put_original(shop.database, "second", **APPROVED | {"resourceUrl": "http://www.same.example"})
+    put_original(shop.database, "third", resourceUrl="https://same.example/#top", searchText="")
+    put_original(shop.database, "broken", **APPROVED | {"learningResources": DAMAGED["raw pipe"]})
+    put_original(shop.database, "broken-twin", **APPROVED | {"learningResources": DAMAGED["raw pipe"]})
+    put_original(shop.database, "twin", resourceUrl=f"https://{b'broken-twin'.hex()}.example/")
+    put_original(shop.database, "odd", resourceStatus="published")
+    odd = EXAMPLE | APPROVED | {"resourceSlug": "no-category"}
+    put_plain(shop.database, {name: value for name, value in odd.items() if name not in {"category", "resourceUrl"}})
+
+    async def act():
+        dry, real = await shop.adopt(dry_run=True), await shop.adopt()
+        assert (dry.resources, dry.published, dry.claimed, dry.completed) == (8, 5, 4, 1)
+        assert len(dry.conflicts) == 3
+        assert set(dry.damaged) == {"broken", "broken-twin", "odd", "no-category"}
+        assert dry == real
+
+    run(act())
+
+
+def test_the_url_of_what_the_originals_code_approves_is_claimed_damaged_or_not(desk):
+    async def act():
+        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        consumer = adoption.make_consumer()
+        put_original(desk.database, "beside", **APPROVED | {"resourceUrl": "https://beside.example.org/"})
+        broken = {"resourceUrl": "https://broken.example.org/", "learningResources": DAMAGED["extra key"]}
+        put_original(desk.database, "broken", **APPROVED | broken)
+        await adoption.follow(consumer)
+        for url, slug in (("https://www.beside.example.org", "beside"), ("http://broken.example.org", "broken")):
+            with pytest.raises(AlreadyListed) as refused:
+                await desk.submit(f"Twin of {slug}", url=url)
+            assert (refused.value.existing.slug, refused.value.existing.status) == (slug, "published")
+        put_original(desk.database, "beside", **APPROVED | {"resourceUrl": "https://moved.example.org/"})
+        await adoption.follow(consumer)
+        assert await desk.submit("A twin", url="https://beside.example.org/") == "a-twin"
+        with pytest.raises(AlreadyListed):
+            await desk.submit("Another twin", url="https://moved.example.org/")
 
     run(act())
 

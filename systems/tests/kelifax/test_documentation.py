@@ -20,7 +20,7 @@ from systems.tests.kelifax.services import ANN, Desk, make_form
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
 READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
-SCANS = {"search", "from_domain", "popular", "everything", "claims", "aliases"}
+SCANS = {"search", "from_domain", "popular", "everything", "stored", "claims", "aliases"}
 
 
 def describe_plan(plan):

@@ -9,6 +9,7 @@ import pytest
 import hashrange
 from hashrange import Host
 from hashrange.hosting.discovery import find_systems
+from hashrange.hosting.system import HealthReporter
 from hashrange_systems.kelifax.application import PATTERNS
 from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD
 from hashrange_systems.kelifax.demo.demo_resource import load_resources
@@ -16,6 +17,7 @@ from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.settings import VARIABLES, Settings, read_settings
 from hashrange_systems.kelifax.system import SYSTEM
+from hashrange_systems.kelifax.worker import Job
 from hashrange_systems.shared.presence import WorkState
 from hashrange_systems.shared.settings import InvalidSetting
 
@@ -127,6 +129,46 @@ def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there
         await asyncio.gather(task, return_exceptions=True)
         assert (await services.presence.read()).state is WorkState.INTERRUPTED
         assert (await services.directory.browse(Filters(), 1)).entries[0].slug == "loomwright"
+        await system.close()
+
+    run(act())
+
+
+def test_a_process_without_background_work_tells_its_host_that_no_worker_is_there(opened, clock):
+    async def act():
+        system = start(opened, clock, KELIFAX_WORK="0")
+        services = system.application.services
+        await services.presence.write()
+        health = await system.report_health()
+        assert isinstance(system, HealthReporter)
+        assert (health["healthy"], health["status"]) == (False, "interrupted")
+        other = start(opened, clock)
+        await other.application.services.presence.write()
+        assert (await system.report_health())["healthy"] is True
+        await system.close()
+        await other.close()
+
+    run(act())
+
+
+def test_a_job_that_never_succeeds_makes_the_worker_late(opened, clock):
+    async def fail():
+        raise OSError("no network")
+
+    async def act():
+        system = start(opened, clock)
+        worker, services = system.application.worker, system.application.services
+        worker.jobs = [Job("views", 5, services.view_counts.store), Job("mails", 1, fail)]
+        task = asyncio.create_task(worker.work())
+        async with asyncio.timeout(60):
+            while not worker.measure()[0].startswith("1 of 2"):  # noqa: ASYNC110 - the worker tells nobody
+                await asyncio.sleep(0.01)
+        clock.advance(3600)
+        assert worker.measure()[1] > 3_500_000
+        await services.presence.write()
+        assert (await system.report_health())["status"] == "late"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
         await system.close()
 
     run(act())

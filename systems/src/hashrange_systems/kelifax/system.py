@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hashrange import Host, System
@@ -11,6 +12,7 @@ from hashrange_systems.kelifax.application import PATTERNS, Deployment, build_ap
 from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD, Demo
 from hashrange_systems.kelifax.settings import read_settings
 from hashrange_systems.kelifax.web.app import make_app
+from hashrange_systems.kelifax.web.worker_presence import report_health
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -45,6 +47,10 @@ class RunningKelifax:
             await worker.work()
         else:
             await asyncio.gather(worker.follow_search(), self.application.services.presence.write_forever())
+
+    async def report_health(self) -> Mapping[str, object]:
+        """Return whether a worker of any process is there, how late it is, and whether the search is complete."""
+        return await report_health(self.application.services)
 
     async def fill_demo(self) -> None:
         """Write the demo data."""

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 AFTER_FAILURE_S = 5.0
 JITTER = 0.1
+FIRST_RUN_MS = 30_000  # within which every job succeeds once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Worker:
     logo_follower: LogoFollower
     jobs: list[Job] = field(default_factory=list)
     _done_at: dict[str, int] = field(default_factory=dict)
+    _started_at: int | None = None
 
     def __post_init__(self) -> None:
         self.jobs = self._list_jobs()
@@ -68,6 +70,7 @@ class Worker:
 
     async def work(self) -> None:
         """Work until cancelled."""
+        self._started_at = self.services.clock.millis()
         loops = [asyncio.create_task(self._repeat(job), name=f"kelifax {job.name}") for job in self.jobs]
         loops.append(asyncio.create_task(self.follow_search(), name="kelifax search"))
         loops.append(asyncio.create_task(self.services.presence.write_forever(), name="kelifax presence"))
@@ -111,6 +114,11 @@ class Worker:
     def measure(self) -> tuple[str, int]:
         """Return what the worker does, and by how many milliseconds its most overdue job is late."""
         now = self.services.clock.millis()
-        known = [job for job in self.jobs if job.name in self._done_at]
-        late = [now - self._done_at[job.name] - int(job.every_s * 2000) for job in known]
-        return f"{len(known)} of {len(self.jobs)} jobs have run", max([0, *late])
+        done = sum(job.name in self._done_at for job in self.jobs)
+        return f"{done} of {len(self.jobs)} jobs have run", max([0, *(self._find_delay(job, now) for job in self.jobs)])
+
+    def _find_delay(self, job: Job, now: int) -> int:
+        """Return by how much a job is late; one that never succeeded should have done so soon after the start."""
+        if job.name in self._done_at:
+            return now - self._done_at[job.name] - int(job.every_s * 2000)
+        return now - self._started_at - FIRST_RUN_MS if self._started_at is not None else 0

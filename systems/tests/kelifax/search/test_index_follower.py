@@ -13,7 +13,9 @@ from hashrange_systems.kelifax.search import text_index
 from hashrange_systems.kelifax.search.index_follower import IndexFollower
 from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.search.search import Search
-from systems.tests.kelifax.entries import NOON, approve, put_plain, submit
+from hashrange_systems.kelifax.service.adoption import Adoption
+from hashrange_systems.kelifax.service.deletion import Deletion
+from systems.tests.kelifax.entries import EXAMPLE, NOON, approve, put_plain, submit
 
 
 def do(awaitable):
@@ -215,11 +217,12 @@ def test_a_resource_that_the_index_refuses_is_skipped_counted_and_stops_no_other
         catch_up(follower)
         assert find(db, follower, "tool").slugs == ("new-tool",)
         assert Search(db, follower).skipped == 1
+        assert (Search(db, follower).problem, Search(db, follower).skipped_slugs) == ("search incomplete", ["odd-tool"])
         do(follower.build())
     assert "not indexed" in caplog.text
     monkeypatch.undo()
     do(follower.build())
-    assert Search(db, follower).skipped == 0
+    assert (Search(db, follower).skipped, Search(db, follower).problem) == (0, "")
     do(follower.close())
 
 
@@ -240,3 +243,25 @@ def test_an_index_that_does_not_follow_is_behind(db, clock, monkeypatch):
     catch_up(follower)
     assert not search.is_behind
     do(follower.close())
+
+
+@pytest.mark.parametrize("at", ["2025-10-26T10:30:00.123456Z", "2025-10-26T10:30:00.5Z", "2025-10-26T10:30:00+00:00"])
+def test_what_the_originals_code_approved_is_indexed_whatever_the_form_of_its_time(db, at):
+    async def act():
+        follower = IndexFollower(db)
+        await follower.catch_up()
+        adoption = Adoption(db, db.session.clock, Deletion(db, db.session.clock))
+        consumer = adoption.make_consumer()
+        item = EXAMPLE | {"resourceStatus": "approved", "approvedAt": at, "createdAt": at, "tags": "alpha, beta  two"}
+        put_plain(db.session.transport, item)
+        await adoption.follow(consumer)
+        await follower.catch_up()
+        rebuilt = IndexFollower(db)
+        await rebuilt.catch_up()
+        for each in (follower, rebuilt):
+            found = await Search(db, each).find(SearchQuery(text="amazing", tags=("Beta two",)))
+            assert found.slugs == ("amazing-dev-tool",)
+            assert found.hits[0].document.published_at.replace(microsecond=0).isoformat() == "2025-10-26T10:30:00+00:00"
+            assert Search(db, each).problem == ""
+
+    asyncio.run(act())

@@ -308,3 +308,11 @@ def test_a_missing_worker_is_said_everywhere(client):
     client.do(client.services.presence.write())
     assert browser.get("/health").json()["status"] == "ok"
     assert "no worker is running" not in browser.get("/").text
+
+
+def test_health_names_the_resources_that_the_search_does_not_have(client):
+    client.do(client.services.presence.write())
+    client.application.follower.skipped.add("odd-tool")
+    health = client.visitor().get("/health").json()
+    assert (health["status"], health["healthy"]) == ("search incomplete", False)
+    assert health["searchSkippedSlugs"] == ["odd-tool"]

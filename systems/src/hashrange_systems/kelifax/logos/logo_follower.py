@@ -49,8 +49,8 @@ class LogoFollower:
             await self._add(resource.logo_image, resource.resource_slug)
 
     async def _record(self, change: ItemChange[ResourceLogo]) -> None:
-        before = change.before.logo_image if change.before else None
-        after = change.after.logo_image if change.after else None
+        before = change.before.name if change.before else None
+        after = change.after.name if change.after else None
         slug = (change.after or change.before or _missing()).resource_slug
         await self._add(after, slug)
         if before and before != after and NAME.fullmatch(before):

@@ -5,7 +5,7 @@ deleted then. The contents themselves are in the object store.
 """
 
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from hashrange import (
     KEYS_ONLY,
@@ -65,10 +65,15 @@ class LogoUse(Item, table=logos, logo="{name}", part="USE#{slug}"):
 
 
 class ResourceLogo(View[Published]):
-    """The logo of any resource in the stream."""
+    """The logo of any resource in the stream, damaged or not."""
 
     resource_slug: str
-    logo_image: str | None = None
+    logo_image: Any = None
+
+    @property
+    def name(self) -> str | None:
+        """The name of the logo, if it is a text."""
+        return self.logo_image if isinstance(self.logo_image, str) else None
 
 
 class LogoRecords(Patterns, Protocol):

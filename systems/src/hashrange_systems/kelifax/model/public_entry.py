@@ -71,8 +71,8 @@ class PublicResource(ListedResource):
         return shown | ({"damaged": self.damage, "raw": dict(self.raw)} if self.damage else {})
 
 
-def show_listing(item: Listing) -> ListedResource:
-    """Return an entry of a public index."""
+def show_listing(item: Listing, damage: str | None = None) -> ListedResource:
+    """Return an entry of a public index; `damage` is what the public may read of the stored one."""
     return ListedResource(
         slug=item.resource_slug,
         name=item.resource_name,
@@ -85,7 +85,7 @@ def show_listing(item: Listing) -> ListedResource:
         featured=item.featured,
         views=limit_count(item.view_count),
         published_at=item.published_at,
-        damage=", ".join(sorted(item.damage)) or None,
+        damage=damage,
     )
 
 
@@ -166,6 +166,15 @@ def parse_time(text: str) -> datetime:
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return EPOCH
+
+
+def to_utc(moment: datetime) -> datetime:
+    """Return a time in UTC that no longer remembers how it was stored; at the ends of the calendar with its offset."""
+    plain = datetime.combine(moment.date(), moment.timetz())
+    try:
+        return plain.astimezone(UTC)
+    except OverflowError:
+        return plain
 
 
 def format_time(moment: datetime | None) -> str | None:

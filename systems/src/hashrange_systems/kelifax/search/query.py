@@ -30,6 +30,7 @@ class SearchDocument:
     featured: bool = False
     views: int = 0
     published_at: datetime | None = None
+    damage: str = ""  # why it cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from itertools import groupby
 
+from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.source import read_all, scan_for
@@ -15,12 +16,12 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 def matches(document: SearchDocument, query: SearchQuery) -> bool:
     """Return whether a document has all words of a query, and passes its filters."""
-    tags = {tag.lower() for tag in document.tags}
+    tags = normalise_tags(document.tags)
     return (
         all(word in document.search_text for word in query.words)
         and query.category in ("", document.category)
         and query.pricing in ("", *document.pricing)
-        and all(tag.lower() in tags for tag in query.tags)
+        and all(tag in tags for tag in normalise_tags(query.tags))
     )
 
 

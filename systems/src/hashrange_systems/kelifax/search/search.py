@@ -50,6 +50,18 @@ class Search:
         """The number of resources that could not be indexed."""
         return len(self.follower.skipped)
 
+    @property
+    def skipped_slugs(self) -> list[str]:
+        """The slugs of the resources that could not be indexed."""
+        return sorted(self.follower.skipped)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the index: it does not follow the stream, or resources are missing in it; else empty."""
+        if self.is_behind:
+            return "search behind"
+        return "search incomplete" if self.follower.skipped else ""
+
     async def find(self, query: SearchQuery, *, facets: bool = False) -> SearchResult:
         """Return a page of what has all words and passes all filters; with other spellings at the end."""
         if not (0 <= query.offset <= MAX_OFFSET and 1 <= query.limit <= MAX_PAGE_SIZE):

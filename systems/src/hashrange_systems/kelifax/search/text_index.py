@@ -17,11 +17,12 @@ import orjson
 import tantivy
 from tantivy import Occur, Query
 
+from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import limit_count
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.words import SHORT, fold, list_grams, list_suffixes, split_words
 
-VERSION = 1  # of the fields below and of `words`: an index of another version is built again
+VERSION = 2  # of the fields below and of `words`: an index of another version is built again
 HEAP = 64_000_000
 RELATED_TAG, RELATED_CATEGORY, RELATED_WORD = 3.0, 1.0, 1.5
 NAME_SIGNS = " 0123456789abcdefghijklmnopqrstuvwxyz"
@@ -87,7 +88,7 @@ class TextIndex:
     def find_related(self, document: SearchDocument, limit: int) -> tuple[SearchDocument, ...]:
         """Return the documents that share most tags, words of the name, and the category."""
         searcher = self._index.searcher()
-        shared = [self._weigh("tag", tag.lower(), RELATED_TAG) for tag in document.tags]
+        shared = [self._weigh("tag", tag, RELATED_TAG) for tag in normalise_tags(document.tags)]
         shared += [self._weigh("name", word, RELATED_WORD) for word in split_words(document.name) if len(word) > SHORT]
         shared.append(self._weigh("category", document.category, RELATED_CATEGORY))
         query = Query.boolean_query(
@@ -142,7 +143,7 @@ class TextIndex:
         given = [
             ("category", query.category),
             ("pricing", query.pricing),
-            *(("tag", tag.lower()) for tag in query.tags),
+            *(("tag", tag) for tag in normalise_tags(query.tags)),
         ]
         return (self._weigh(field, value, 0.0) for field, value in given if value)
 
@@ -187,7 +188,7 @@ def make_fields(document: SearchDocument) -> tantivy.Document:
     fields.add_text("purpose", " ".join(split_words(document.purpose)))
     fields.add_text("suffix", " ".join(list_suffixes(text)))
     fields.add_text("gram", " ".join(list_grams(text)))
-    for tag in {tag.lower() for tag in document.tags}:
+    for tag in normalise_tags(document.tags):
         fields.add_text("tag", tag)
     fields.add_text("category", document.category)
     for pricing in document.pricing:

@@ -10,24 +10,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, Unreadable, View, Write, load_item
+from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, View, Write
 from hashrange.provision import apply, plan
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import PersonLink
-from hashrange_systems.kelifax.schema import Approved, Kelifax, Published, Resource, checkpoints, table
-from hashrange_systems.kelifax.service.damaged import publish_damaged, unlist_stale
+from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, Resource, UrlClaim, checkpoints
+from hashrange_systems.kelifax.service.damaged import clear_damage, is_marked, publish_damaged, unlist_stale
 from hashrange_systems.kelifax.service.deletion import Deletion
 from hashrange_systems.kelifax.service.publication import list_entry
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all
+from hashrange_systems.kelifax.service.resource_read import interpret, read_everything, read_raw
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import EPOCH, to_second
+
+log = logging.getLogger(__name__)
 
 CONSUMER = "adoption"
 
@@ -36,7 +41,28 @@ class ChangedResource(View[Resource]):
     """What the stream tells about any resource, damaged or not."""
 
     resource_slug: str
-    resource_url: str
+    resource_url: Any = ""
+
+    @property
+    def url(self) -> str:
+        """The normal form of its URL; empty if there is none."""
+        return normalise_url(self.resource_url) if isinstance(self.resource_url, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A resource that claims its URL."""
+
+    slug: str
+    url: str  # in its normal form
+    owner: str
+
+    @classmethod
+    def of(cls, item: AnyResource | DamagedItem) -> Claimant:
+        """Return the claimant of a resource, readable or damaged."""
+        if isinstance(item, DamagedItem):
+            return cls(item.resource_slug, normalise_url(item.text("resourceUrl")), item.text("submissionId"))
+        return cls(item.resource_slug, normalise_url(item.resource_url), item.submission_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +106,18 @@ class Adoption:
         if not dry_run:
             for step in await asyncio.to_thread(apply, transport, changes):
                 (report or str)(step.action)
-        async for item in read_all(self.db.everything(), "created_at"):
+        taken: dict[str, str] = {}  # the claims of this run, which a dry run does not write
+        async for item in read_everything(self.db):
             found.resources += 1
             if isinstance(item, DamagedItem):
                 found.damaged[item.resource_slug] = item.reason
                 found.published += await self._publish_damaged(item, dry_run=dry_run)
             else:
                 await self._adopt(item, found, dry_run=dry_run)
+            await self._claim(Claimant.of(item), found, taken, dry_run=dry_run)
         return found
 
-    async def _adopt(self, item: Resource, found: AdoptionReport, *, dry_run: bool) -> None:
+    async def _adopt(self, item: AnyResource, found: AdoptionReport, *, dry_run: bool) -> None:
         if isinstance(item, Approved) and not isinstance(item, Published):
             found.published += 1
             if not dry_run:
@@ -100,8 +128,11 @@ class Adoption:
                 text = make_search_text(item.resource_name, item.tags, item.category, item.key_features)
                 with suppress(Conflict):
                     await self.db.complete(item.resource_slug, search_text=text, empty="")
-        await self._claim(item, found, dry_run=dry_run)
-        if not dry_run and not explain_email(item.submitter_email):
+        if dry_run:
+            return
+        if item.damage:
+            await self.repair(item.resource_slug)
+        if not explain_email(item.submitter_email):
             link = PersonLink(
                 address=item.submitter_email,
                 kind="submission",
@@ -110,29 +141,39 @@ class Adoption:
             )
             await self.db.put(link)
 
-    async def _claim(self, item: Resource, found: AdoptionReport, *, dry_run: bool) -> None:
-        url = normalise_url(item.resource_url)
+    async def _claim(
+        self, claimant: Claimant, found: AdoptionReport, taken: dict[str, str], *, dry_run: bool = False
+    ) -> None:
+        """Claim the URL of a resource, or report who has it."""
+        url, slug = claimant.url, claimant.slug
+        if not url:
+            return
         held = await self.db.claim(url).consistent()
-        if held is not None and held.claimed_by == item.resource_slug:
-            return
-        if held is not None and held.reserved_until is None:
-            found.conflicts.append(UrlConflict(url, held.claimed_by, item.resource_slug))
-            return
-        found.claimed += 1
-        if not dry_run:
-            await self._write_claim(url, item)
+        holder = taken.get(url) or (held.claimed_by if held is not None and is_held(held, self._now()) else None)
+        if holder is None:
+            written = dry_run or await self._write_claim(claimant)
+            found.claimed += written
+            taken[url] = slug
+        elif holder != slug:
+            found.conflicts.append(UrlConflict(url, holder, slug))
 
-    async def _write_claim(self, url: str, item: Resource) -> None:
-        now = to_second(self.clock.millis())
-        with suppress(Conflict):  # another process was faster
+    async def _write_claim(self, claimant: Claimant) -> bool:
+        """Write a claim; return whether nobody was faster."""
+        try:
             await self.db.reserve_url(
-                url,
-                claimed_by=item.resource_slug,
-                owner=item.submission_id,
+                claimant.url,
+                claimed_by=claimant.slug,
+                owner=claimant.owner,
                 reserved_until=None,
-                now=now,
+                now=self._now(),
                 epoch=EPOCH,
             )
+        except Conflict:
+            return False
+        return True
+
+    def _now(self) -> datetime:
+        return to_second(self.clock.millis())
 
     async def _publish(self, item: Approved) -> None:
         at = item.approved_at
@@ -141,9 +182,12 @@ class Adoption:
             await self.db.transact_all(writes).unread()
 
     async def _publish_damaged(self, item: DamagedItem, *, dry_run: bool) -> bool:
-        if item.status != "approved" or item.text("publicFeed"):
+        """Bring a damaged approved resource into the lists, with its mark; return whether it joins them."""
+        if item.status != "approved" or is_marked(item):
             return False
-        return dry_run or await publish_damaged(self.db, item, parse_time(item.text("approvedAt")))
+        joins = not item.text("publicFeed")
+        at = parse_time(item.text("approvedAt") or item.text("createdAt"))
+        return (dry_run or await publish_damaged(self.db, item, at)) and joins
 
     # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def make_consumer(self) -> Consumer:
@@ -163,23 +207,42 @@ class Adoption:
             await self.adopt()
 
     async def _handle(self, change: ItemChange[ChangedResource]) -> None:
+        former = change.before.url if change.before is not None else ""
         if change.after is not None:
-            await self.repair(change.after.resource_slug)
+            slug = change.after.resource_slug
+            if former and former != change.after.url:
+                await self._release(former, slug)
+            await self.repair(slug)
         elif change.before is not None and change.event_name == "REMOVE":
-            await self.deletion.sweep(change.before.resource_slug, change.before.resource_url)
+            await self.deletion.sweep(change.before.resource_slug, former)
+
+    async def _release(self, url: str, slug: str) -> None:
+        """Give the claim of a former URL back, which another program has changed."""
+        with suppress(Conflict):  # it is somebody else's
+            await self.db.release_own(url, claimed_by=slug)
 
     async def repair(self, slug: str) -> None:
-        """Bring a resource into or out of the public lists, as its status says."""
-        request = {"TableName": table.physical_name, "Key": {"resourceSlug": {"S": slug}}, "ConsistentRead": True}
-        raw = (await self.db.session.transport.call_async("GetItem", request)).get("Item")
+        """Bring a resource into or out of the public lists, as its status says, and claim its URL."""
+        raw = await read_raw(self.db, slug)
         if raw is None:
             return
-        try:
-            item = load_item([Published, Approved, Resource], raw)
-        except Unreadable as error:
-            item = None
-            await self._publish_damaged(DamagedItem.from_error(error), dry_run=False)
-        if isinstance(item, Approved) and not isinstance(item, Published):
+        item = interpret(raw)
+        if isinstance(item, DamagedItem):
+            await self._publish_damaged(item, dry_run=False)
+        elif isinstance(item, Approved) and not isinstance(item, Published):
             await self._publish(item)
-        elif not isinstance(item, Approved) and "publicFeed" in raw and raw["resourceStatus"] != {"S": "approved"}:
-            await unlist_stale(self.db, DamagedItem(raw, "stale"))
+        elif isinstance(item, Published) and "damage" in raw:
+            await clear_damage(self.db, raw)
+        if "publicFeed" in raw and raw.get("resourceStatus") != {"S": "approved"}:
+            await unlist_stale(self.db, DamagedItem(raw, ()))
+        found = AdoptionReport()
+        await self._claim(Claimant.of(item), found, {})
+        for conflict in found.conflicts:
+            log.warning(
+                "two resources have one URL", extra={"fields": {"kept": conflict.kept, "other": conflict.other}}
+            )
+
+
+def is_held(claim: UrlClaim, now: datetime) -> bool:
+    """Return whether a claim holds: it is kept, or reserved by a submission that may still be confirmed."""
+    return claim.reserved_until is None or claim.reserved_until > now

@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from hashrange_systems.kelifax.schema import Approved, Kelifax
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all
+from hashrange_systems.kelifax.service.resource_read import read_everything
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
 MOST = 50
 
@@ -59,7 +60,7 @@ class Analytics:
         categories: Counter[str] = Counter()
         domains: dict[str, Counter[str]] = {}
         viewed: list[ViewRow] = []
-        async for item in read_all(self.db.everything(), "created_at"):
+        async for item in read_everything(self.db):
             if isinstance(item, DamagedItem):
                 report.damaged += 1
                 statuses[item.status] += 1
@@ -71,7 +72,7 @@ class Analytics:
             statuses[item.resource_status] += 1
             categories[item.category] += 1
             row = domains.setdefault(origin, Counter())
-            row.update(submitted=1, approved=approved, views=item.view_count)
+            row.update(submitted=1, approved=int(approved), views=item.view_count)
             if approved and item.view_count >= min_views:
                 viewed.append(ViewRow(item.resource_slug, item.resource_name, origin, item.view_count))
         report.total = statuses.total()

@@ -1,12 +1,12 @@
-"""What can be done with a damaged resource, after it was read: reject it, or mark it so that lists show the damage.
+"""What can be done with a damaged resource, after it was read: reject it, undo that, or mark it for the public lists.
 
-The item is written in wire form, because no declared class can read it. Each write requires that the damaged attribute
-is still what was read: an item that somebody mended meanwhile is not touched.
+The item is written in wire form, because no declared class can read it. Each write requires that the attributes are
+still what was read: an item that somebody mended meanwhile is not touched.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,49 +16,104 @@ from hashrange_systems.kelifax.model.public_entry import format_time
 from hashrange_systems.kelifax.schema import Decision, Kelifax, audit, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
-WATCHED = ("resourceStatus", "learningResources", "keyFeatures", "useCases", "tags")
+PLACE = ("publishedAt", "publicFeed", "publicCategory")  # in the public lists
+RESTORED = ("resourceStatus", "approvedAt", *PLACE)
+WATCHED = (
+    "resourceStatus", "resourceName", "resourceUrl", "category", "learningResources", "keyFeatures", "useCases", "tags",
+    "approvedAt", "createdAt", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany",
+    "submitterPhone", "submitterDomain", "damage",
+)  # fmt: skip
 
 
 async def reject_damaged(db: Kelifax, item: DamagedItem, decision: Decision, now: datetime) -> None:
-    """Reject a damaged resource that is pending or approved."""
+    """Reject a damaged resource that is pending or approved; the decision has what undoing it restores."""
     if item.status not in {"pending", "approved"}:
         raise DecisionTaken(item.status)
-    update = {
-        "UpdateExpression": "SET #s = :s, #at = :at, #why = :why, #a = :empty REMOVE #p, #f, #c",
-        "ExpressionAttributeNames": {
-            "#s": "resourceStatus", "#at": "rejectedAt", "#why": "rejectionReason", "#a": "approvedAt",
-            "#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory",
-        },
-        "ExpressionAttributeValues": {
-            ":s": {"S": "rejected"}, ":at": {"S": format_time(now)}, ":why": {"S": decision.reason or ""},
-            ":empty": {"S": ""},
-        },
-    }  # fmt: skip
+    changes: dict[str, str | None] = {
+        "resourceStatus": "rejected",
+        "rejectedAt": format_time(now),
+        "rejectionReason": decision.reason or "",
+        "approvedAt": "",
+        **dict.fromkeys(PLACE),
+    }
+    await decide(db, item, decision, changes)
+
+
+async def undo_damaged(db: Kelifax, item: DamagedItem, undone: Decision, before: Mapping[str, Any]) -> None:
+    """Take back the rejection of a damaged resource: its status and its place in the lists are as they were."""
+    if item.status != "rejected" or not before:
+        raise DecisionTaken(item.status)
+    restored = {name: str(before[name]) if name in before else None for name in RESTORED}
+    await decide(db, item, undone, {**restored, "rejectedAt": "", "rejectionReason": ""})
+
+
+def remember_place(item: DamagedItem) -> dict[str, str]:
+    """Return what undoing the rejection of a damaged resource restores."""
+    return {name: item.text(name) for name in RESTORED if name in item.raw}
+
+
+async def decide(db: Kelifax, item: DamagedItem, decision: Decision, changes: Mapping[str, str | None]) -> None:
+    """Change attributes of a damaged resource, None removes one, with the audit entry; raise DecisionTaken."""
     note = {"Put": {"TableName": audit.physical_name, "Item": dump_item(decision)}}
+    writes = [{"Update": guard(item, write_update(changes))}, note]
     try:
-        await db.session.transport.call_async(
-            "TransactWriteItems", {"TransactItems": [{"Update": guard(item, update)}, note]}
-        )
+        await db.session.transport.call_async("TransactWriteItems", {"TransactItems": writes})
     except TransactionCanceledException:
         raise DecisionTaken("changed") from None
 
 
+def write_update(changes: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return an update that sets texts and removes attributes."""
+    kept = {f"#u{at}": (name, text) for at, (name, text) in enumerate(changes.items())}
+    sets = [f"{short} = :{short[1:]}" for short, (_, text) in kept.items() if text is not None]
+    removed = [short for short, (_, text) in kept.items() if text is None]
+    parts = [f"SET {', '.join(sets)}" if sets else "", f"REMOVE {', '.join(removed)}" if removed else ""]
+    return {
+        "UpdateExpression": " ".join(part for part in parts if part),
+        "ExpressionAttributeNames": {short: name for short, (name, _) in kept.items()},
+        "ExpressionAttributeValues": {
+            f":{short[1:]}": {"S": text} for short, (_, text) in kept.items() if text is not None
+        },
+    }
+
+
+# ── what lists show ──────────────────────────────────────────────────────────────────────────────────────────────────
 async def publish_damaged(db: Kelifax, item: DamagedItem, published_at: datetime) -> bool:
     """Put a damaged approved resource into the public lists, marked as damaged; return whether it was written."""
     update = {
-        "UpdateExpression": "SET #p = if_not_exists(#p, :p), #f = :f, #c = #k, #d = :d",
+        "UpdateExpression": "SET #p = if_not_exists(#p, :p), #f = :f, #c = :c, #d = :d",
         "ExpressionAttributeNames": {
-            "#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory", "#k": "category", "#d": "damage",
+            "#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory", "#d": "damage",
         },
         "ExpressionAttributeValues": {
-            ":p": {"S": format_time(published_at)}, ":f": {"S": "approved"}, ":d": {"SS": [item.reason[:200]]},
+            ":p": {"S": format_time(published_at)}, ":f": {"S": "approved"}, ":d": {"SS": list(item.public_reasons)},
+            ":c": {"S": item.text("category") or "other"},
         },
     }  # fmt: skip
-    if not item.text("category"):
-        return False
+    return await write_guarded(db, item, update)
+
+
+def is_marked(item: DamagedItem) -> bool:
+    """Return whether the public lists have a damaged resource, with the reason that holds now."""
+    marked = {str(reason) for reason in item.raw.get("damage", {}).get("SS", ())}
+    return bool(item.text("publicFeed")) and marked == set(item.public_reasons)
+
+
+async def clear_damage(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> None:
+    """Take the mark off a resource that can be read again."""
+    update = {
+        "UpdateExpression": "REMOVE #d",
+        "ExpressionAttributeNames": {"#d": "damage"},
+        "ExpressionAttributeValues": {},
+    }
+    await write_guarded(db, DamagedItem(raw, ()), update)
+
+
+async def write_guarded(db: Kelifax, item: DamagedItem, update: dict[str, Any]) -> bool:
+    """Update an item if it is still what was read; return whether it was."""
     try:
         await db.session.transport.call_async("UpdateItem", guard(item, update))
-    except ServiceError:
+    except ServiceError:  # changed meanwhile: the stream tells it again
         return False
     return True
 
@@ -70,8 +125,7 @@ async def unlist_stale(db: Kelifax, item: DamagedItem) -> None:
         "ExpressionAttributeNames": {"#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory"},
         "ExpressionAttributeValues": {},
     }
-    with suppress(ServiceError):  # changed meanwhile: the stream tells it again
-        await db.session.transport.call_async("UpdateItem", guard(item, update))
+    await write_guarded(db, item, update)
 
 
 def guard(item: DamagedItem, update: dict[str, Any]) -> dict[str, Any]:

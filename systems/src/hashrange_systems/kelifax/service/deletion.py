@@ -17,7 +17,7 @@ from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource, audit
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged import guard_key
 from hashrange_systems.kelifax.service.publication import unlist_entry
-from hashrange_systems.kelifax.service.resource_read import find_any, next_moment
+from hashrange_systems.kelifax.service.resource_read import find_any, find_stored, next_moment
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import ResourceMissing
 
@@ -85,8 +85,8 @@ class Deletion:
 
     async def sweep(self, slug: str, url: str) -> None:
         """Delete what is left of a resource that another program deleted."""
-        claim = await self.db.claim(normalise_url(url)).consistent()
-        if await self.db.resource(slug).consistent() is not None:
+        claim = await self.db.claim(url).consistent() if (url := normalise_url(url)) else None
+        if await find_stored(self.db, slug) is not None:
             return  # it was submitted again
         if claim is not None and claim.claimed_by == slug and claim.reserved_until is None:
             await self.db.release(claim.resource_url, claimed_by=slug)

@@ -19,6 +19,7 @@ from datetime import timedelta
 from typing import Literal
 
 from hashrange import Clock, CursorInvalid, Unreadable
+from hashrange_systems.kelifax.model.damage import hide_private, join_reasons
 from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import (
     ListedResource,
@@ -29,7 +30,7 @@ from hashrange_systems.kelifax.model.public_entry import (
 )
 from hashrange_systems.kelifax.model.search_text import contains_all, split_words
 from hashrange_systems.kelifax.model.slug import is_routable
-from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.kelifax.schema import Kelifax, Listing
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all, read_page
 from hashrange_systems.kelifax.visitor_item import Facets
 from hashrange_systems.shared.epoch import from_ms, to_second
@@ -141,7 +142,7 @@ class Directory:
     async def featured(self, limit: int = 6) -> list[ListedResource]:
         """Return the newest featured resources."""
         found = await self.db.feed().filter(self.db.highlighted(featured=True)).skip_unreadable().limit(limit)
-        return [show_listing(item) for item in found]
+        return [show_entry(item) for item in found]
 
     # ── one resource ─────────────────────────────────────────────────────────────────────────────────────────────────
     async def find(self, slug: str) -> PublicResource:
@@ -159,7 +160,7 @@ class Directory:
             item = await self.db.published(slug)
         except Unreadable as error:
             damaged = DamagedItem.from_error(error)
-            return show_damaged(damaged.raw, damaged.reason) if damaged.status == "approved" else None
+            return show_damaged(damaged.raw, damaged.public_reason) if damaged.status == "approved" else None
         return show_resource(item) if item else None
 
     async def read_many(self, slugs: Sequence[str]) -> list[PublicResource]:
@@ -187,7 +188,7 @@ class Directory:
     async def list_all(self) -> AsyncIterator[PublicResource]:
         """Yield every approved resource, damaged ones too, newest submission first."""
         async for item in read_all(self.db.approved(), "created_at"):
-            yield show_damaged(item.raw, item.reason) if isinstance(item, DamagedItem) else show_resource(item)
+            yield show_damaged(item.raw, item.public_reason) if isinstance(item, DamagedItem) else show_resource(item)
 
     async def scan(self, query: str) -> list[PublicResource]:
         """Return the approved resources whose search text contains every word, newest first, by reading the table."""
@@ -198,7 +199,7 @@ class Directory:
         async for item in read_all(self.db.search(words[0]), "created_at"):
             if isinstance(item, DamagedItem):
                 if item.status == "approved" and contains_all(item.text("searchText"), words):
-                    found.append(show_damaged(item.raw, item.reason))
+                    found.append(show_damaged(item.raw, item.public_reason))
             elif contains_all(item.search_text, words):
                 found.append(show_resource(item))
         return sorted(found, key=lambda entry: (entry.published_at, entry.slug), reverse=True)
@@ -243,9 +244,11 @@ def is_approved(entry: object) -> bool:
     return status == "approved"
 
 
-def show_entry(entry: object) -> ListedResource:
+def show_entry(entry: Listing | DamagedItem) -> ListedResource:
     """Return an entry of a public index, readable or damaged."""
-    return show_damaged(entry.raw, entry.reason) if isinstance(entry, DamagedItem) else show_listing(entry)  # type: ignore[arg-type]  # the other kind is a Listing
+    if isinstance(entry, DamagedItem):
+        return show_damaged(entry.raw, entry.public_reason)
+    return show_listing(entry, join_reasons(hide_private(entry.damage)) or None)
 
 
 def sort_key(entry: ListedResource, sort: Sort) -> tuple[str | int, str]:

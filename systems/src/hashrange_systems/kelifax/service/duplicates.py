@@ -12,11 +12,13 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process, utils
 
-from hashrange import Clock, Unreadable
+from hashrange import Clock
 from hashrange_systems.kelifax.errors import ExistingEntry
 from hashrange_systems.kelifax.model.slug import make_slug
 from hashrange_systems.kelifax.model.web_address import find_host, normalise_url
 from hashrange_systems.kelifax.schema import AnyResource, Kelifax
+from hashrange_systems.kelifax.service.resource_read import find_stored
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
 REFRESH_MS = 60_000
 MAX_NAMES = 200_000
@@ -85,11 +87,9 @@ class Duplicates:
 
     async def find_by_slug(self, slug: str) -> ExistingEntry | None:
         """Return the resource of a slug or an alias, or the submission that reserves it."""
-        try:
-            resource = await self.db.resource(slug).consistent()
-        except Unreadable as error:
-            status = str(error.raw.get("resourceStatus", {}).get("S", ""))
-            return ExistingEntry(slug, slug, STATUS_WORDS.get(status, status))
+        resource = await find_stored(self.db, slug)
+        if isinstance(resource, DamagedItem):
+            return ExistingEntry(slug, slug, STATUS_WORDS.get(resource.status, "damaged"))
         if resource is not None:
             return name_entry(resource)
         if alias := await self.db.alias(slug).consistent():

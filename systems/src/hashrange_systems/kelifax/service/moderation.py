@@ -20,6 +20,7 @@ from typing import Any, Literal
 from hashrange import Clock, Conflict, Taken, Write
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, ExistingEntry, HeldByAnother
 from hashrange_systems.kelifax.model.draft import apply_changes, find_changes
+from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.slug import SLUG
 from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision, Verdict
 from hashrange_systems.kelifax.schema import (
@@ -33,7 +34,7 @@ from hashrange_systems.kelifax.schema import (
     Rejected,
 )
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.damaged import reject_damaged
+from hashrange_systems.kelifax.service.damaged import reject_damaged, remember_place, undo_damaged
 from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
@@ -176,7 +177,7 @@ class Moderation:
         reason = check_reason(reason)
         found = await find_any(self.db, slug)
         if isinstance(found, DamagedItem):
-            decision = await self._make_decision(slug, actor, "rejected", reason)
+            decision = await self._make_decision(slug, actor, "rejected", reason, remember_place(found))
             await reject_damaged(self.db, found, decision, to_second(self.clock.millis()))
             return decision
         resource = await self._find_pending(slug, actor)
@@ -266,7 +267,11 @@ class Moderation:
             actor.require_admin("undo decisions of others")
         if from_ms(self.clock.millis()) - latest.decided_at > UNDO_WITHIN:
             raise StateConflict("It is too late to undo this: it was decided more than ten minutes ago.")
-        resource = await find_resource(self.db, slug)
+        resource = await find_any(self.db, slug)
+        if isinstance(resource, DamagedItem):
+            undone = await self._make_decision(slug, actor, "undone", f"{latest.verdict} by {latest.actor}")
+            await undo_damaged(self.db, resource, undone, latest.before or {})
+            return undone
         topic, writes = self._write_undo(latest, resource)
         if not explain_email(resource.submitter_email):
             writes.append(self.db.drop_mail(resource.submitter_email, make_message_id(topic, name_cause(latest))))
@@ -278,12 +283,13 @@ class Moderation:
         if latest.verdict == "approved" and isinstance(resource, Approved):
             undo: Write[Any] = self.db.undo_approval(resource, seen=resource.approved_at)
             return topic, [undo, *unlist_entry(self.db, resource)]
-        if latest.verdict == "rejected" and isinstance(resource, Rejected):
+        before = latest.before or {}
+        was_listed = latest.verdict == "unpublished" or before.get("resourceStatus") == "approved"
+        if latest.verdict == "rejected" and isinstance(resource, Rejected) and not was_listed:
             return topic, [self.db.undo_rejection(resource, seen=resource.rejected_at)]
-        if latest.verdict == "unpublished" and isinstance(resource, Rejected):
-            before = latest.before or {}
-            approved_at = datetime.fromisoformat(before["approvedAt"])
-            published_at = datetime.fromisoformat(before.get("publishedAt") or before["approvedAt"])
+        if was_listed and isinstance(resource, Rejected):  # a damaged one may have been mended since
+            approved_at = parse_time(before.get("approvedAt") or before["publishedAt"])
+            published_at = parse_time(before.get("publishedAt") or before["approvedAt"])
             undo = self.db.republish(
                 resource, seen=resource.rejected_at, approved_at=approved_at, published_at=published_at
             )

@@ -16,10 +16,11 @@ from hashrange_systems.kelifax.model.public_entry import format_time
 from hashrange_systems.kelifax.record_item import PersonLink, QueuedMail, Subscription
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource
 from hashrange_systems.kelifax.service.actor import Actor
+from hashrange_systems.kelifax.service.damaged import publish_damaged
 from hashrange_systems.kelifax.service.resource_content import read_content
-from hashrange_systems.kelifax.service.resource_read import next_moment
+from hashrange_systems.kelifax.service.resource_read import find_stored, next_moment, read_everything
 from hashrange_systems.kelifax.service.reviews import Reviews
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.email_address import fold_email, validate_email
 from hashrange_systems.shared.epoch import from_ms
 
@@ -77,7 +78,7 @@ class Privacy:
 
     async def _find_resources(self, address: str) -> list[Resource | DamagedItem]:
         found: list[Resource | DamagedItem] = []
-        async for item in read_all(self.db.everything(), "created_at"):
+        async for item in read_everything(self.db):
             stored = item.text("submitterEmail") if isinstance(item, DamagedItem) else item.submitter_email
             if fold_email(stored.strip()) == address:
                 found.append(item)
@@ -103,9 +104,12 @@ class Privacy:
     async def _erase_resource(self, slug: str, actor: Actor) -> None:
         at = await next_moment(self.db, self.clock, slug)
         decision = Decision(resource_slug=slug, decided_at=at, actor=actor.name, verdict="erased")
-        erase = self.db.erase(slug, ERASED, ERASED, ERASED, None, None, None)
+        erase = self.db.erase(slug, ERASED, ERASED, ERASED, None, None, None, damage=set())
         with suppress(Conflict):  # deleted meanwhile
             await self.db.transact(erase, self.db.create(decision)).unread()
+        left = await find_stored(self.db, slug)
+        if isinstance(left, DamagedItem) and left.text("publicFeed"):  # something else cannot be read either
+            await publish_damaged(self.db, left, from_ms(self.clock.millis()))
 
     async def _erase_linked(self, link: PersonLink, address: str) -> None:
         item = await self._read_linked(link)

@@ -5,11 +5,13 @@ A damaged item takes its place in the list, with its raw attributes; it never hi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from hashrange import Latest, Model, Query, Scan, Unreadable, camel
+from hashrange_systems.kelifax.model.damage import describe_damage, hide_private, join_reasons
 from hashrange_systems.kelifax.model.public_entry import format_time
 
 T = TypeVar("T", bound=Model)
@@ -20,15 +22,30 @@ TO_THE_SECOND = len("2026-01-15T12:00:00")
 
 @dataclass(frozen=True, slots=True)
 class DamagedItem:
-    """A stored item that cannot be read: its attributes in wire form, and why."""
+    """A stored item that cannot be read: its attributes in wire form, and what is wrong with which of them."""
 
     raw: Mapping[str, Mapping[str, Any]]
-    reason: str
+    reasons: tuple[str, ...]
 
     @classmethod
     def from_error(cls, error: Unreadable) -> DamagedItem:
         """Return the item of an error."""
-        return cls(error.raw, str(error).partition(": ")[2] or str(error))
+        return cls(error.raw, describe_damage(str(error).partition(": ")[2]))
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be read, for moderators; it quotes no value."""
+        return join_reasons(self.reasons)
+
+    @property
+    def public_reasons(self) -> tuple[str, ...]:
+        """Why it cannot be read, without the names of attributes that are not public."""
+        return hide_private(self.reasons)
+
+    @property
+    def public_reason(self) -> str:
+        """The public reasons as one text."""
+        return join_reasons(self.public_reasons)
 
     def text(self, name: str) -> str:
         """Return an attribute that is a string; empty if it is none."""
@@ -84,6 +101,7 @@ async def read_all(query: Query[T] | Latest[T] | Scan[T], by: str) -> AsyncItera
         cursor = page.cursor
         if cursor is None:
             return
+        await asyncio.sleep(0)  # an embedded database answers at once: let other requests have their turn
 
 
 def is_within(item: DamagedItem, by: str, last: str, *, backwards: bool) -> bool:

@@ -49,6 +49,7 @@ OWN_PATH = re.compile(r"/admin[A-Za-z0-9/_-]*", re.ASCII)
 
 ListName = Literal["queue", "live", "rejected"]
 BULK_ACTIONS: tuple[Literal["approve", "reject", "unpublish"], ...] = ("approve", "reject", "unpublish")
+UNDOABLE = {False: {"approved", "rejected", "unpublished"}, True: {"rejected"}}  # by whether it is damaged
 LIST_TITLES: dict[ListName, str] = {"queue": "Waiting", "live": "Listed", "rejected": "Rejected"}
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
@@ -253,10 +254,7 @@ def describe_dossier(dossier: Dossier, now: int) -> DossierView:
     fresh = latest is not None and from_ms(now) - latest.decided_at < UNDO_WITHIN
     return DossierView(
         status=resource.status if isinstance(resource, DamagedItem) else resource.resource_status,
-        can_undo=fresh
-        and latest is not None
-        and latest.verdict in {"approved", "rejected", "unpublished"}
-        and not damaged,
+        can_undo=fresh and latest is not None and latest.verdict in UNDOABLE[damaged],
         is_live=isinstance(resource, Approved),
         is_public=isinstance(resource, Published),
         raw={name: show_raw(value) for name, value in sorted(resource.raw.items())}

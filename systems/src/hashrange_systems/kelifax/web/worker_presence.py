@@ -10,6 +10,7 @@ from hashrange_systems.kelifax.web.dependencies import Deps
 from hashrange_systems.shared.presence import WorkState
 from hashrange_systems.shared.web.metrics import describe_workers, make_gauge, make_metrics_response
 
+MAX_NAMED = 10  # resources that could not be indexed
 WHAT = "The background work (mails, searches, link checks)"
 
 router = APIRouter(include_in_schema=False)
@@ -21,22 +22,28 @@ async def describe_absence(services: Services) -> list[str]:
     return [text] if text else []
 
 
-@router.get("/health")
-async def show_health(deps: Deps) -> Response:
-    """Say whether the background work is done, and the search index follows; 503 if no worker is there."""
-    monitoring = await deps.services.presence.read()
-    broken = monitoring.state is WorkState.INTERRUPTED
-    search = deps.services.search
+async def report_health(services: Services) -> dict[str, object]:
+    """Return what `/health` says, of the system and of its host."""
+    monitoring = await services.presence.read()
+    search = services.search
     work = "ok" if monitoring.healthy else monitoring.state.value
-    report = {
-        "status": "search behind" if search.is_behind and monitoring.healthy else work,
+    return {
+        "healthy": monitoring.healthy and not search.problem,
+        "status": search.problem if monitoring.healthy and search.problem else work,
         "workers": len(monitoring.workers),
         "lateMs": monitoring.late_ms,
         "search": "index" if search.is_indexed else "scan",
         "searchLagMs": int(search.lag_s * 1000),
         "searchSkipped": search.skipped,
+        "searchSkippedSlugs": search.skipped_slugs[:MAX_NAMED],
     }
-    return JSONResponse(report, 503 if broken else 200)
+
+
+@router.get("/health")
+async def show_health(deps: Deps) -> Response:
+    """Say whether the background work is done, and the search index is complete; 503 if no worker is there."""
+    report = await report_health(deps.services)
+    return JSONResponse(report, 503 if report["status"] == WorkState.INTERRUPTED.value else 200)
 
 
 @router.get("/metrics")
