@@ -4,6 +4,7 @@ import asyncio
 
 from hashrange import ManualClock
 from hashrange_systems.checks.registry import parse_attributes
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator
 from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
@@ -16,11 +17,19 @@ OWN = Policy(exempt=parse_exemptions(["127.0.0.1"]), own_ports=frozenset({8002})
 
 
 async def look(
-    check_type, url, *, policy=LOOPBACK, resolver=None, now_s=NOW_S, rdap="https://rdap.example", **attributes
+    check_type,
+    url,
+    *,
+    policy=LOOPBACK,
+    resolver=None,
+    now_s=NOW_S,
+    rdap="https://rdap.example",
+    evaluator=None,
+    **attributes,
 ):
     """Return the outcome of one probe."""
     fetcher = Fetcher(policy, resolver=resolver or ScriptedResolver(**NAMES))
-    prober = Prober(fetcher, ManualClock(now_s), rdap=rdap)
+    prober = Prober(fetcher, ManualClock(now_s), rdap=rdap, evaluator=evaluator or PageEvaluator())
     async with asyncio.timeout(ENOUGH):
         return await prober.probe(url, parse_attributes(check_type, attributes))
 

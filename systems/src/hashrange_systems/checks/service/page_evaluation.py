@@ -1,10 +1,12 @@
-"""Evaluates the pages of strangers with a budget: patterns, JSON and HTML in the sandbox, small texts at once."""
+"""Evaluates what strangers send with a budget: patterns, JSON, HTML and DNS in the sandbox, small texts at once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar, TypeVarTuple
 
-from hashrange_systems.checks.model import untrusted_page
+from hashrange_systems.checks.model import dns_answer, untrusted_page
 from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
 from hashrange_systems.checks.model.availability import describe_response, evaluate_availability
 from hashrange_systems.checks.model.ebay import evaluate_offers
@@ -14,20 +16,23 @@ from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
+
 SECONDS = 2.0  # of CPU time; a page of 2 MB takes some ms
 MEMORY_MIB = 256
 SMALL = 64 * 1024  # characters; looking for a text in so many takes less than sending them
 OURS = frozenset({Reason.BUSY, Reason.CLOSED})
 WHY = {
-    Reason.TIME: "it takes longer than allowed to evaluate this page",
-    Reason.MEMORY: "it takes more memory than allowed to evaluate this page",
+    Reason.TIME: "it takes longer than allowed to evaluate this {}",
+    Reason.MEMORY: "it takes more memory than allowed to evaluate this {}",
     Reason.BUSY: "too many pages wait to be evaluated",
 }
 
 
 def make_sandbox() -> Sandbox:
     """Return the sandbox of an application."""
-    return Sandbox(seconds=SECONDS, memory_mib=MEMORY_MIB, modules=[untrusted_page.__name__])
+    return Sandbox(seconds=SECONDS, memory_mib=MEMORY_MIB, modules=[untrusted_page.__name__, dns_answer.__name__])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,12 @@ class PageEvaluator:
     """Evaluates responses; without a sandbox in this process, for tests and commands with one's own pages."""
 
     sandbox: Sandbox | None = None
+
+    async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments, tenant: str) -> Result:
+        """Return the result of a function on a stranger's bytes; raise SandboxError if the budget is exceeded."""
+        if self.sandbox is None:
+            return function(*arguments)
+        return await self.sandbox.run(function, *arguments, tenant=tenant)
 
     async def evaluate(self, attributes: Availability, fetched: FetchResult, now: int, tenant: str) -> Outcome:
         """Return the outcome of an AVAILABILITY check; UNKNOWN if the budget is exceeded."""
@@ -44,7 +55,7 @@ class PageEvaluator:
             page = make_sendable(fetched)
             return await self.sandbox.run(untrusted_page.evaluate_page, write(attributes), page, now, tenant=tenant)
         except SandboxError as error:
-            return explain(describe_response(fetched, now), error, Cause.TEXT)
+            return explain_failure(describe_response(fetched, now), error, Cause.TEXT)
 
     async def evaluate_search(self, attributes: Ebay, fetched: FetchResult, tenant: str) -> Outcome:
         """Return the outcome of an EBAY check that was answered with a page; UNKNOWN if the budget is exceeded."""
@@ -55,7 +66,7 @@ class PageEvaluator:
             return await self.sandbox.run(untrusted_page.evaluate_search, write(attributes), page, tenant=tenant)
         except SandboxError as error:
             known = Outcome(status=Status.UNKNOWN, response_time=fetched.elapsed_ms)
-            return explain(known, error, Cause.LAYOUT)
+            return explain_failure(known, error, Cause.LAYOUT)
 
 
 def is_simple(attributes: Availability, page: PageResponse) -> bool:
@@ -63,9 +74,9 @@ def is_simple(attributes: Availability, page: PageResponse) -> bool:
     return attributes.regex is None and not attributes.conditions and len(page.body) <= SMALL
 
 
-def explain(outcome: Outcome, error: SandboxError, cause: Cause) -> Outcome:
-    """Return the outcome as UNKNOWN, with the reason why the page was not evaluated."""
-    message = WHY.get(error.reason, "the page cannot be evaluated")
+def explain_failure(outcome: Outcome, error: SandboxError, cause: Cause, what: str = "page") -> Outcome:
+    """Return the outcome as UNKNOWN, with the reason why a page or an answer was not evaluated."""
+    message = WHY.get(error.reason, "the {} cannot be evaluated").format(what)
     return replace(outcome, status=Status.UNKNOWN, cause=Cause.OURS if error.reason in OURS else cause, message=message)
 
 

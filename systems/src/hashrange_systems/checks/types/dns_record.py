@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from ipaddress import ip_address
 from typing import Annotated, Literal, get_args
 
-import dns.asyncquery
-import dns.exception
 import dns.message
-import dns.rcode
-import dns.rdatatype
 import dns.resolver
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as Limit
 
 from hashrange_systems.checks.model.attributes import MAX_TIMEOUT_MS, Attributes, split_lines
+from hashrange_systems.checks.model.dns_answer import MALFORMED, DnsAnswer, normalise_value, read_answer
 from hashrange_systems.checks.model.endpoint import accept_endpoint, parse_endpoint, read_endpoint
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.service.check_fields import MORE
 from hashrange_systems.checks.service.check_type import CheckType, ProbeTools, describe_timing
+from hashrange_systems.checks.service.page_evaluation import explain_failure
+from hashrange_systems.shared.fetching.dns_exchange import AnswerTooLarge, exchange
 from hashrange_systems.shared.fetching.timing import PhaseTimer
+from hashrange_systems.shared.sandbox.errors import SandboxError
 from hashrange_systems.shared.text import shorten
 from hashrange_systems.shared.web.form import Field, Group
 
@@ -64,21 +63,27 @@ class DnsRecord(Attributes):
 async def probe_record(tools: ProbeTools, url: str, attributes: DnsRecord) -> Outcome:
     """Ask a name server for the record: the given one, or that of this machine."""
     name = read_endpoint(url, "dns", 0).host
-    query = dns.message.make_query(name, attributes.record_type)
-    async with tools.limit(f"dns {name}", attributes.timeout_ms / 1000) as timer:
-        if attributes.nameserver is None:
+    query = dns.message.make_query(name, attributes.record_type).to_wire()
+    given = None if attributes.nameserver is None else read_endpoint(attributes.nameserver, "dns", DNS_PORT)
+    async with tools.limit(given.host if given else f"dns {name}", attributes.timeout_ms / 1000) as timer:
+        if given is None:
             servers: Sequence[tuple[str, int]] = [(address, DNS_PORT) for address in find_nameservers()]
         else:
-            target = read_endpoint(attributes.nameserver, "dns", DNS_PORT)
-            servers = [(str(each), target.port) for each in await tools.fetcher.connector.locate(target, timer)]
-        answer = await ask(query, servers, attributes.timeout_ms / 1000, timer)
+            servers = [(str(each), given.port) for each in await tools.fetcher.connector.locate(given, timer)]
+        try:
+            answer = await ask(query, servers, attributes.timeout_ms / 1000, timer)
+        except AnswerTooLarge as error:
+            return Outcome(status=Status.UNKNOWN, cause=Cause.RECORD, message=str(error))
     found = describe_timing(timer.read())
     if answer is None:
-        ours = attributes.nameserver is None
-        status, cause = (Status.UNKNOWN, Cause.OURS) if ours else (Status.DOWN, Cause.TIMEOUT)
-        who = "the name server of this machine" if ours else "the name server"
+        status, cause = (Status.UNKNOWN, Cause.OURS) if given is None else (Status.DOWN, Cause.TIMEOUT)
+        who = "the name server of this machine" if given is None else "the name server"
         return Outcome(status=status, cause=cause, message=f"{who} did not answer", **found)
-    return evaluate_answer(attributes, name, answer, found)
+    try:
+        values = await tools.evaluator.run(read_answer, answer, attributes.record_type, tenant=tools.tenant)
+    except SandboxError as error:
+        return explain_failure(Outcome(status=Status.UNKNOWN, **found), error, Cause.RECORD, "answer")
+    return evaluate_answer(attributes, name, values, found)
 
 
 def find_nameservers() -> list[str]:
@@ -90,9 +95,7 @@ def find_nameservers() -> list[str]:
     return [server for server in configured if isinstance(server, str)]
 
 
-async def ask(
-    query: dns.message.Message, servers: Iterable[tuple[str, int]], timeout_s: float, timer: PhaseTimer
-) -> dns.message.Message | None:
+async def ask(query: bytes, servers: Iterable[tuple[str, int]], timeout_s: float, timer: PhaseTimer) -> bytes | None:
     """Return the first answer; None if no server answers in time."""
     where = list(servers)[:SERVERS_ASKED]
     async with timer.time("answer"):
@@ -102,27 +105,27 @@ async def ask(
     return None
 
 
-async def ask_one(query: dns.message.Message, address: str, port: int, timeout_s: float) -> dns.message.Message | None:
+async def ask_one(query: bytes, address: str, port: int, timeout_s: float) -> bytes | None:
     """Return the answer of a server; None if there is none in time."""
     try:
         async with asyncio.timeout(timeout_s):
-            answer, _ = await dns.asyncquery.udp_with_fallback(query, address, port=port)
-    except (OSError, dns.exception.DNSException):  # includes TimeoutError
+            return await exchange(query, address, port)
+    except OSError:  # includes TimeoutError
         return None
-    return answer
 
 
-def evaluate_answer(attributes: DnsRecord, name: str, answer: dns.message.Message, found: dict[str, object]) -> Outcome:
+def evaluate_answer(attributes: DnsRecord, name: str, answer: DnsAnswer, found: dict[str, object]) -> Outcome:
     """Return the outcome of an answer."""
-    code = answer.rcode()
-    if code == dns.rcode.NXDOMAIN:
+    if answer.code == MALFORMED:
+        return fail(Cause.RECORD, "the answer of the name server is not valid DNS", found)
+    if answer.code == "NXDOMAIN":
         return fail(Cause.NAME, f"the name {name} does not exist", found)
-    if code != dns.rcode.NOERROR:
-        return fail(Cause.RECORD, f"the name server answered {dns.rcode.to_text(code)}", found)
-    values = read_values(answer, attributes.record_type)
+    if answer.code != "NOERROR":
+        return fail(Cause.RECORD, f"the name server answered {answer.code}", found)
+    values = answer.values
     if not values:
         return fail(Cause.RECORD, f"{name} has no {attributes.record_type} record", found)
-    missing = [value for value in attributes.expected if normalise(value, attributes.record_type) not in values]
+    missing = [value for value in attributes.expected if normalise_value(value, attributes.record_type) not in values]
     listed = shorten(", ".join(values), SHOWN)
     if missing:
         return fail(Cause.RECORD, f"{attributes.record_type} is {listed}, without {shorten(missing[0], SHOWN)}", found)
@@ -132,26 +135,6 @@ def evaluate_answer(attributes: DnsRecord, name: str, answer: dns.message.Messag
 def fail(cause: Cause, message: str, found: dict[str, object]) -> Outcome:
     """Return an outage."""
     return Outcome(status=Status.DOWN, cause=cause, message=message, **found)  # type: ignore[arg-type]  # times
-
-
-def read_values(answer: dns.message.Message, record_type: str) -> list[str]:
-    """Return the values of a record type in an answer, in order."""
-    wanted = dns.rdatatype.from_text(record_type)
-    records = [record for rrset in answer.answer if rrset.rdtype == wanted for record in rrset]
-    return sorted({normalise(record.to_text(), record_type) for record in records})
-
-
-def normalise(text: str, record_type: str) -> str:
-    """Return a value in the form that is compared: names without final dot in lower case, addresses canonical."""
-    text = " ".join(text.split())
-    if record_type == "TXT":
-        return text.replace('" "', "").strip('"')
-    if record_type in ("A", "AAAA"):
-        try:
-            return str(ip_address(text))
-        except ValueError:
-            return text
-    return " ".join(word.removesuffix(".") for word in text.lower().split())
 
 
 RECORD = (
