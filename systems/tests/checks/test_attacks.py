@@ -8,6 +8,7 @@ import pytest
 
 import hashrange
 from hashrange import LocalKeys
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.errors import EmailTaken
 from hashrange_systems.checks.model.fetch_result import Cause, PageResponse
 from hashrange_systems.checks.model.outcome import Status
@@ -18,12 +19,19 @@ from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMismatch, DeploymentSettings
 from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
+from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, find_addresses, list_own_addresses
 from hashrange_systems.checks.service.page_evaluation import PageEvaluator, make_sandbox
+from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.errors import TooManyRequests
-from systems.tests.checks.check_items import sign_up
+from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.own_address import read_own_address
+from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.presence import Presence
+from systems.tests.checks.check_items import NOON, sign_up
 from systems.tests.checks.run_scenario import add_channel, alerts_of, make_runs, run_scheduled, set_up
 from systems.tests.checks.services import do
+from systems.tests.shared.fetching.target import ScriptedResolver
 
 PATTERN = "(?:(?:(?:a{1,9}){1,9}){1,9}){1,1}b"
 SLOW_PAGE = PageResponse(status=200, body="a" * 2_000_000)
@@ -36,8 +44,44 @@ def evaluator():
     sandbox.close()
 
 
+async def collect(outcomes):
+    return [outcome async for outcome in outcomes]
+
+
 def parse(check_type, **attributes):
     return read_attributes(check_type, attributes).attributes
+
+
+# ── our own database and pages ───────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "localhost"])  # noqa: S104
+def test_a_separate_worker_reaches_no_process_of_its_machine_by_another_address(db, clock, host):
+    pages = Presence(db, WorkerPresence, clock, works=False, addresses=list_own_addresses([8002]))
+    fetcher = Fetcher(resolver=ScriptedResolver(localhost=[["::1", "127.0.0.1"]] * 9))
+    base = Policy(own=frozenset({read_own_address("http://127.0.0.1:8000")}))  # its --endpoint
+    outbound = OutboundPolicy(fetcher, base, DeploymentSettings(db, clock), pages)
+    prober = Prober(fetcher, clock)
+
+    async def attack():
+        await pages.write()
+        outbound.apply([*LOOPBACK, "0.0.0.0/8", "::"], await pages.list_all())
+        for port in (8000, 8002):
+            yield await prober.probe(f"http://{host}:{port}/", parse("AVAILABILITY"))
+            yield await prober.probe(f"tcp://{host}:{port}", parse("TCP"))
+            yield await prober.probe(f"tls://{host}:{port}", parse("TLS"))
+            yield await prober.probe("dns://a.example", parse("DNS", nameserver=f"{host}:{port}"))
+            yield await prober.probe("https://www.ebay.com/", parse("EBAY", url=f"http://{host}:{port}/", threshold=1))
+
+    outcomes = asyncio.run(collect(attack()))
+    assert {outcome.cause for outcome in outcomes} == {Cause.REFUSED}
+    assert all("our own" in outcome.message for outcome in outcomes)
+
+
+def test_loopback_addresses_of_processes_on_other_machines_say_nothing_about_this_one(db, clock):
+    elsewhere = WorkerPresence(
+        worker_id="w1", host="elsewhere", pid=1, version="1", started_at=NOON, seen_at=NOON, interval_ms=10_000,
+        addresses=["127.0.0.1:8002", "[::1]:8002", "[::]:8002", "10.0.0.7:8002", "[2001:db8::7]:8002"],
+    )  # fmt: skip
+    assert {own.host for own in find_addresses([elsewhere], "here")} == {"10.0.0.7", "2001:db8::7"}
 
 
 # ── one user freezes everybody ───────────────────────────────────────────────────────────────────────────────────────

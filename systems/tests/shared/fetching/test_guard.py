@@ -16,7 +16,7 @@ from hashrange_systems.shared.fetching.errors import (
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
 from hashrange_systems.shared.fetching.http_url import parse_url
-from hashrange_systems.shared.fetching.own_address import list_machine_addresses, read_own_address
+from hashrange_systems.shared.fetching.own_address import list_machine_addresses, read_host_and_port, read_own_address
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import SystemResolver
 from systems.tests.shared.fetching.target import LOOPBACK, ScriptedResolver, fetch, never_reached, serving
@@ -42,6 +42,45 @@ def test_the_service_itself_is_never_reached_even_if_an_exemption_covers_it(host
     policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address(f"http://{own}:8000/")}))
     with pytest.raises(ForbiddenAddress, match="our own"):
         fetch(never_reached, f"http://{host}:8000/", policy=policy, resolver=ScriptedResolver(**NAMES))
+
+
+OTHER_ADDRESSES = ["127.0.0.1", "127.0.0.2", "127.255.255.254", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.3]", "0"]
+
+
+@pytest.mark.parametrize("host", OTHER_ADDRESSES)
+@pytest.mark.parametrize("own", ["127.0.0.1", "127.0.0.5", "0.0.0.0", "[::1]", "[::]", "localhost", "db.internal"])
+def test_a_service_on_this_machine_is_refused_at_every_address_of_this_machine(host, own):
+    policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address(f"http://{own}:8000/")}))
+
+    async def redirect(exchange):
+        await exchange.redirect(f"http://{host}:8000/")
+
+    with pytest.raises(ForbiddenAddress, match="our own"):
+        fetch(never_reached, f"http://{host}:8000/", policy=policy, resolver=ScriptedResolver(**NAMES))
+    with pytest.raises(RedirectForbidden, match="our own"):
+        fetch(redirect, "http://127.0.0.1:{port}/", policy=policy, resolver=ScriptedResolver(**NAMES))
+
+
+def test_a_service_on_port_80_of_this_machine_is_refused_at_every_address_of_it():
+    policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address("http://127.0.0.1/checks")}))
+    with pytest.raises(ForbiddenAddress, match="our own"):
+        fetch(never_reached, "http://127.0.0.2/", policy=policy, resolver=ScriptedResolver(**NAMES))
+
+
+def test_a_service_on_another_machine_leaves_the_ports_of_this_one_alone():
+    policy = Policy(exempt=EVERYTHING, own=frozenset({read_own_address("http://10.0.0.7:8000")}))
+    policy.check_own(parse_url("http://127.0.0.2:8000/"), [ip_address("127.0.0.2")], {})
+
+
+def test_the_addresses_of_this_machine_contain_both_loopback_addresses():
+    assert {"127.0.0.1", "::1"} <= set(list_machine_addresses())
+
+
+@pytest.mark.parametrize("text", ["[::1]:8000", "[2001:db8::5]:8000", "10.0.0.5:8000"])
+def test_an_address_that_a_process_wrote_is_read(text):
+    own = read_host_and_port(text)
+    assert own is not None
+    assert (f"[{own.host}]:8000" if ":" in own.host else f"{own.host}:8000") == text
 
 
 def test_a_redirect_to_the_service_itself_is_not_followed():

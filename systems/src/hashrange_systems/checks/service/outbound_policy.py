@@ -11,6 +11,7 @@ import logging
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 
 from hashrange import HashrangeError
 from hashrange_systems.checks.deployment_schema import WorkerPresence
@@ -68,5 +69,14 @@ def find_addresses(processes: Iterable[PresenceFields], here: str) -> Iterable[O
     for process in processes:
         for text in process.addresses:
             own = read_host_and_port(text)
-            if own is not None and (process.host == here or own.host not in {"127.0.0.1", "::1"}):
+            if own is not None and (process.host == here or not is_local(own.host)):
                 yield own
+
+
+def is_local(host: str) -> bool:
+    """Return whether a host is a loopback address or the wildcard: these mean another machine elsewhere."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified

@@ -17,8 +17,9 @@ from hashrange_systems.shared.fetching.public_address import Address, unwrap
 class OwnAddress:
     """A host and a port of the service: a database, or its pages.
 
-    Its name, and every address that the name has, are refused. With `name_only` other names at the same address are
-    allowed, as of sites behind the same proxy.
+    Its name, and every address that the name has, are refused; if one of them is of this machine, every address of this
+    machine: a process may listen on all of them. With `name_only` other names at the same address are allowed, as of
+    sites behind the same proxy.
     """
 
     host: str
@@ -31,8 +32,11 @@ class OwnAddress:
             return False
         if target.host == self.host:
             return True
+        if self.name_only:
+            return False
         mine = {unwrap(address) for address in own}
-        return not self.name_only and any(unwrap(address) in mine for address in addresses)
+        here = any(map(is_of_this_machine, mine))
+        return any(unwrap(address) in mine or (here and is_of_this_machine(address)) for address in addresses)
 
 
 def read_own_address(url: str) -> OwnAddress:
@@ -41,7 +45,8 @@ def read_own_address(url: str) -> OwnAddress:
         target = parse_url(url)
     except BadUrl as error:
         raise PolicyInvalid(f"{url!r} is no URL of the service: {error}") from error
-    return OwnAddress(host=target.host, port=target.port, name_only=target.port in DEFAULT_PORTS.values())
+    shared = target.port in DEFAULT_PORTS.values() and target.literal is None and target.host != "localhost"
+    return OwnAddress(host=target.host, port=target.port, name_only=shared)
 
 
 def read_host_and_port(text: str) -> OwnAddress | None:
@@ -50,7 +55,7 @@ def read_host_and_port(text: str) -> OwnAddress | None:
     if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         return None
     try:
-        return OwnAddress(host=str(normalise_host(host.strip("[]"))), port=int(port))
+        return OwnAddress(host=str(normalise_host(host)), port=int(port))
     except BadUrl:
         return None
 
@@ -71,8 +76,8 @@ def is_of_this_machine(address: Address) -> bool:
 
 
 def list_machine_addresses() -> list[str]:
-    """Return the addresses by which other machines may know this one; nothing is sent to find them."""
-    found = {"127.0.0.1"}
+    """Return the addresses of this machine: loopback, and those that it sends from; nothing is sent to find them."""
+    found = {"127.0.0.1", "::1"}
     for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         try:
             with socket.socket(family, socket.SOCK_DGRAM) as probe:
