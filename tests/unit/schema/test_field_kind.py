@@ -36,11 +36,15 @@ def parse_address(text):
     return IPv4Address(".".join(str(int(part)) for part in text.split(".")))
 
 
+def make_address(_random, number):
+    return IPv4Address("10.0.0.0") + number
+
+
 @pytest.fixture
 def addresses(monkeypatch):
     """The kind under test: an address with three digits a part, so that text order is the order of addresses."""
     codec = Codec("S", write_address, lambda value: parse_address(value["S"]), parse=parse_address)
-    monkeypatch.setitem(KINDS, IPv4Address, FieldKind(IPv4Address, TEXT, codec, is_exact=True))
+    monkeypatch.setitem(KINDS, IPv4Address, FieldKind(IPv4Address, TEXT, codec, is_exact=True, sample=make_address))
 
 
 @pytest.fixture
@@ -75,6 +79,13 @@ def test_a_new_kind_is_stored_read_compared_and_put_in_keys(hosts):
         assert [found.address for found in db.above("a", IPv4Address("10.0.0.10")).run()] == [second]
         db.reroute(db.host("a", second).required().run(), gateway=second).run()
         assert [found.address for found in db.behind(second).run()] == [second]
+
+
+def test_a_new_kind_has_samples(hosts):
+    host, patterns = hosts
+    made = [item for item in hashrange.sample(patterns, seed=7) if isinstance(item, host)]
+    assert made
+    assert {type(item.address) for item in made} == {IPv4Address}
 
 
 def test_a_new_kind_has_its_own_form_in_attributes_and_keys(hosts):

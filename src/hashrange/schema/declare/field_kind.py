@@ -1,6 +1,7 @@
 """The Python types that fields may have. Everything the package knows about one is its entry in KINDS.
 
-An entry says how a value is stored and read back, and what it may be compared with and changed by. A new kind is one
+An entry says how a value is stored and read back, what it may be compared with and changed by, and how a sample is
+made. A new kind is one
 entry more. `key_format` says how its values may stand in keys. Markers such as `Millis` choose another codec: that is
 in `codec`. Inside lists and maps, pydantic reads what `encode` wrote.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from random import Random
 from typing import Any, get_origin
 from uuid import UUID
 
@@ -24,6 +26,7 @@ from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.attribute_value import number_of, plain
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_DAY = date(2026, 1, 5)  # of sample items
 
 
 def as_is(content: Any) -> Any:
@@ -85,6 +88,7 @@ class FieldKind(Struct, frozen=True):
     category: Category
     codec: Codec
     is_exact: bool = False  # `decode` returns exactly this type, which pydantic accepts unchanged
+    sample: Callable[[Random, int], Any] | None = None  # the value of a sample item, by its number
 
 
 # ── text and numbers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,10 +289,26 @@ KINDS: dict[Any, FieldKind] = {
         ),
         FieldKind(Decimal, NUMBER, Codec("N", _encode_number, _read_number, parse=_parse_decimal)),
         FieldKind(float, NUMBER, Codec("N", _encode_number, _read_number, parse=float)),
-        FieldKind(bytes, BYTES, Codec("B", lambda value: {"B": encode_binary(value)}, plain), is_exact=True),
+        FieldKind(
+            bytes,
+            BYTES,
+            Codec("B", lambda value: {"B": encode_binary(value)}, plain),
+            is_exact=True,
+            sample=lambda random, _: random.randbytes(8),
+        ),
         FieldKind(datetime, TIME, make_iso_codec(0), is_exact=True),
-        FieldKind(date, DATE, Codec("S", _encode_date, read_text, width=10)),
-        FieldKind(UUID, TEXT, Codec("S", lambda value: {"S": str(value)}, read_text, width=36)),
+        FieldKind(
+            date,
+            DATE,
+            Codec("S", _encode_date, read_text, width=10),
+            sample=lambda _, number: FIRST_DAY + timedelta(days=number),
+        ),
+        FieldKind(
+            UUID,
+            TEXT,
+            Codec("S", lambda value: {"S": str(value)}, read_text, width=36),
+            sample=lambda random, _: UUID(int=random.getrandbits(128), version=4),
+        ),
         FieldKind(dict, MAP, Codec("M", _encode_map, plain)),
         FieldKind(dict[str, str], MAP, Codec("M", _encode_map, plain, parse=_parse_text_map)),
         FieldKind(list, LIST, Codec("L", _encode_list, plain)),

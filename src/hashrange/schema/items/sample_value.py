@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from random import Random
 from re import _constants as regex_ops  # the parser of regular expressions has no public name
 from re import _parser as regex_parser
 from typing import Any, cast, get_args, get_origin
-from uuid import UUID
 
 from annotated_types import GroupedMetadata
 from pydantic import BaseModel
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.schema.declare import hint as hints
+from hashrange.schema.declare.field_kind import FIRST_DAY, kind_of
 from hashrange.schema.declare.marker import Epoch
 
-BEGIN = datetime(2026, 1, 5, 8, tzinfo=UTC)
+BEGIN = datetime.combine(FIRST_DAY, time(8), UTC)
 EXPIRY = datetime(2099, 1, 1, tzinfo=UTC)  # sample items do not expire
 WORDS = (
     "amber", "birch", "cedar", "dawn", "ember", "fern", "grove", "harbor", "iris", "juniper", "kestrel", "linden",
@@ -86,18 +86,21 @@ class ValueSampler:
             return values[number % len(values)]
         return self._make_one(name, chosen, Constraints(metadata), metadata, number)
 
-    def _make_one(self, name: str, kind: Any, limits: Constraints, metadata: tuple[Any, ...], number: int) -> Any:
-        origin = get_origin(kind) or kind
+    def _make_one(self, name: str, hint: Any, limits: Constraints, metadata: tuple[Any, ...], number: int) -> Any:
+        origin = get_origin(hint) or hint
         if not isinstance(origin, type):
             return self.text(name, limits, number)
         if issubclass(origin, Enum):
             return list(origin)[number % len(list(origin))]
         if issubclass(origin, datetime):
             return self._time(name, metadata, number)
-        for above, make in SCALARS.items():
+        kind = kind_of(origin)
+        if kind is not None and kind.sample is not None:
+            return kind.sample(self.random, number)
+        for above, make in TEXT_AND_NUMBERS.items():
             if issubclass(origin, above):
                 return make(self, name, limits, number)
-        return self._container(name, kind, origin, limits, number)
+        return self._container(name, hint, origin, limits, number)
 
     def _time(self, name: str, metadata: tuple[Any, ...], number: int) -> datetime:
         epoch = next((fact for fact in metadata if isinstance(fact, Epoch)), None)
@@ -173,14 +176,13 @@ class ValueSampler:
         return cast("Any", origin)(self.make(name, inner, (), number + turn) for turn in range(count))
 
 
-SCALARS: dict[type, Callable[[ValueSampler, str, Constraints, int], Any]] = {  # a bool is an int, so it comes first
+# Samples of these depend on the name and the bounds of the field; those of other types are in KINDS. A bool is an int,
+# so it comes first.
+TEXT_AND_NUMBERS: dict[type, Callable[[ValueSampler, str, Constraints, int], Any]] = {
     bool: lambda sampler, _name, _limits, _number: sampler.random.random() < 0.5,
     int: ValueSampler.integer,
     float: lambda *field: float(ValueSampler.integer(*field)),
     Decimal: lambda *field: Decimal(ValueSampler.integer(*field)),
-    date: lambda _sampler, _name, _limits, number: BEGIN.date() + timedelta(days=number),
-    UUID: lambda sampler, _name, _limits, _number: UUID(int=sampler.random.getrandbits(128), version=4),
-    bytes: lambda sampler, _name, _limits, _number: sampler.random.randbytes(8),
     str: ValueSampler.text,
 }
 
