@@ -1,6 +1,7 @@
 """Checks of the documentation: links, lists of terms, options, errors and names, generated pages, commands."""
 
 import ast
+import json
 import pkgutil
 import re
 import shlex
@@ -20,7 +21,8 @@ from hashrange.cli.system_commands import load_commands
 from hashrange.client import errors as client_errors
 from hashrange.core import errors as core_errors
 from hashrange.core.errors import HashrangeError, ServiceError, StorageError
-from tests.e2e.pages import BLOCK, DOCS, PAGES, ROOT, find_blocks, name_page, read
+from hashrange.hosting.discovery import find_systems
+from tests.e2e.pages import BLOCK, DOCS, PAGES, README, ROOT, find_blocks, name_page, read
 
 BASES = (ROOT, ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems", DOCS)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -155,6 +157,18 @@ def test_every_module_that_a_page_names_can_be_imported(page):
         "hashrange.systems",  # the entry-point group
     }
     assert [name for name in named if not is_importable(name)] == []
+
+
+def test_the_pages_show_the_systems_and_tables_of_hashrange_up():
+    systems, shown = find_systems(), read("howto/run-everything.md")
+    assert f"hashrange {hashrange.__version__}: DynamoDB and {len(systems)} systems\n" in shown
+    for system in systems:
+        assert f"\n  {system.name:<8}  http://127.0.0.1:8002/{system.name}  {system.title}\n" in shown
+    listed = set(
+        json.loads(re.search(r"^\{\n.*?^\}$", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0])["TableNames"]
+    )
+    declared = {table.physical_name for system in systems for each in system.patterns for table in each.tables()}
+    assert listed == declared | {"aura-historia-checkpoints"}  # created when aura starts
 
 
 @pytest.mark.parametrize(("command", "page"), DOCUMENTED_COMMANDS.items())

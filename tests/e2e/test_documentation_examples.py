@@ -23,6 +23,7 @@ EXECUTED_PAGES = (
     "howto/add-a-system.md",
     "howto/add-an-index.md",
     "howto/back-up-and-restore.md",
+    "howto/come-from-other-libraries.md",
     "howto/connect-to-aws.md",
     "howto/control-time.md",
     "howto/embed.md",
