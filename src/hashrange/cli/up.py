@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hashrange.hosting.run import HostingOptions, StartReport
 
 DATA = Path("data")
+APP_HELP = "Host this module, with Patterns classes or with a SYSTEM, instead of the installed systems. Repeatable."
 HELP = """Run everything: the DynamoDB endpoint, the systems' pages and their workers.
 
 [bold]Examples[/bold]
@@ -61,14 +62,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
         Path | None,
         option("credentials-file", "Accept only requests to the endpoint that are signed with the keys in this file."),
     ] = None,
-    app: Annotated[
-        list[str] | None,
-        option(
-            "app",
-            "Host this module, with Patterns classes or with a SYSTEM, instead of the installed systems. Repeatable.",
-            metavar="MODULE",
-        ),
-    ] = None,
+    app: Annotated[list[str] | None, option("app", APP_HELP, metavar="MODULE")] = None,
     only: Annotated[str, option("only", "Host only these installed systems: a,b.", metavar="NAMES")] = "",
     all_systems: Annotated[bool, option("all", "Beside --app, host all installed systems too.")] = False,
     cors: Annotated[list[str] | None, option("cors", CORS_HELP, metavar="ORIGIN")] = None,
@@ -78,8 +72,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
 ) -> None:
     """Run everything: the DynamoDB endpoint, the systems' pages and their workers."""
     _check_memory(memory, data, fsync)
-    if only and all_systems:
-        raise typer.BadParameter("--only names some of the installed systems and --all means all of them: choose one")
+    chosen = _choose_systems(only, all_systems)
     if endpoint is not None:
         _check_endpoint(context, endpoint)
     elif no_endpoint and credentials_file:
@@ -93,7 +86,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
 
     configure_logging(log_level)
     host_systems(
-        {name.strip() for name in only.split(",") if name.strip()},
+        chosen,
         app or [],
         all_systems=all_systems,
         host=host,
@@ -115,6 +108,13 @@ def _check_memory(memory: bool, data: Path | None, fsync: bool) -> None:
         raise typer.BadParameter("--data keeps everything and --memory nothing: choose one")
     if memory and fsync:
         raise typer.BadParameter("--fsync needs a directory to write to, and --memory has none: choose one")
+
+
+def _choose_systems(only: str, all_systems: bool) -> set[str]:
+    """Return the names of --only."""
+    if only and all_systems:
+        raise typer.BadParameter("--only names some of the installed systems and --all means all of them: choose one")
+    return {name.strip() for name in only.split(",") if name.strip()}
 
 
 def _check_endpoint(context: typer.Context, endpoint: str) -> None:

@@ -98,7 +98,7 @@ def find_patterns(module: ModuleType, wanted: str = "") -> list[Any]:
 
 def _is_declaration(value: object) -> bool:
     """Return whether it is a class that inherits from Patterns and declares some."""
-    return isinstance(value, type) and Patterns in value.__mro__[1:] and bool(value.plans)
+    return isinstance(value, type) and Patterns in value.__mro__[1:] and bool(getattr(value, "plans", None))
 
 
 def _guess_module(given: str) -> str | None:

@@ -108,9 +108,7 @@ class Consumer(Runnable[int]):
 
     def on(self, model: type[M]) -> Callable[[Callable[[ItemChange[M]], R]], Callable[[ItemChange[M]], R]]:
         """Call the decorated function for each change of an item that is of this class before it or after it."""
-        if not (isinstance(model, type) and issubclass(model, Model)):
-            raise TypeError(f"on() takes a class of items, whose changes are handled, not {model!r}")
-        table = introspection.table_of(model)
+        table = _table_of(model)
         self._check_table(model, table)
 
         def register(function: Callable[[ItemChange[M]], R]) -> Callable[[ItemChange[M]], R]:
@@ -374,6 +372,12 @@ class Consumer(Runnable[int]):
                 "and handlers get the items before and after a change",
                 'declare Table(..., stream="NEW_AND_OLD_IMAGES")',
             )
+
+
+def _table_of(model: Any) -> Table:
+    if not (isinstance(model, type) and issubclass(model, Model)):
+        raise TypeError(f"on() takes a class of items, whose changes are handled, not {model!r}")
+    return introspection.table_of(model)
 
 
 def _check_checkpoints(name: str, table: Table) -> None:

@@ -200,4 +200,4 @@ def test_each_state_has_as_many_items_as_asked_for():
 
 def test_something_that_is_neither_patterns_nor_a_table_is_refused():
     with pytest.raises(TypeError, match="Parcel is neither a Patterns class nor a Table: give one that contains its"):
-        sample(Parcel)  # type: ignore[arg-type]
+        sample(Parcel)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -271,10 +271,14 @@ class Declared(Protocol):
 
 def find_tables(declared: Iterable[Declared | Table]) -> list[Table]:
     """Return the tables of patterns, each once."""
-    declared = list(declared)
-    for one in declared:
-        if not hasattr(one, "tables") and not isinstance(one, Table):
-            name = one.__name__ if isinstance(one, type) else repr(one)
-            raise TypeError(f"{name} is neither a Patterns class nor a Table: give one that contains its items")
-    tables = (table for one in declared for table in ([one] if isinstance(one, Table) else one.tables()))
-    return list(dict.fromkeys(tables))
+    return list(dict.fromkeys(table for one in declared for table in _tables_of(one)))
+
+
+def _tables_of(one: Any) -> list[Table]:
+    if isinstance(one, Table):
+        return [one]
+    if not hasattr(one, "tables"):
+        name = one.__name__ if isinstance(one, type) else repr(one)
+        raise TypeError(f"{name} is neither a Patterns class nor a Table: give one that contains its items")
+    tables: list[Table] = one.tables()
+    return tables
