@@ -1,6 +1,8 @@
 """Tables and items as other programs wrote them: the documents of five systems, with what boto3 stores for them."""
 
+import json
 from decimal import Decimal
+from hashlib import sha256
 
 from boto3.dynamodb.types import TypeSerializer
 
@@ -15,7 +17,7 @@ def gsi(name, partition, sort, projection="ALL", attributes=()):
     return {"IndexName": name, "KeySchema": keys, "Projection": found}
 
 
-def create(database, name, keys, indexes=(), numbers=(), ttl=None):
+def create(database, name, keys, indexes=(), numbers=(), ttl=None, *, recovery=False):
     """Create a table as a deployment would, on demand and without deletion protection."""
     names = {*keys, *(key["AttributeName"] for index in indexes for key in index["KeySchema"])}
     request = {
@@ -34,6 +36,9 @@ def create(database, name, keys, indexes=(), numbers=(), ttl=None):
     if ttl:
         wanted = {"AttributeName": ttl, "Enabled": True}
         database.call("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": wanted})
+    if recovery:
+        wanted = {"PointInTimeRecoveryEnabled": True}
+        database.call("UpdateContinuousBackups", {"TableName": name, "PointInTimeRecoverySpecification": wanted})
 
 
 def put(database, name, items):
@@ -96,6 +101,9 @@ def aura_shop(number):
     if number % 3 == 2:
         item |= {"last_crawled_end": end, "last_scraped_start": f"2026-02-{number + 1:02d}T00:00:00Z"}
         item["last_scraped_end"] = f"2026-02-{number + 1:02d}T01:00:00Z"
+    if number in {5, 11}:  # scraped again
+        item["gsi3_sk"] = f"PROGRESS#{item['last_scraped_start']}"
+        del item["last_scraped_end"]
     if number % 2:
         item["shop_name"] = None if number == 3 else f"Shop {number}"
     return item
@@ -109,7 +117,7 @@ def aura_urls(number):
             "sk": f"URL#{url}",
             "url": url,
             "type": kind,
-            "hash": f"{number}{page}" * 16,
+            "hash": sha256(f"available {number}{page}".encode()).hexdigest(),
             "gsi1_pk": f"SHOP#shop{number}.example.com",
             "gsi1_sk": kind,
         }
@@ -137,13 +145,13 @@ def make_first_aura(database):
 # ── shuttle ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def make_shuttle(database):
     shops, jobs, history = (f"InavorShuttle-dev-{name}" for name in ("shops", "jobs", "import-history"))
-    create(database, shops, ["domain"])
+    create(database, shops, ["domain"], recovery=True)
     indexes = [
         gsi("shopDomain-createdAt-index", "shopDomain", "createdAt"),
         gsi("status-createdAt-index", "status", "createdAt"),
     ]
-    create(database, jobs, ["jobId"], indexes, numbers={"createdAt"}, ttl="expiresAt")
-    create(database, history, ["shopDomain", "timestamp"], numbers={"timestamp"}, ttl="expiresAt")
+    create(database, jobs, ["jobId"], indexes, numbers={"createdAt"}, ttl="expiresAt", recovery=True)
+    create(database, history, ["shopDomain", "timestamp"], numbers={"timestamp"}, ttl="expiresAt", recovery=True)
     for number in range(10):
         at = 1699564800000 + number * 60000
         put(database, shops, [shuttle_shop(number, at)])
@@ -178,6 +186,9 @@ def shuttle_job(number, at):
         "isDryRun": bool(number % 2),
         "totalProducts": 1000,
         "processedProducts": 250,
+        "successfulProducts": 240,
+        "failedProducts": 10,
+        "shopifyApiCallsUsed": 100,
         "progressPercentage": Decimal("12.5") if number == 7 else 25,
         "s3Key": f"imports/mystore.myshopify.com/{number}/source.json",
         "errorSummary": {"VALIDATION_ERROR": 5, "API_ERROR": number},
@@ -186,7 +197,9 @@ def shuttle_job(number, at):
         "updatedAt": at + 100,
         "expiresAt": at + 7776000 if number % 2 else at // 1000 + 7776000,
     }
-    return item | ({"startedAt": at + 5} if number % 4 else {})
+    if status != "QUEUED":
+        item |= {"startedAt": at + 5, "estimatedCompletionAt": at + 800_000}
+    return item | ({"completedAt": at + 600_000} if status in {"COMPLETED", "FAILED"} else {})
 
 
 def shuttle_import(number, at):
@@ -197,6 +210,8 @@ def shuttle_import(number, at):
         "productsImported": 1000,
         "status": "COMPLETED",
         "errorCount": number,
+        "mode": "OVERWRITE_EXISTING",
+        "shopifyApiCallsUsed": 100,
         "durationMs": 300000,
         "expiresAt": 1731100800000,
     }
@@ -213,28 +228,40 @@ def make_kelifax(database):
     return ["kelifax-resources"]
 
 
+SEPARATORS = [None, (",", ":")]  # json.dumps writes spaces, the example of the document has none
+LEARNING = [{"title": "Guide", "url": "https://d.com", "type": "documentation"}, {"title": "Video", "url": "c"}]
+
+
 def kelifax_resource(number):
-    approved = number % 2 == 1
+    approved, rejected = number % 2 == 1, number == 4
     at = f"2025-10-{number + 10}T10:30:00.{number:06d}Z"
     return {
         "resourceSlug": f"amazing-dev-tool-{number}",
         "submissionId": f"3f2504e0-4f89-41d3-9a0c-0305e82c330{number}",
-        "resourceStatus": "approved" if approved else "pending",
+        "resourceStatus": "approved" if approved else "rejected" if rejected else "pending",
         "createdAt": at,
         "submittedAt": at,
         "approvedAt": at if approved else "",
-        "rejectedAt": "",
-        "rejectionReason": "",
+        "rejectedAt": at if rejected else "",
+        "rejectionReason": "spam" if rejected else "",
         "submitterFirstName": "John",
+        "submitterLastName": "Doe",
         "submitterEmail": "john@techcorp.com",
         "submitterCompany": "" if number % 3 else "Tech, Corp",
+        "submitterPhone": "" if number % 3 else "+1234567890",
+        "submitterDomain": "techcorp.com",
         "resourceName": "Amazing Dev Tool",
         "resourceUrl": "https://amazingdevtool.com",
         "usagePurpose": "This tool helps developers, and others...",
         "category": "development",
+        "logoImage": "" if number % 3 else "Amazing_Dev_Tool.png",
         "tags": "productivity,development,automation",
         "keyFeatures": "Automated code generation|Integrated debugging tools",
-        "learningResources": "" if number == 2 else '{"title":"Video","url":"https://v.com"}|{"title":"B","url":"c"}',
+        "useCases": "Rapid prototyping for startups|Enterprise app development",
+        "learningResources": ""
+        if number == 2
+        else "|".join(json.dumps(each, separators=SEPARATORS[number % 2]) for each in LEARNING),
+        "searchText": "amazing dev tool development productivity automation",
         "featured": False,
         "viewCount": number,
         "lastViewed": "",
@@ -250,7 +277,7 @@ def make_checks(database):
         ["PK", "SK"],
         [
             gsi("User-Check-Index", "userid", "PK"),
-            gsi("Type-Status-Index", "checkType", "status", "INCLUDE", ["createdAt"]),
+            gsi("Type-Status-Index", "checkType", "status", "INCLUDE", ["userid", "createdAt"]),
         ],
     )
     for number in range(6):
@@ -273,4 +300,23 @@ SYSTEMS = {
     "shuttle": make_shuttle,
     "kelifax": make_kelifax,
     "checks": make_checks,
+}
+
+TIMES, CRAWLS = "createdAt updatedAt", "last_crawled_start last_crawled_end last_scraped_start last_scraped_end"
+DOCUMENTED = {  # the attributes that the documents list
+    "aura-historia-data": f"pk sk domain core_domain_name shop_name shop_country {CRAWLS} url type hash "
+    "gsi1_pk gsi1_sk gsi2_pk gsi2_sk gsi3_pk gsi3_sk gsi4_pk gsi4_sk",
+    "aura-first": "PK SK domain standards_used url type is_product hash",
+    "InavorShuttle-dev-shops": f"domain name accessToken plan installedAt uninstalledAt billingStatus settings {TIMES}",
+    "InavorShuttle-dev-jobs": "jobId shopDomain type mode status isDryRun totalProducts processedProducts "
+    "successfulProducts failedProducts progressPercentage startedAt completedAt estimatedCompletionAt s3Key "
+    f"errorSummary shopifyApiCallsUsed createdBy {TIMES} expiresAt",
+    "InavorShuttle-dev-import-history": "shopDomain timestamp jobId productsImported status errorCount mode "
+    "shopifyApiCallsUsed durationMs expiresAt",
+    "kelifax-resources": "resourceSlug submissionId resourceStatus createdAt submittedAt approvedAt rejectedAt "
+    "rejectionReason submitterFirstName submitterLastName submitterEmail submitterCompany submitterPhone resourceName "
+    "resourceUrl usagePurpose category logoImage tags keyFeatures useCases learningResources searchText featured "
+    "viewCount lastViewed submitterDomain",
+    "USER": f"PK SK email tier checkLimit status {TIMES}",
+    "CHECK": f"PK SK userid url checkType delayMs status attributes {TIMES} lastExecutedAt lastResult",
 }
