@@ -1,4 +1,7 @@
-"""The bulk load: items per second of `hashrange load` against a bare SQLite insert of the same rows in the same run."""
+"""The bulk load: items per second of `hashrange load` against a bare SQLite insert of the same rows in the same run.
+
+`hashrange data import` of the same items is measured too, in three formats.
+"""
 
 import itertools
 import json
@@ -12,7 +15,7 @@ from pathlib import Path
 
 from bench.bare import ROWS_PER_COMMIT, Bare, BulkRow, to_row
 from bench.contender import fresh_directory
-from bench.ours import load_file, open_database, require_item
+from bench.ours import export_file, import_file, load_file, open_database, require_item
 from bench.peers import Unavailable, find_dynoxide, run_quietly
 from bench.report import note, pair, render_table, warn
 from bench.settings import OURS, Settings
@@ -53,12 +56,27 @@ def find_loads(file: Path, settings: Settings) -> dict[str, Load]:
     """Ours, the limit, and the peer that has a bulk load."""
     rows = [to_row(line) for line in item_lines(settings.bulk_items)]
     loads: dict[str, Load] = {OURS: partial(load_ours, file), "bare SQLite": partial(load_bare, rows)}
+    for each in (file, *write_other_formats(file)):
+        loads[f"data import {each.suffix}"] = partial(import_ours, each)
     if not settings.peers or "dynoxide" in settings.peers:
         try:
             loads["dynoxide import"] = partial(load_dynoxide, find_dynoxide(), file)
         except Unavailable as reason:
             warn(f"not measured, dynoxide: {reason}")
     return loads
+
+
+def write_other_formats(file: Path) -> list[Path]:
+    """The same items as plain JSON and as CSV."""
+    data = fresh_directory("bulk")
+    try:
+        load_ours(file, data)
+        others = [file.with_suffix(suffix) for suffix in (".ndjson", ".csv")]
+        for other in others:
+            export_file(data, other)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+    return others
 
 
 def measure_rates(loads: dict[str, Load], settings: Settings) -> dict[str, list[float]]:
@@ -72,7 +90,7 @@ def measure_rates(loads: dict[str, Load], settings: Settings) -> dict[str, list[
             began = time.perf_counter()
             loads[name](data)
             rates[name].append(settings.bulk_items / (time.perf_counter() - began))
-            if name == OURS:
+            if name == OURS or name.startswith("data import"):
                 check_load(data, settings.bulk_items)
             note(f"{name}: {rates[name][-1]:,.0f} items/s")
         except Unavailable as reason:
@@ -88,6 +106,13 @@ def load_ours(file: Path, data: Path) -> None:
     with closing(open_database(data)) as database:
         database.call("CreateTable", create_table())
     load_file(file, data)
+
+
+def import_ours(file: Path, data: Path) -> None:
+    """Creates the table and imports a file, the start of the command included."""
+    with closing(open_database(data)) as database:
+        database.call("CreateTable", create_table())
+    import_file(file, data)
 
 
 def check_load(data: Path, items: int) -> None:

@@ -69,11 +69,25 @@ def find_row(database: Any) -> RowQuery:
 
 def load_file(file: Path, data: Path) -> None:
     """Loads a DynamoDB export file into the existing table, in a process of its own."""
+    run_command("load", "--data", str(data), "--table", TABLE, str(file))
+
+
+def import_file(file: Path, data: Path) -> None:
+    """Imports a file of any format into the existing table, in a process of its own."""
+    run_command("data", "import", TABLE, str(file), "--target", str(data))
+
+
+def export_file(data: Path, file: Path) -> None:
+    """Exports the table into a file; its name gives the format."""
+    run_command("data", "export", TABLE, str(file), "--target", str(data))
+
+
+def run_command(*arguments: str) -> None:
+    """Runs a command of hashrange."""
     program = Path(sys.executable).parent / "hashrange"
-    log = PEERS_DIR / "logs" / "hashrange-load.log"
+    log = PEERS_DIR / "logs" / f"hashrange-{arguments[0]}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        command = [str(program), "load", "--data", str(data), "--table", TABLE, str(file)]
-        outcome = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False)
+        outcome = subprocess.run([str(program), *arguments], stdout=output, stderr=subprocess.STDOUT, check=False)
     if outcome.returncode:
-        raise Unavailable(f"`hashrange load` failed: {log.read_text(errors='replace')[-400:].strip()}")
+        raise Unavailable(f"`hashrange {arguments[0]}` failed: {log.read_text(errors='replace')[-400:].strip()}")
