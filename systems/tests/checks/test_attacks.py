@@ -2,12 +2,13 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 import hashrange
-from hashrange import LocalKeys
+from hashrange import LocalKeys, ManualClock
 from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.errors import EmailTaken
 from hashrange_systems.checks.model.fetch_result import Cause, PageResponse
@@ -20,7 +21,8 @@ from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMism
 from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
 from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, find_addresses, list_own_addresses
-from hashrange_systems.checks.service.page_evaluation import PageEvaluator, make_sandbox
+from hashrange_systems.checks.service.page_evaluation import PageEvaluator, is_simple, make_sandbox
+from hashrange_systems.checks.service.probe_request import find_host
 from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.errors import TooManyRequests
@@ -31,7 +33,8 @@ from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.check_items import NOON, sign_up
 from systems.tests.checks.run_scenario import add_channel, alerts_of, make_runs, run_scheduled, set_up
 from systems.tests.checks.services import do
-from systems.tests.shared.fetching.target import ScriptedResolver
+from systems.tests.shared.fetching.target import LOOPBACK as LOOPBACK_POLICY
+from systems.tests.shared.fetching.target import ScriptedResolver, build, serving
 
 PATTERN = "(?:(?:(?:a{1,9}){1,9}){1,9}){1,1}b"
 SLOW_PAGE = PageResponse(status=200, body="a" * 2_000_000)
@@ -53,7 +56,7 @@ def parse(check_type, **attributes):
 
 
 # ── our own database and pages ───────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "localhost"])  # noqa: S104
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "localhost"])
 def test_a_separate_worker_reaches_no_process_of_its_machine_by_another_address(db, clock, host):
     pages = Presence(db, WorkerPresence, clock, works=False, addresses=list_own_addresses([8002]))
     fetcher = Fetcher(resolver=ScriptedResolver(localhost=[["::1", "127.0.0.1"]] * 9))
@@ -119,6 +122,50 @@ def test_a_search_page_of_nested_cards_is_evaluated_within_the_budget(evaluator,
     page = PageResponse(status=200, body=part * 1600)  # 180 KB of the first took 250 s
     outcome = asyncio.run(evaluator.evaluate_search(parse("EBAY", query="lamp", threshold=100), page, "mallory"))
     assert "longer than allowed" not in outcome.message
+
+
+def test_a_page_in_single_bytes_is_unknown_and_says_why():
+    async def script(exchange):
+        await exchange.say(build(200, ["Transfer-Encoding: chunked"]) + b"1\r\na\r\n" * 5000)
+        await exchange.stay_silent()
+
+    async def attack():
+        async with serving(script) as port:
+            return await Prober(Fetcher(LOOPBACK_POLICY), ManualClock(0)).probe(
+                f"http://127.0.0.1:{port}/", parse("AVAILABILITY")
+            )
+
+    outcome = asyncio.run(attack())
+    assert (outcome.status, outcome.cause) == (Status.UNKNOWN, Cause.OURS)
+    assert outcome.message == "the body comes in too many pieces, which are too small"
+
+
+@pytest.mark.parametrize("charset", ["gb18030", "shift_jis", "iso-2022-jp", "utf-16", "utf-8"])
+def test_charsets_that_take_long_are_decoded_in_the_sandbox(evaluator, charset):
+    attributes = parse("AVAILABILITY", keyword="篮子")
+    content = "网上 篮子".encode(charset, "replace") if charset != "shift_jis" else "篭 篮子".encode(charset, "replace")
+    page = PageResponse(status=200, undecoded=content, charset=charset)
+    assert is_simple(attributes, page) is (charset == "utf-8")
+    assert not is_simple(attributes, replace(page, undecoded=content * 20_000, charset="utf-8"))
+    wanted = Status.UP if charset not in {"shift_jis", "iso-2022-jp"} else Status.DOWN  # which lack the character
+    assert asyncio.run(evaluator.evaluate(attributes, page, 0, "bob")).status is wanted
+
+
+def test_a_page_that_nobody_reads_is_not_decoded():
+    page = PageResponse(status=200, undecoded=b"x" * 2_000_000, charset="gb18030")
+    assert asyncio.run(PageEvaluator(Unusable()).evaluate(parse("AVAILABILITY"), page, 0, "bob")).status is Status.UP
+
+
+class Unusable:
+    async def run(self, *_arguments, **_more):
+        raise AssertionError("the page was sent to the sandbox")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/", "https://A.example:8443/x", "https://bob@a.example.:1/", "tcp://a.example:5432"]
+)
+def test_requests_are_counted_by_host_whatever_the_port(url):
+    assert find_host(url) == "a.example"
 
 
 @pytest.mark.parametrize("condition", ["json 0 == 1", "header content-type contains json", "warn json $ contains x"])

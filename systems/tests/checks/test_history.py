@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from hashrange_systems.checks.model.latency import count_times
-from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, Sample, Verdict, read_rollup
+from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, Sample, Verdict, find_uptime, read_rollup
 from hashrange_systems.checks.schema import Ended, Ongoing, Run
 from hashrange_systems.checks.service.history import History, join_neighbours, read_sample
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms
@@ -256,3 +256,19 @@ def test_a_stored_day_holds_its_response_times(db, clock):
     (stored,) = db.rollups("c1", day=(date(2026, 1, 14), date(2026, 1, 14))).run()
     found = [s for s in samples if TODAY - DAY_MS <= s.at < TODAY and s.verdict is not Verdict.PAUSED]
     assert read_rollup(stored.rollup).latency == count_times(s.response_time for s in found)
+
+
+def test_a_check_that_never_succeeded_has_no_uptime_until_it_succeeds(db, clock):
+    set_up(db)
+    history = History(db, clock)
+    runs = make_runs(db, clock, "dddduuuu")
+    run_scheduled(db, clock, runs, 4)
+    check = db.check("c1").required().run()
+    (today,) = asyncio.run(history.days(check, 1))
+    assert today.rollup.down == 0 < today.rollup.unknown
+    assert find_uptime(asyncio.run(history.summary(check, 0, clock.millis()))) is None
+    run_scheduled(db, clock, runs, 4)
+    check = db.check("c1").required().run()
+    uptime = find_uptime(asyncio.run(history.summary(check, 0, clock.millis())))
+    assert uptime is not None
+    assert 0 < uptime < 1, "the time before the first success was downtime"

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from hashrange import Clock, Conflict, HashrangeError
 from hashrange_systems.checks.model.fetch_result import Cause
@@ -24,6 +23,7 @@ from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import Check, Checks, Due, Scheduled
 from hashrange_systems.checks.service.adoption import adopt_checks
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.probe_request import find_host
 from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
@@ -248,14 +248,6 @@ def is_slow(check: Check) -> bool:
     """Return whether the last run of a check took long, so that the next one probably does."""
     last = read_outcome(check.last_result or {})
     return last.cause is Cause.TIMEOUT or (last.response_time or 0) >= SLOW_MS
-
-
-def find_host(url: str) -> str:
-    """Return the host and port of a URL, by which its requests are counted."""
-    try:
-        return urlsplit(url).netloc.lower() or url
-    except ValueError:
-        return url
 
 
 def shuffle(things: Iterable[T]) -> list[T]:

@@ -178,7 +178,7 @@ def test_the_time_before_the_first_run_is_no_time_of_the_check():
 def test_nothing_known_has_no_uptime():
     assert find_uptime(Rollup()) is None
     assert find_uptime(Rollup(unknown=5, blind=5)) is None
-    assert format_uptime(None) == "n/a"
+    assert format_uptime(None) == "—"
 
 
 @pytest.mark.parametrize(

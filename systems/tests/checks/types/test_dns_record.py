@@ -125,7 +125,7 @@ def make_bomb(query, records):
 
 
 async def look_at_hostile_server(make_answer, evaluator=None, **attributes):
-    """Ask a name server that truncates every datagram, and answers this over TCP; return the CPU time of the loop too."""
+    """Ask a name server that truncates every datagram, and answers this over TCP; return the loop's CPU time too."""
 
     class Truncating(asyncio.DatagramProtocol):
         def connection_made(self, transport):

@@ -238,7 +238,7 @@ def test_the_secret_of_a_webhook_is_shown_once(api):
     assert added["secret"] not in api.get("/channels").text
 
 
-def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, ann, api):
+def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, ann, api, clock):
     named, unnamed = add(api, name="Shop")["checkid"], add(api, url="https://secret.example/")["checkid"]
     hidden = add(api, name="Hidden")["checkid"]
     client.run(ann.user.userid, named, "u")
@@ -255,13 +255,56 @@ def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, a
 
     public = client.client().get("/status/ann-co")
     assert public.json()["checks"] == [
-        {"name": "Shop", "state": "Up", "uptime": "n/a"},
-        {"name": "Check 2", "state": "Waiting", "uptime": "n/a"},
+        {"name": "Shop", "state": "Up", "uptime": None},
+        {"name": "Check 2", "state": "Waiting", "uptime": None},
     ]
     assert hidden not in public.text
     assert "secret.example" not in public.text
     assert api.delete("/status-pages/ann-co").status_code == 204
+    clock.advance(15)  # public pages are cached
     assert is_problem(client.client().get("/status/ann-co"), 404)
+
+
+def test_the_public_json_is_cached_and_limited_like_the_page(client, ann, api, clock):
+    checkid = add(api, name="Shop")["checkid"]
+    api.put("/status-pages/ann-co", json={"title": "Ann", "checks": [checkid]})
+    stranger = client.client()
+    answers = [stranger.get("/status/ann-co") for _ in range(100)]
+    assert {answer.text for answer in answers} == {answers[0].text}
+    api.put("/status-pages/ann-co", json={"title": "Bob", "checks": [checkid]})
+    assert stranger.get("/status/ann-co").json()["title"] == "Ann", "from memory"
+    others = [stranger.get(f"/status/none{number}") for number in range(40)]
+    assert {answer.status_code for answer in others} == {404, 429}
+    assert is_problem(others[-1], 429)
+    assert others[-1].headers["retry-after"] == "1"
+    assert client.browser().get("/status/none").status_code == 429, "one limit for both"
+    clock.advance(15)
+    assert stranger.get("/status/ann-co").json()["title"] == "Bob"
+
+
+def test_the_public_json_says_when_monitoring_is_interrupted(client, ann, api, clock):
+    checkid = add(api, name="Shop")["checkid"]
+    client.run(ann.user.userid, checkid, "u")
+    api.put("/status-pages/ann-co", json={"title": "Ann", "checks": [checkid]})
+    do(client.services.presence.write())
+    working = client.client().get("/status/ann-co").json()
+    assert (working["state"], working["monitoring"]) == ("up", {"state": "working", "since": None})
+    clock.advance(41)
+    silent = client.client().get("/status/ann-co").json()
+    assert silent["monitoring"] == {"state": "interrupted", "since": "2026-01-15T12:01:00Z"}
+    assert (silent["state"], silent["checks"][0]["state"]) == ("unknown", "Unknown")
+    assert "Unknown" in client.browser().get("/status/ann-co").text
+    assert "unknown" in client.browser().get("/status/ann-co/badge.svg").text
+
+
+def test_an_overdue_check_is_unknown_in_the_public_json(client, ann, api, clock):
+    checkid = add(api, name="Shop")["checkid"]
+    client.run(ann.user.userid, checkid, "u")
+    api.put("/status-pages/ann-co", json={"title": "Ann", "checks": [checkid]})
+    clock.advance(3600)
+    do(client.services.presence.write())
+    overdue = client.client().get("/status/ann-co").json()
+    assert (overdue["state"], overdue["checks"][0]["state"]) == ("unknown", "Unknown")
 
 
 def test_the_page_of_a_suspended_user_is_not_there(client, ann, api):

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from systems.tests.checks.model.test_import_file import GATUS, KUMA
@@ -73,3 +74,18 @@ def test_metrics_are_those_of_ones_own_checks(client, ann, bob):
     assert found["hashrange_check_response_seconds", shop][0] == 0.09
     assert ("hashrange_check_up", waiting) not in found
     assert client.client().get("/metrics").status_code == 401
+
+
+@pytest.mark.parametrize("silence", ["interrupted", "overdue"])
+def test_metrics_do_not_say_up_while_nobody_looks(client, ann, clock, silence):
+    (shop,) = client.add(ann.user.userid, name="Shop")
+    client.run(ann.user.userid, shop, "u")
+    do(client.services.presence.write())
+    up = f'hashrange_check_up{{check="{shop}"'
+    assert up in client.client(ann.key).get("/metrics").text
+    clock.advance(60 if silence == "interrupted" else 3600)
+    if silence == "overdue":
+        do(client.services.presence.write())
+    silent = client.client(ann.key).get("/metrics").text
+    assert up not in silent
+    assert "hashrange_check_last_run_timestamp_seconds{" in silent

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import socket
 import sys
+import time
 
 import pytest
 
@@ -16,6 +17,7 @@ from hashrange_systems.shared.fetching.errors import (
     ResponseMalformed,
     TimedOut,
     TooLarge,
+    TooManyChunks,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request
@@ -120,8 +122,50 @@ def test_a_body_in_single_bytes_is_given_up():
         while True:
             await exchange.say(b"1\r\na\r\n" * 5000)
 
-    with pytest.raises(TooLarge, match="too many pieces"):
+    with pytest.raises(TooManyChunks, match="too many pieces"):
         fetch(script, max_bytes=100_000)
+
+
+def test_tiny_chunks_cost_no_more_than_a_page_and_let_others_have_their_turn():
+    async def send_chunks(exchange):
+        await exchange.say(build(200, ["Transfer-Encoding: chunked"]) + b"1\r\na\r\n" * 100_000)
+        await exchange.stay_silent()
+
+    async def send_page(exchange):
+        await exchange.respond(b"a" * 2_000_000)
+
+    async def measure(script):
+        turns = 0
+
+        async def take_turns():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(take_turns())
+        before = time.thread_time()
+        async with serving(script) as port:
+            try:
+                await Fetcher(LOOPBACK).fetch(Request(url=f"http://127.0.0.1:{port}/", max_bytes=2_000_000))
+            except TooManyChunks:
+                return time.thread_time() - before, turns
+            finally:
+                other.cancel()
+        return time.thread_time() - before, turns
+
+    page, _ = min(asyncio.run(measure(send_page)) for _ in range(3))
+    chunks, turns = min(asyncio.run(measure(send_chunks)) for _ in range(3))
+    assert chunks < 5 * page, "41 000 of them were parsed before: 20 times as much"
+    assert turns >= 20, "others had a turn after every fifty chunks"
+
+
+def test_a_body_in_chunks_of_a_usual_size_is_read():
+    async def script(exchange):
+        await exchange.say(build(200, ["Transfer-Encoding: chunked"]) + b"200\r\n" + b"a" * 512)
+        await exchange.say(b"\r\n200\r\n" + (b"a" * 512 + b"\r\n200\r\n") * 1998 + b"a" * 512 + b"\r\n0\r\n\r\n")
+
+    assert len(fetch(script).body) == 512 * 2000
 
 
 def test_a_header_bomb():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from hashrange_systems.shared.fetching.http_message import decode_text
 
 
 class Cause(StrEnum):
@@ -46,7 +48,10 @@ NO_PHASES = PhaseTimes()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageResponse:
-    """An HTTP response after redirects; `cut` if the body was truncated."""
+    """An HTTP response after redirects; `cut` if the body was truncated.
+
+    `undecoded` is the body of a stranger's page before `decode_page`, which is called where that may take its time.
+    """
 
     status: int
     body: str = ""
@@ -56,6 +61,15 @@ class PageResponse:
     certificate_not_after: int | None = None
     url: str = ""
     cut: bool = False
+    undecoded: bytes = b""
+    charset: str = "utf-8"
+
+
+def decode_page(page: PageResponse) -> PageResponse:
+    """Return the page with its body as text."""
+    if not page.undecoded:
+        return page
+    return replace(page, body=decode_text(page.undecoded, page.charset), undecoded=b"")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,7 @@ class State:
     flips: tuple[int, ...] = ()
     last_at: int | None = None
     refused_since: int | None = None  # the address policy has refused every request since then
+    never_up: bool = False  # no run has succeeded since the check exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, mai
         return state, ()
     at = at if state.last_at is None else max(at, state.last_at + 1)
     refused_since = (state.refused_since or at) if outcome.cause is Cause.REFUSED else None
-    state = replace(state, last_at=at, refused_since=refused_since)
+    never_up = (state.never_up or state.last_at is None) and not outcome.healthy
+    state = replace(state, last_at=at, refused_since=refused_since, never_up=never_up)
     if maintenance or outcome.status is Status.UNKNOWN:
         return state, ()
     moved, events = succeed(state, outcome, at, policy) if outcome.healthy else fail(state, outcome, at, policy)
@@ -102,7 +104,7 @@ def advance(state: State, outcome: Outcome, at: int, policy: StatePolicy, *, mai
 
 def interrupt(state: State, at: int) -> Step:
     """Return the state of a paused check: no open incident, and it starts anew when resumed."""
-    fresh = State(last_at=state.last_at)
+    fresh = State(last_at=state.last_at, never_up=state.never_up)
     incident = find_open_incident(state)
     if incident is None:
         return fresh, ()
@@ -204,6 +206,7 @@ def write_state(state: State) -> dict[str, Any]:
             "flips": list(state.flips) or None,
             "lastAt": state.last_at,
             "refusedSince": state.refused_since,
+            "neverUp": state.never_up or None,
         }
     )
 
@@ -224,4 +227,5 @@ def read_state(stored: Mapping[str, object] | None) -> State:
         flips=tuple(flip for flip in read if flip is not None),
         last_at=read_whole(stored.get("lastAt")),
         refused_since=read_whole(stored.get("refusedSince")),
+        never_up=stored.get("neverUp") is True,
     )

@@ -152,10 +152,13 @@ def find_uptime(rollup: Rollup) -> Fraction | None:
     return Fraction(up, up + rollup.down) if up + rollup.down else None
 
 
+NO_UPTIME = "—"
+
+
 def format_uptime(uptime: Fraction | None, digits: int = 3) -> str:
     """Format the share in percent, rounded down: 100 only without downtime."""
     if uptime is None:
-        return "n/a"
+        return NO_UPTIME
     scaled = int(uptime * 100 * 10**digits)
     return f"{scaled // 10**digits}.{scaled % 10**digits:0{digits}}%"
 

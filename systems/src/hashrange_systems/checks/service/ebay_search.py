@@ -61,7 +61,8 @@ class EbaySearch:
         if self.access.client_id and attributes.url is None:
             fetched = await self._ask_api(attributes)
             return evaluate_offers(attributes, ebay_api.read_response(fetched), fetched.elapsed_ms)
-        page = await self.pages.request(build_search_url(attributes, self.access.site), timeout_s=TIMEOUT_S)
+        url = build_search_url(attributes, self.access.site)
+        page = await self.pages.request(url, decode=False, timeout_s=TIMEOUT_S)
         return await self.evaluator.evaluate_search(attributes, page, tenant)
 
     async def _ask_api(self, attributes: Ebay) -> FetchResult:

@@ -6,7 +6,7 @@ Past days are read from stored roll-ups, if any; the rest is computed from the r
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
@@ -78,18 +78,19 @@ class History:
         known = [stored[span] for span in split_days(start, end) if span in stored]
         live = join_neighbours(span for span in split_days(start, end) if span not in stored)
         reckoned = [await self._compute_rollup(check, *span) for span in live]
-        return reduce(merge_rollups, [*known, *reckoned], Rollup())
+        return hide_downtime(check, reduce(merge_rollups, [*known, *reckoned], Rollup()))
 
     async def days(self, check: Check, count: int) -> list[Day]:
         """Return the last `count` days, oldest first, including today."""
         now = self.clock.millis()
         end = now - now % DAY_MS + DAY_MS
         spans = list(split_days(end - count * DAY_MS, end))
-        stored = await self._stored(check.checkid, spans[0][0], end)
-        return [
-            Day(from_ms(low).date(), stored.get((low, high)) or await self._compute_rollup(check, low, min(high, now)))
+        stored = await self._stored(check.checkid, spans[0][0], now)  # today is never stored
+        found = [
+            (low, stored.get((low, high)) or await self._compute_rollup(check, low, min(high, now)))
             for low, high in spans
         ]
+        return [Day(from_ms(low).date(), hide_downtime(check, rollup)) for low, rollup in found]
 
     async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Percentiles]:
         """Return the percentiles of each interval of a period; intervals of a day or more are read from roll-ups."""
@@ -189,7 +190,8 @@ class History:
 
     async def _samples(self, check: Check, start: int, end: int) -> Sequence[Sample]:
         """Return the samples of a period, the one before it, and those after it that confirm its last verdict."""
-        before = await self.db.runs_before(check.checkid, at=from_ms(start)).first()
+        young = to_ms(check.created_at) >= start
+        before = None if young else await self.db.runs_before(check.checkid, at=from_ms(start)).first()
         within = await self.runs(check.checkid, start, end)
         samples = [read_sample(run, check) for run in ([before] if before else []) + within]
         if is_unconfirmed(samples):
@@ -207,6 +209,13 @@ class History:
             for run in page:
                 yield read_sample(run, check)
             cursor, more = page.cursor, page.cursor is not None
+
+
+def hide_downtime(check: Check, rollup: Rollup) -> Rollup:
+    """Return the roll-up; of a check that has never succeeded without downtime, because it has no uptime."""
+    if not read_state(check.state).never_up:
+        return rollup
+    return replace(rollup, down=0, unknown=rollup.unknown + rollup.down)
 
 
 def read_sample(run: Run, check: Check) -> Sample:

@@ -11,7 +11,7 @@ from hashrange_systems.checks.model.attributes import Attributes, Availability, 
 from hashrange_systems.checks.model.availability import describe_response, evaluate_availability
 from hashrange_systems.checks.model.ebay import evaluate_offers
 from hashrange_systems.checks.model.ebay_page import read_page
-from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse, decode_page
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
@@ -22,6 +22,7 @@ Arguments = TypeVarTuple("Arguments")
 SECONDS = 2.0  # of CPU time; a page of 2 MB takes some ms
 MEMORY_MIB = 256
 SMALL = 64 * 1024  # characters; looking for a text in so many takes less than sending them
+QUICKLY_DECODED = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1"})
 OURS = frozenset({Reason.BUSY, Reason.CLOSED})
 WHY = {
     Reason.TIME: "it takes longer than allowed to evaluate this {}",
@@ -49,8 +50,10 @@ class PageEvaluator:
 
     async def evaluate(self, attributes: Availability, fetched: FetchResult, now: int, tenant: str) -> Outcome:
         """Return the outcome of an AVAILABILITY check; UNKNOWN if the budget is exceeded."""
-        if self.sandbox is None or isinstance(fetched, NoResponse) or is_simple(attributes, fetched):
+        if isinstance(fetched, NoResponse) or not reads_body(attributes):
             return evaluate_availability(attributes, fetched, now)
+        if self.sandbox is None or is_simple(attributes, fetched):
+            return evaluate_availability(attributes, decode_page(fetched), now)
         try:
             page = make_sendable(fetched)
             return await self.sandbox.run(untrusted_page.evaluate_page, write(attributes), page, now, tenant=tenant)
@@ -59,8 +62,10 @@ class PageEvaluator:
 
     async def evaluate_search(self, attributes: Ebay, fetched: FetchResult, tenant: str) -> Outcome:
         """Return the outcome of an EBAY check that was answered with a page; UNKNOWN if the budget is exceeded."""
-        if self.sandbox is None or isinstance(fetched, NoResponse):
+        if isinstance(fetched, NoResponse):
             return evaluate_offers(attributes, read_page(fetched), fetched.elapsed_ms)
+        if self.sandbox is None:
+            return evaluate_offers(attributes, read_page(decode_page(fetched)), fetched.elapsed_ms)
         try:
             page = make_sendable(fetched)
             return await self.sandbox.run(untrusted_page.evaluate_search, write(attributes), page, tenant=tenant)
@@ -70,8 +75,14 @@ class PageEvaluator:
 
 
 def is_simple(attributes: Availability, page: PageResponse) -> bool:
-    """Return whether evaluating a page is a search for a text in a small one."""
-    return attributes.regex is None and not attributes.conditions and len(page.body) <= SMALL
+    """Return whether evaluating a page is a search for a text in a small one, which is decoded quickly."""
+    size = len(page.body) + len(page.undecoded)
+    return attributes.regex is None and not attributes.conditions and size <= SMALL and page.charset in QUICKLY_DECODED
+
+
+def reads_body(attributes: Availability) -> bool:
+    """Return whether a check looks at the content of its page."""
+    return bool(attributes.keyword or attributes.regex or attributes.conditions or attributes.sold_out_text)
 
 
 def explain_failure(outcome: Outcome, error: SandboxError, cause: Cause, what: str = "page") -> Outcome:

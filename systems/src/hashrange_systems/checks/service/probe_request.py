@@ -25,6 +25,7 @@ from hashrange_systems.shared.fetching.errors import (
     RequestRefused,
     TimedOut,
     TlsFailed,
+    TooManyChunks,
 )
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request, Response
@@ -33,6 +34,7 @@ from hashrange_systems.shared.fetching.progress import Phases as Timing
 MAX_BYTES = 2_000_000
 CAUSES: tuple[tuple[type[FetchError], Cause], ...] = (  # the first that fits
     (RequestRefused, Cause.REFUSED),
+    (TooManyChunks, Cause.OURS),  # it is our limit: the page may be all right
     (RedirectForbidden, Cause.PROTOCOL),  # one bad redirect must not disable a check
     (ConnectFailed, Cause.CONNECT),
     (ConnectionLost, Cause.CONNECT),
@@ -58,30 +60,33 @@ class PageProbe:
     fetcher: Fetcher
     limiter: HostLimiter = field(default_factory=HostLimiter)
 
-    async def request(self, url: str, **options: Unpack[RequestOptions]) -> FetchResult:
-        """Return the response, or why there is none."""
+    async def request(self, url: str, *, decode: bool = True, **options: Unpack[RequestOptions]) -> FetchResult:
+        """Return the response, or why there is none; a stranger's page is better decoded in the sandbox."""
         try:
             request = Request(url=url, max_bytes=MAX_BYTES, **options)
-            async with self.limiter.enter(_find_host(url)):
-                return _describe(await self.fetcher.fetch(request))
+            async with self.limiter.enter(find_host(url)):
+                return _describe(await self.fetcher.fetch(request), decode=decode)
         except FetchError as error:
             return describe_failure(error)
         except HostBusy as error:
             return NoResponse(cause=Cause.OURS, message=str(error))
 
 
-def _find_host(url: str) -> str:
+def find_host(url: str) -> str:
+    """Return the host of a URL, by which requests are counted, whatever their port; a URL without one is itself."""
     try:
-        return urlsplit(url).netloc.lower()
+        return (urlsplit(url).hostname or url).removesuffix(".")
     except ValueError:  # the fetcher reports the error
-        return ""
+        return url
 
 
-def _describe(response: Response) -> PageResponse:
+def _describe(response: Response, *, decode: bool) -> PageResponse:
     certificate = response.certificate
     return PageResponse(
         status=response.status,
-        body=response.text,
+        body=response.text if decode else "",
+        undecoded=b"" if decode else response.body,
+        charset=response.charset,
         headers=dict(response.headers),
         elapsed_ms=response.phases.total_ms,
         phases=describe_phases(response.phases),

@@ -54,6 +54,7 @@ async def probe_page(tools: ProbeTools, url: str, attributes: Availability) -> O
     """Request the page and evaluate the response."""
     fetched = await tools.pages.request(
         url,
+        decode=False,
         method=attributes.method,
         headers=tuple(attributes.headers.items()),
         body=attributes.body.encode() if attributes.body is not None else None,

@@ -22,13 +22,16 @@ from hashrange_systems.checks.web.api.api_app import make_api
 from hashrange_systems.checks.web.authentication import UserAccounts
 from hashrange_systems.checks.web.dependencies import PageDependencies
 from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
+from hashrange_systems.shared.errors import TooManyRequests
 from hashrange_systems.shared.web.error_pages import ErrorPages
+from hashrange_systems.shared.web.problem import ProblemResponse, describe_problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.request_guard import RequestGuard
-from hashrange_systems.shared.web.response_cache import ResponseCache
+from hashrange_systems.shared.web.response_cache import CachedResponse, ResponseCache, describe_refusal
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
 from hashrange_systems.shared.web.templating import make_static_files
 
+PUBLIC = ("/status/", "/api/status/")  # what strangers may read
 UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
 IMPORTS = 6  # of a user at once, then one every 50 seconds
 SIGNALS = 20  # at once for a heartbeat, then one every two seconds
@@ -66,6 +69,16 @@ def make_app(services: Services, base_url: str) -> FastAPI:
     app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url), name="api")
     ErrorPages(app, renderer.render_error).install()
-    app.add_middleware(ResponseCache, clock=services.clock, prefix="/status/", parameters={"of", "page"})
+    app.add_middleware(
+        ResponseCache, clock=services.clock, prefix=PUBLIC, parameters={"of", "page"}, refuse=refuse_rendering
+    )
     app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"), uploads=UPLOADS)
     return app
+
+
+def refuse_rendering(error: TooManyRequests, path: str) -> CachedResponse:
+    """Return the response to a client that asks for too many public pages: a text, or of the API a problem."""
+    if not path.startswith("/api/"):
+        return describe_refusal(error)
+    problem = describe_problem("checks", error.status, type(error).__name__, str(error))
+    return describe_refusal(error, problem.model_dump_json().encode(), ProblemResponse.media_type)

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from hashrange_systems.checks.model.maintenance_window import is_under_maintenance
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome
 from hashrange_systems.checks.model.state import Phase, read_state
-from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime, merge_rollups
+from hashrange_systems.checks.model.uptime import NO_UPTIME, Rollup, find_uptime, format_uptime, merge_rollups
 from hashrange_systems.checks.registry import CHECK_TYPES, name_check
 from hashrange_systems.checks.schema import AnyCheck, Failed, Paused, Scheduled, SuspendedCheck
 from hashrange_systems.checks.service.history import Day
@@ -156,7 +156,7 @@ def sum_uptime(days: Iterable[Day]) -> str:
 def shorten_uptime(rollup: Rollup) -> str:
     """Format the uptime of a period in percent."""
     uptime = find_uptime(rollup)
-    return "100%" if uptime == 1 else format_uptime(uptime, 2) if uptime is not None else "n/a"
+    return "100%" if uptime == 1 else format_uptime(uptime, 2) if uptime is not None else NO_UPTIME
 
 
 def tally_states(states: Iterable[StateLabel]) -> Mapping[str, tuple[str, int]]:

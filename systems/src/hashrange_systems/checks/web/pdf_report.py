@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from fpdf.enums import XPos, YPos
 
@@ -73,7 +74,7 @@ def list_figures(report: Report) -> list[tuple[str, str]]:
     total = report.total
     return [
         ("Checks", str(len(report.rows))),
-        ("Uptime of all together", format_uptime(find_uptime(total))),
+        ("Uptime of all together", describe_uptime(find_uptime(total))),
         ("Downtime, added up", format_duration(total.down)),
         ("Incidents", str(sum(len(row.incidents) for row in report.rows))),
         ("Runs", f"{total.runs:,}"),
@@ -97,7 +98,7 @@ def check_row(row: ReportRow) -> Cells:
     times = row.times
     return (
         clean(name_check(row.check), MAX_NAME_LENGTH),
-        format_uptime(row.uptime),
+        describe_uptime(row.uptime),
         format_duration(row.rollup.down) if row.rollup.down else "none",
         str(len(row.incidents)),
         "" if times.p50 is None else format_milliseconds(times.p50),
@@ -142,3 +143,8 @@ def list_texts(report: Report) -> Iterator[str]:
     for row in report.rows:
         yield clean(name_check(row.check), MAX_NAME_LENGTH)
         yield from (clean(incident.evidence, MAX_REASON_LENGTH) for incident in row.incidents)
+
+
+def describe_uptime(uptime: Fraction | None) -> str:
+    """Return the uptime in percent, or n/a: the fonts of PDF readers have no dash."""
+    return "n/a" if uptime is None else format_uptime(uptime)

@@ -19,6 +19,7 @@ from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
 from hashrange_systems.shared.charts.badge import draw_badge
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import ResourceMissing
+from hashrange_systems.shared.presence import Monitoring, WorkState
 
 INCIDENT_DAYS = 30
 MAX_INCIDENTS = 20
@@ -45,7 +46,8 @@ class Overall:
 async def show_status(request: Request, deps: Deps, slug: str) -> Response:
     """Show a user's status page."""
     page, checks = await read_page(deps.services, slug)
-    rows = await read_public_rows(deps.services, checks)
+    monitoring = await deps.services.presence.read()
+    rows = await read_public_rows(deps.services, checks, monitoring)
     return deps.renderer.render(
         request,
         "status.html",
@@ -55,7 +57,7 @@ async def show_status(request: Request, deps: Deps, slug: str) -> Response:
         overall=summarise_states([row.state for row in rows]),
         incidents=await read_incidents(deps.services, rows),
         announcements=[each for each in read_announcements(page.announcements) if each.is_shown(deps.now)],
-        monitoring=await deps.services.presence.read(),
+        monitoring=monitoring,
     )
 
 
@@ -69,7 +71,8 @@ async def show_badge(deps: Deps, slug: str, of: str = "state") -> Response:
             total = merge_rollups(total, await read_period(deps.services.history, check, 30 * DAY_MS, deps.now))
         picture = draw_uptime_badge(find_uptime(total), 30)
     else:
-        overall = summarise_states([describe_state(check, deps.now) for check in checks])
+        monitoring = await deps.services.presence.read()
+        overall = summarise_states([hide_state(describe_state(check, deps.now), monitoring) for check in checks])
         picture = draw_badge(page.title, overall.word, overall.badge)
     return Response(picture, media_type="image/svg+xml", headers=BADGE_HEADERS)
 
@@ -86,10 +89,18 @@ async def read_page(services: Services, slug: str) -> tuple[StatusPage, list[Any
     return page, list(await services.pages.checks_on(page))
 
 
-async def read_public_rows(services: Services, checks: Sequence[AnyCheck]) -> list[Row]:
+async def read_public_rows(services: Services, checks: Sequence[AnyCheck], monitoring: Monitoring) -> list[Row]:
     """Return the public rows of a page."""
     rows = await read_rows(services.history, checks, services.clock.millis())
-    return [anonymise(row, number) for number, row in enumerate(rows, 1)]
+    return [
+        replace(anonymise(row, number), state=hide_state(row.state, monitoring)) for number, row in enumerate(rows, 1)
+    ]
+
+
+def hide_state(state: StateLabel, monitoring: Monitoring) -> StateLabel:
+    """Return the state, or Unknown while no worker is there any more: the last result says nothing about now."""
+    interrupted = monitoring.state is WorkState.INTERRUPTED and monitoring.since is not None
+    return StateLabel("idle", "Unknown") if interrupted and state.tone != "idle" else state
 
 
 def anonymise(row: Row, number: int) -> Row:

@@ -12,7 +12,7 @@ FetchError
 ├── ConnectionLost          closed or reset before the end of the response
 ├── ResponseMalformed         the response is not HTTP
 ├── BodyDamaged             the body cannot be decoded
-├── TooLarge                larger than the caller allows (CompressionBomb)
+├── TooLarge                larger than the caller allows (CompressionBomb), or in tiny pieces (TooManyChunks)
 ├── TimedOut                a phase, or the whole, took too long
 ├── TooManyRedirects        more than allowed (RedirectLoop)
 └── RedirectForbidden       a redirect to a forbidden target; `__cause__` has the reason
@@ -119,6 +119,10 @@ class BodyDamaged(FetchError):
 
 class TooLarge(FetchError):
     """The response is larger than the caller allows."""
+
+
+class TooManyChunks(TooLarge):
+    """The body comes in too many tiny pieces, each of which costs time."""
 
 
 class CompressionBomb(TooLarge):

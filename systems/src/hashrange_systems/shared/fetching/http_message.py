@@ -100,14 +100,22 @@ class Response:
     @property
     def text(self) -> str:
         """The body decoded with the charset of its Content-Type, or UTF-8; invalid bytes become U+FFFD."""
+        return decode_text(self.body, self.charset)
+
+    @property
+    def charset(self) -> str:
+        """The charset of the Content-Type, or UTF-8 if there is none, or an unusual one."""
         declared = re.search(r'charset\s*=\s*"?([\w-]+)', self.header("content-type") or "", re.ASCII)
         charset = declared[1].lower() if declared else "utf-8"
-        if not CHARSET.fullmatch(charset):
-            charset = "utf-8"
-        try:
-            return self.body.decode(charset, "replace")
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
+        return charset if CHARSET.fullmatch(charset) else "utf-8"
+
+
+def decode_text(content: bytes, charset: str) -> str:
+    """Return the text of a body; invalid bytes become U+FFFD. Some charsets take a second for 2 MB: use a sandbox."""
+    try:
+        return content.decode(charset, "replace")
+    except LookupError:
+        return content.decode("utf-8", "replace")
 
 
 def find_header(headers: Headers, name: str) -> str | None:

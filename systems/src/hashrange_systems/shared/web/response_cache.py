@@ -1,15 +1,15 @@
 """Caches the public pages of an application for some seconds, so that strangers cost one rendering, not one each.
 
-Only GET requests below a prefix are cached, by the query parameters that the pages have. Concurrent requests for the
-same page wait for one rendering. Who sends a cookie, as a signed-in owner, gets a new one. Renderings are limited for
-each client address.
+Only GET requests below a prefix, or one of several, are cached, by the query parameters that the pages have.
+Concurrent requests for the same page wait for one rendering. Who sends a cookie, as a signed-in owner, gets a new one.
+Renderings are limited for each client address.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
@@ -33,17 +33,21 @@ class CachedResponse:
     size: int
 
 
+Refuse = Callable[[TooManyRequests, str], CachedResponse]
+
+
 @dataclass(slots=True)
 class ResponseCache:
     """Answers requests below `prefix` from memory; `parameters` are the query parameters that make a difference."""
 
     app: ASGIApp
     clock: Clock
-    prefix: str
+    prefix: str | tuple[str, ...]
     parameters: Collection[str] = ()
     seconds: float = 15.0
     burst: int = 30  # renderings at once for an address, then `per_second`
     per_second: float = 1.0
+    refuse: Refuse = field(default=lambda error, _path: describe_refusal(error))
     _stored: OrderedDict[tuple[str, str], CachedResponse] = field(default_factory=OrderedDict)
     _rendering: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
     _limit: RateLimit = field(init=False)
@@ -87,7 +91,7 @@ class ResponseCache:
         try:
             self._limit.consume(str(client[0]) if client else "")
         except TooManyRequests as error:
-            return describe_refusal(error)
+            return self.refuse(error, key[0])
         messages: Stored = []
 
         async def keep(message: Message) -> None:
@@ -113,8 +117,10 @@ def has_cookie(scope: Scope) -> bool:
     return any(name == b"cookie" for name, _ in scope["headers"])
 
 
-def describe_refusal(error: TooManyRequests) -> CachedResponse:
-    """Return the response to a client that asks for too many pages."""
-    headers = [(b"content-type", b"text/plain"), (b"retry-after", str(error.wait_s).encode())]
+def describe_refusal(
+    error: TooManyRequests, body: bytes | None = None, media_type: str = "text/plain"
+) -> CachedResponse:
+    """Return the response to a client that asks for too many pages: a text, or another body."""
+    headers = [(b"content-type", media_type.encode()), (b"retry-after", str(error.wait_s).encode())]
     start: Message = {"type": "http.response.start", "status": error.status, "headers": headers}
-    return CachedResponse(0, [start, {"type": "http.response.body", "body": str(error).encode()}], 0)
+    return CachedResponse(0, [start, {"type": "http.response.body", "body": body or str(error).encode()}], 0)

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 
 from hashrange_systems.checks.model.announcement import read_announcements
+from hashrange_systems.checks.model.uptime import NO_UPTIME
 from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.service.channels import NewChannel
 from hashrange_systems.checks.service.status_pages import PageContent
@@ -21,6 +22,7 @@ from hashrange_systems.checks.web.api.api_models import (
     KeyInput,
     KeyModel,
     Listed,
+    MonitoringModel,
     NewChannelModel,
     NewKeyModel,
     PageInput,
@@ -32,8 +34,10 @@ from hashrange_systems.checks.web.api.api_models import (
     to_announcement_model,
 )
 from hashrange_systems.checks.web.channel_verification import send_verification
+from hashrange_systems.checks.web.check_view import OVERDUE, Row
 from hashrange_systems.checks.web.status_page import read_page, read_public_rows, summarise_states
-from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.presence import Monitoring, WorkState
 
 router = APIRouter()
 
@@ -167,16 +171,30 @@ async def withdraw(deps: Deps, caller: Caller, slug: str, announcement_id: str) 
 async def read_status(deps: Deps, slug: Annotated[str, Path(description="Of any status page.")]) -> PublicPage:
     """Read a published status page; no API key is needed."""
     page, checks = await read_page(deps.services, slug)
-    rows = await read_public_rows(deps.services, checks)
-    shown = [PublicCheck(name=row.name, state=row.state.word, uptime=row.uptime) for row in rows]
+    monitoring = await deps.services.presence.read()
+    rows = await read_public_rows(deps.services, checks, monitoring)
+    shown = [to_public_check(row) for row in rows]
     current = [each for each in read_announcements(page.announcements) if each.is_shown(deps.services.clock.millis())]
     return PublicPage(
         title=page.title,
         intro=page.intro,
         state=summarise_states([row.state for row in rows]).word,
+        monitoring=to_monitoring_model(monitoring),
         checks=shown,
         announcements=[to_announcement_model(each) for each in current],
     )
+
+
+def to_public_check(row: Row) -> PublicCheck:
+    """Return a check of a public page; an overdue one is Unknown."""
+    state = "Unknown" if row.state.word == OVERDUE else row.state.word
+    return PublicCheck(name=row.name, state=state, uptime=None if row.uptime == NO_UPTIME else row.uptime)
+
+
+def to_monitoring_model(monitoring: Monitoring) -> MonitoringModel:
+    """Return whether checks are being run."""
+    since = monitoring.since if monitoring.state is WorkState.INTERRUPTED else None
+    return MonitoringModel(state=monitoring.state.value, since=None if since is None else from_ms(since))
 
 
 def to_page_model(deps: ApiDependencies, page: StatusPage) -> PageModel:

@@ -347,12 +347,20 @@ class PublicCheck(ResponseModel):
     uptime: str | None
 
 
+class MonitoringModel(ResponseModel):
+    """Whether checks are being run."""
+
+    state: str = Field(description="working, late, or interrupted: then states are Unknown.")
+    since: datetime | None = Field(description="While it is interrupted: when a worker was seen last.")
+
+
 class PublicPage(ResponseModel):
     """A public status page."""
 
     title: str
     intro: str
     state: str
+    monitoring: MonitoringModel
     checks: list[PublicCheck]
     announcements: list[AnnouncementModel]
 

@@ -13,13 +13,14 @@ from hashrange_systems.checks.model.state import find_open_incident, read_state
 from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.web.api.api_authentication import Caller, Deps
-from hashrange_systems.checks.web.check_view import read_last
+from hashrange_systems.checks.web.check_view import is_overdue, read_last
 from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.presence import Monitoring, WorkState
 from hashrange_systems.shared.web.metrics import make_metrics_response
 
 LABELS = ("check", "name", "type", "group")
 GAUGES = {
-    "hashrange_check_up": "1 if the last run was up or degraded, 0 if it was down; absent if it is not known.",
+    "hashrange_check_up": "1 if it is up or degraded, 0 if it is down; absent while it is not known, overdue or not run.",
     "hashrange_check_degraded": "1 if the last run had a warning.",
     "hashrange_check_active": "1 if the check is run, 0 if it is paused or disabled.",
     "hashrange_check_incident_open": "1 while an incident is confirmed and not over.",
@@ -36,12 +37,14 @@ router = APIRouter(tags=["metrics"])
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def read_metrics(deps: Deps, caller: Caller) -> Response:
     """Return the state of your checks in the text format of Prometheus."""
-    return make_metrics_response(describe_checks(await deps.services.checks.list_by_user(caller.userid)))
+    checks = await deps.services.checks.list_by_user(caller.userid)
+    monitoring = await deps.services.presence.read()
+    return make_metrics_response(describe_checks(checks, deps.services.clock.millis(), monitoring))
 
 
-def describe_checks(checks: Sequence[AnyCheck]) -> Iterator[Metric]:
+def describe_checks(checks: Sequence[AnyCheck], now: int, monitoring: Monitoring) -> Iterator[Metric]:
     """Yield each gauge with the values of all checks that have one."""
-    values = [(label_check(check), measure_check(check)) for check in checks]
+    values = [(label_check(check), measure_check(check, is_current(check, now, monitoring))) for check in checks]
     for name, text in GAUGES.items():
         gauge = GaugeMetricFamily(name, text, labels=LABELS)
         for labels, measured in values:
@@ -55,14 +58,20 @@ def label_check(check: AnyCheck) -> list[str]:
     return [check.checkid, name_check(check), check.check_type, check.group or ""]
 
 
-def measure_check(check: AnyCheck) -> dict[str, float | None]:
-    """Return the values of a check by gauge."""
+def is_current(check: AnyCheck, now: int, monitoring: Monitoring) -> bool:
+    """Return whether the last result of a check says something about now: it is run, and not overdue."""
+    interrupted = monitoring.state is WorkState.INTERRUPTED and monitoring.since is not None
+    return check.status == "ACTIVE" and not interrupted and not is_overdue(check, now)
+
+
+def measure_check(check: AnyCheck, current: bool) -> dict[str, float | None]:
+    """Return the values of a check by gauge; whether it is up, only if its last result is current."""
     outcome = read_last(check) or Outcome(status=Status.UNKNOWN)
-    known = outcome.status is not Status.UNKNOWN
+    known = current and outcome.status is not Status.UNKNOWN
     last = check.last_executed_at
     return {
         "hashrange_check_up": float(outcome.healthy) if known else None,
-        "hashrange_check_degraded": float(outcome.status is Status.DEGRADED),
+        "hashrange_check_degraded": float(outcome.status is Status.DEGRADED) if known else None,
         "hashrange_check_active": float(check.status == "ACTIVE"),
         "hashrange_check_incident_open": float(find_open_incident(read_state(check.state)) is not None),
         "hashrange_check_last_run_timestamp_seconds": None if last is None else to_ms(last) / 1000,
