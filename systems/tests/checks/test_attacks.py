@@ -17,6 +17,8 @@ from hashrange_systems.checks.model.tier import FREE, PRO
 from hashrange_systems.checks.registry import read_attributes
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.channels import Channels
+from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
+from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMismatch, DeploymentSettings
 from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
@@ -31,7 +33,15 @@ from hashrange_systems.shared.fetching.own_address import read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.check_items import NOON, sign_up
-from systems.tests.checks.run_scenario import add_channel, alerts_of, make_runs, run_scheduled, set_up
+from systems.tests.checks.run_scenario import (
+    Target,
+    add_channel,
+    alerts_of,
+    make_runs,
+    make_worker,
+    run_scheduled,
+    set_up,
+)
 from systems.tests.checks.services import do
 from systems.tests.shared.fetching.target import LOOPBACK as LOOPBACK_POLICY
 from systems.tests.shared.fetching.target import ScriptedResolver, build, serving
@@ -267,6 +277,36 @@ def test_an_address_that_is_not_confirmed_is_nobodys(db, clock):
     with pytest.raises(EmailTaken):
         do(users.confirm_email(late))
     assert do(users.find(mallory.user.userid)).email == "mallory@example.com"
+
+
+@pytest.mark.parametrize("trick", ["pause and resume", "add and delete", "shorter delay"])
+def test_no_trick_runs_checks_more_often_than_by_hand(db, clock, trick):
+    sign_up(db, tier="FREE", check_limit=5)
+    target = Target("u")
+    worker = make_worker(db, clock, target)
+    checks = CheckService(db, clock, worker._runs, manual_runs=ManualRunLimit(clock))
+    wanted = CheckInput(url="https://shop.example/", check_type="AVAILABILITY", delay_ms=86_400_000)
+    first = do(checks.create("u1", wanted)).checkid
+
+    async def try_once(number):
+        if trick == "pause and resume":
+            await checks.pause("u1", first)
+            await checks.resume("u1", first)
+        elif trick == "shorter delay":
+            await checks.edit("u1", first, CheckChanges(delay_ms=86_400_000 - number * 300_000))
+        else:
+            added = await checks.create("u1", wanted)
+        await worker.run_due()
+        if trick == "add and delete":
+            await checks.delete("u1", added.checkid)
+
+    for number in range(1, 61):
+        clock.advance(1)
+        do(try_once(number))
+    assert len(target.probes) <= 1 + FREE.manual_runs // 3
+    if trick != "shorter delay":
+        with pytest.raises(TooManyRequests):
+            do(checks.run_now("u1", do(checks.list_by_user("u1"))[0].checkid))
 
 
 @pytest.mark.parametrize("tier", [FREE, PRO])

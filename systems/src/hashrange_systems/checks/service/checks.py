@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from hashrange import Conflict, Page, Taken
@@ -80,20 +81,20 @@ class CheckService:
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────
     async def create(self, userid: str, check_input: CheckInput) -> Scheduled:
-        """Add a check that is due at once; raise LimitReached at the limit of the tier."""
+        """Add a check that is due at once, or later if that budget is spent; raise LimitReached at the tier's limit."""
         user = await find_active_user(self.db, userid)
         context = await self._scope(user, check_input.check_type)
         validated = validate_fields(list_given_fields(check_input), context)
         if user.check_count is None:
             await repair_count(self.db, userid)
-        now = self.clock.millis()
+        now, checkid = self.clock.millis(), self.make_id()
         check = Scheduled(
-            checkid=self.make_id(),
+            checkid=checkid,
             userid=userid,
             check_type=check_input.check_type,
             created_at=from_ms(now),
             updated_at=from_ms(now),
-            next_run_at=from_ms(first_due_time(now)),
+            next_run_at=from_ms(self._find_first_run(user, checkid, check_input.check_type, validated["delay_ms"])),
             signal_key=make_signal_key() if CHECK_TYPES[check_input.check_type].receives_signals else None,
             **validated,
         )
@@ -146,15 +147,25 @@ class CheckService:
         """Reschedule a check with a shorter delay, so that it does not wait for its old due time."""
         if not isinstance(check, Scheduled) or check.due_at is not None:
             return check
-        soon = from_ms(self._find_due_time(check))
+        soon = from_ms(self._find_due_time(check.checkid, read_delay(check)))
+        if check.last_executed_at is not None:  # edits are no way to run it more often
+            soon = max(soon, check.last_executed_at + timedelta(milliseconds=read_delay(check)))
         if soon < check.next_run_at:
             with suppress(Conflict):
                 return await self.db.reschedule(check, next_run_at=soon)
         return check
 
-    def _find_due_time(self, check: Check) -> int:
-        now, delay_ms = self.clock.millis(), read_delay(check)
-        return next_due_time(check.checkid, delay_ms, due_at=now - delay_ms, now=now)
+    def _find_due_time(self, checkid: str, delay_ms: int) -> int:
+        now = self.clock.millis()
+        return next_due_time(checkid, delay_ms, due_at=now - delay_ms, now=now)
+
+    def _find_first_run(self, user: User, checkid: str, check_type: str, delay_ms: int) -> int:
+        """Return when a new or resumed check is due: at once, or without a budget for that, at its regular time."""
+        requests_nothing = check_type in CHECK_TYPES and CHECK_TYPES[check_type].probe is None
+        free = self.manual_runs is None or requests_nothing
+        if free or self.manual_runs.try_consume(user.userid, read_tier(user.tier)):
+            return first_due_time(self.clock.millis())
+        return self._find_due_time(checkid, delay_ms)
 
     async def pause(self, userid: str, checkid: str) -> AnyCheck:
         """Pause a check: an open incident ends as interrupted, the history stays."""
@@ -187,7 +198,8 @@ class CheckService:
         elif user.check_count > user.check_limit:
             raise _explain_limit(user)
         now = from_ms(self.clock.millis())
-        schedule = self.db.schedule(check, updated_at=now, next_run_at=now)
+        first = from_ms(self._find_first_run(user, checkid, check.check_type, read_delay(check)))
+        schedule = self.db.schedule(check, updated_at=now, next_run_at=first)
         await commit(self.db, [schedule, self.db.is_within_limit(user)])
 
     async def run_now(self, userid: str, checkid: str) -> RunReport:

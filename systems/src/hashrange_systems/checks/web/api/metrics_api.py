@@ -20,7 +20,7 @@ from hashrange_systems.shared.web.metrics import make_metrics_response
 
 LABELS = ("check", "name", "type", "group")
 GAUGES = {
-    "hashrange_check_up": "1 if it is up or degraded, 0 if it is down; absent while it is not known, overdue or not run.",
+    "hashrange_check_up": "1 if it is up or degraded, 0 if it is down; absent while that is not known.",
     "hashrange_check_degraded": "1 if the last run had a warning.",
     "hashrange_check_active": "1 if the check is run, 0 if it is paused or disabled.",
     "hashrange_check_incident_open": "1 while an incident is confirmed and not over.",
