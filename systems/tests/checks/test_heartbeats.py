@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.model.signals import Signal
 from hashrange_systems.checks.schema import Scheduled
 from hashrange_systems.checks.service.heartbeats import Heartbeats
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import ResourceMissing
+from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.run_scenario import FakeSleep, make_runs, make_worker
 from systems.tests.checks.services import do
 
@@ -147,3 +149,58 @@ def test_other_checks_take_no_signals(job):
     assert job.services.check(page).signal_key is None
     with pytest.raises(ResourceMissing):
         do(job.beats.receive(page, "None", Signal.SUCCESS))
+
+
+# ── nobody was there ─────────────────────────────────────────────────────────────────────────────────────────────────
+def watch(job):
+    """Write the presence of a new worker, which its runs know."""
+    presence = Presence(job.db, WorkerPresence, job.clock)
+    do(presence.write())
+    job.worker._runs.presence = presence
+    return presence
+
+
+def test_a_signal_that_nobody_could_receive_is_not_late_and_the_next_one_is(job):
+    presence = watch(job)
+    job.signal()
+    assert job.work() == "UP"
+    do(presence.leave())
+    job.clock.advance(3 * HOUR)  # no worker: the job has called in vain
+    presence = watch(job)
+    assert job.work() == "UNKNOWN"
+    assert job.check.last_result["message"].startswith("monitoring was interrupted until")
+    assert not job.db.incidents(job.checkid).run()
+    for _ in range(HOUR // 30):
+        do(presence.write())
+        assert job.work(30) == "UNKNOWN"
+    for _ in range(20):
+        job.clock.advance(30)
+        do(presence.write())
+    assert job.work() == "DOWN"
+    (incident,) = job.db.incidents(job.checkid)
+    assert incident.cause == "LATE"
+
+
+def test_an_interruption_long_before_a_signal_is_expected_is_no_excuse(job):
+    presence = watch(job)
+    job.signal()
+    job.work()
+    do(presence.leave())
+    job.clock.advance(20 * MINUTE)
+    presence = watch(job)
+    for _ in range(50 * MINUTE // 30):
+        job.clock.advance(30)
+        do(presence.write())
+    assert job.work() == "DOWN"
+
+
+def test_a_signal_after_an_interruption_counts_as_usual(job):
+    presence = watch(job)
+    job.signal()
+    job.work()
+    do(presence.leave())
+    job.clock.advance(3 * HOUR)
+    watch(job)
+    job.work()
+    job.signal()
+    assert job.work() == "UP"

@@ -128,6 +128,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         addresses=list_own_addresses(deployment.own_ports),
         measure=worker.describe,
     )
+    runs.presence = presence
     services = Services(
         db=db,
         clock=clock,

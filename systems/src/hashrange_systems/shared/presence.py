@@ -122,6 +122,27 @@ def is_present(item: PresenceFields, now: int) -> bool:
     return item.ended_at is None and now - to_ms(item.seen_at) <= SILENT_AFTER * item.interval_ms
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time in which no worker was there."""
+
+    since: int
+    until: int
+
+
+def find_last_gap(items: Iterable[PresenceFields], now: int) -> Gap | None:
+    """Return the last time in which no worker was there, as far as the presence of the last days tells; it may last."""
+    working = [item for item in items if item.works]
+    spans = sorted((to_ms(item.started_at), to_ms(item.ended_at or item.seen_at)) for item in working)
+    tolerance = max((SILENT_AFTER * item.interval_ms for item in working), default=0)
+    found, covered = None, spans[0][1] if spans else now
+    for start, end in [*spans, (now, now)]:
+        if start - covered > tolerance:
+            found = Gap(covered, start)
+        covered = max(covered, end)
+    return found
+
+
 # ── writing and reading them ─────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class Presence(Generic[P]):
@@ -158,6 +179,10 @@ class Presence(Generic[P]):
     async def read(self) -> Monitoring:
         """Return the state of the background work of all processes."""
         return assess_presence(await self.list_all(), self.clock.millis())
+
+    async def find_last_gap(self) -> Gap | None:
+        """Return the last time in which no worker was there."""
+        return find_last_gap(await self.list_all(), self.clock.millis())
 
     async def list_all(self) -> list[P]:
         """Return the presence of all processes of the last days, and remove older ones."""

@@ -17,6 +17,7 @@ from cronsim import CronSim, CronSimError
 
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_text, read_whole
+from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration, format_time, shorten
 
 MAX_SIGNAL_MESSAGE = 200
@@ -100,6 +101,21 @@ def find_deadline(schedule: Schedule, signals: Signals) -> int | None:
     if signals.start_at is not None:
         due.append(signals.start_at + schedule.grace_ms)
     return min(due, default=None)
+
+
+def excuse_lateness(schedule: Schedule, signals: Signals, now: int, gap: Gap) -> Outcome | None:
+    """Return UNKNOWN if a late signal may have been lost, because nobody received it; None if that is no excuse.
+
+    A signal is expected around its time; if nobody was there then, the job has another period and its grace time.
+    """
+    deadline = find_deadline(schedule, signals)
+    if deadline is None or gap.since > deadline or gap.until < deadline - 2 * schedule.grace_ms:
+        return None
+    again = schedule.find_deadline(gap.until)
+    if now >= again:
+        return None
+    message = f"monitoring was interrupted until {format_time(gap.until)}: waiting for the next signal"
+    return Outcome(status=Status.UNKNOWN, cause=Cause.OURS, message=message, look_again_at=again)
 
 
 def evaluate_signals(schedule: Schedule, signals: Signals, now: int, seen_until: int | None = None) -> Outcome:

@@ -27,6 +27,7 @@ from hashrange_systems.shared.fetching.errors import FetchError, TimedOut
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.progress import Phases
 from hashrange_systems.shared.fetching.timing import PhaseTimer
+from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.user_url import validate_url
 from hashrange_systems.shared.web.form import Group
 
@@ -65,6 +66,7 @@ class ProbeTools:
 
 Probe = Callable[[ProbeTools, str, Any], Awaitable[Outcome]]
 Observe = Callable[[Check, Any, int], Outcome]
+Excuse = Callable[[Check, Any, int, Gap], Outcome | None]
 
 
 def show_url(url: str, _attributes: Mapping[str, object] | None = None) -> str:
@@ -86,6 +88,7 @@ class CheckType:
     form: tuple[Group, ...]
     probe: Probe | None = None
     observe: Observe | None = None
+    excuse: Excuse | None = None  # what is observed instead of lateness, if no worker was there
     validate_target: Callable[[object, Collection[str]], str] = validate_url
     make_name: Callable[[str, Mapping[str, object]], str] = show_url
     usual_delay_ms: int = USUAL_DELAY_MS

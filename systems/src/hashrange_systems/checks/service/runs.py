@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from hashrange import Clock, Conflict
 from hashrange_systems.checks.model.attributes import Attributes
+from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.lifecycle import find_reason_to_disable
 from hashrange_systems.checks.model.outcome import Outcome
 from hashrange_systems.checks.model.response_time import evaluate_time
@@ -23,6 +24,7 @@ from hashrange_systems.checks.service.run_outcome import RunOutcome, disable_out
 from hashrange_systems.checks.service.run_recorder import Claim, Recorder
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.retry import Sleep, retry_transient
 
 LEASE_MS = 60_000  # longer than any probe takes, and no longer than two of the shortest delays
@@ -55,6 +57,7 @@ class Runs:
     prober: Probe
     lease_ms: int = LEASE_MS
     sleep: Sleep = asyncio.sleep
+    presence: Presence[Any] | None = None  # tells when no worker was there
     _recorder: Recorder = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,10 +120,14 @@ class Runs:
 
     async def _look(self, check: Scheduled, attributes: Attributes) -> Outcome:
         """Return the outcome: of a probe, or for a type that requests nothing, of what the check has stored."""
-        observe = CHECK_TYPES[check.check_type].observe
-        if observe is None:
+        check_type, now = CHECK_TYPES[check.check_type], self.clock.millis()
+        if check_type.observe is None:
             return await self.prober.probe(check.url, attributes, check.userid)
-        return evaluate_time(attributes, observe(check, attributes, self.clock.millis()))
+        outcome = check_type.observe(check, attributes, now)
+        if outcome.cause is Cause.LATE and check_type.excuse is not None and self.presence is not None:
+            gap = await self.presence.find_last_gap()
+            outcome = (check_type.excuse(check, attributes, now, gap) if gap else None) or outcome
+        return evaluate_time(attributes, outcome)
 
     async def _disable(
         self, claim: Claim, outcome: Outcome | None, user: ActiveUser, reason: str, at: int

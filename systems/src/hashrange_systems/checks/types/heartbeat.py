@@ -11,13 +11,20 @@ from pydantic import Field as Limit
 from hashrange_systems.checks.model.attributes import Attributes
 from hashrange_systems.checks.model.maintenance_window import allow_zone
 from hashrange_systems.checks.model.outcome import Outcome
-from hashrange_systems.checks.model.signals import Schedule, evaluate_signals, explain_cron, read_signals
+from hashrange_systems.checks.model.signals import (
+    Schedule,
+    evaluate_signals,
+    excuse_lateness,
+    explain_cron,
+    read_signals,
+)
 from hashrange_systems.checks.model.state import read_state
 from hashrange_systems.checks.schema import Check
 from hashrange_systems.checks.service.check_fields import RETRIES, THRESHOLDS
 from hashrange_systems.checks.service.check_type import CheckType
 from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 from hashrange_systems.shared.errors import FieldError
+from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group
 
@@ -60,6 +67,11 @@ class Heartbeat(Attributes):
 def observe_signals(check: Check, attributes: Heartbeat, now: int) -> Outcome:
     """Return what the stored signals mean now."""
     return evaluate_signals(attributes.schedule, read_signals(check.signals), now, read_state(check.state).last_at)
+
+
+def excuse_signals(check: Check, attributes: Heartbeat, now: int, gap: Gap) -> Outcome | None:
+    """Return UNKNOWN if no worker was there when a signal was expected."""
+    return excuse_lateness(attributes.schedule, read_signals(check.signals), now, gap)
 
 
 def accept_any(_value: object, _own_origins: Collection[str] = ()) -> str:
@@ -105,6 +117,7 @@ CHECK_TYPE = CheckType(
     summary="Does a backup, cron job or other program call its URL in time?",
     form=(Group("Job", EXPECTED), Group("More", (*THRESHOLDS, RETRIES), folded=True)),
     observe=observe_signals,
+    excuse=excuse_signals,
     validate_target=accept_any,
     make_name=name_job,
     usual_delay_ms=HOUR_MS,
