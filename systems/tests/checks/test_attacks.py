@@ -21,7 +21,7 @@ from hashrange_systems.checks.service.check_input import CheckChanges, CheckInpu
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMismatch, DeploymentSettings
 from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
-from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
+from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, find_addresses, list_own_addresses
 from hashrange_systems.checks.service.page_evaluation import PageEvaluator, is_simple, make_sandbox
 from hashrange_systems.checks.service.probe_request import find_host
@@ -253,6 +253,11 @@ def test_a_mailbox_is_not_flooded_whoever_asks(db, clock):
         do(channels.add(f"u{TO_AN_ADDRESS}", "EMAIL", "victim@example.com"))
     clock.advance(timedelta(days=1).total_seconds())
     do(channels.add(f"u{TO_AN_ADDRESS}", "EMAIL", "victim@example.com"))
+
+
+@pytest.mark.parametrize("other", ["ann@BÜCHER.example", "Ann+1@xn--bcher-kva.example", "ann@Bücher.example."])
+def test_the_spellings_of_an_international_address_share_one_budget(other):
+    assert hash_target(other) == hash_target("ann@bücher.example")
 
 
 def test_a_user_sends_no_more_confirmations_a_day_than_allowed(db, clock):

@@ -169,6 +169,25 @@ def test_the_top_is_the_greatest_unless_it_is_far_beyond_the_rest():
     assert find_top(make_times(100, 200)) == 600
     assert find_top(make_times(*[100] * 20, 5000)) == 450
     assert find_top([]) == 0
+    assert find_top(make_times(*[100] * 19, 5000)) == 15_000, "of few, all are shown: the plot of a young check"
+
+
+def test_the_legend_has_the_lines_that_are_drawn():
+    assert [text for text in texts(plot(100, 200)) if text in {"median", "95 %", "99 %"}] == ["median", "95 %", "99 %"]
+    assert {"median", "95 %", "99 %"}.isdisjoint(texts(plot(None, None)))
+    single = [Percentiles(at=NOON + n * HOUR, runs=1, p50=100 + n, p95=100 + n, p99=100 + n) for n in range(3)]
+    picture = ET.fromstring(plot_times(single, NOON, NOON + 3 * HOUR, HOUR))
+    assert [text for text in texts(picture) if text in {"median", "95 %", "99 %"}] == ["median"]
+    assert len(lines(picture)) == 1
+
+
+def test_an_empty_plot_is_low():
+    for size in (WIDE, NARROW):
+        empty = ET.fromstring(plot_times(make_times(None), NOON, NOON + HOUR, HOUR, size=size))
+        full = ET.fromstring(plot_times(make_times(100), NOON, NOON + HOUR, HOUR, size=size))
+        height = [float(each.get("viewBox").split()[3]) for each in (empty, full)]
+        assert height[0] < height[1] / 2
+        assert empty.get("class") == full.get("class")
 
 
 def test_times_are_told_as_people_do():

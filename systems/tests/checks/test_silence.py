@@ -2,7 +2,8 @@
 
 import asyncio
 
-from hashrange_systems.checks.schema import Active, Failed, Scheduled
+from hashrange_systems.checks import worker as worker_module
+from hashrange_systems.checks.schema import Active, Checks, Failed, Scheduled
 from hashrange_systems.checks.web.check_view import StateLabel, describe_state
 from hashrange_systems.checks.web.status_page import summarise_states
 from hashrange_systems.checks.worker import WorkerSettings, is_slow
@@ -52,6 +53,47 @@ def test_a_check_without_a_schedule_is_adopted_and_run(db, clock):
     assert check.last_result["status"] == "UP"
     assert check.next_run_at > NOON
     assert not isinstance(db.check("deserted").required().run(), Scheduled)
+
+
+def test_a_check_that_is_written_while_a_worker_runs_is_adopted_without_reading_the_others(db, clock, database):
+    sign_up(db)
+    db.batch([make_check(f"c{n}") for n in range(30)]).run()
+    events = []
+    worker = make_worker(Checks.open(database, clock=clock, hooks=[events.append]), clock)
+    assert worker.settings.adopt_every < 60
+
+    async def work():
+        await worker.adopt()  # before the schedule is known: nothing
+        await worker.maintain()
+        await worker.adopt()
+        db.put(Active(**given_check("seeded"))).run()
+        events.clear()
+        await worker.adopt()
+        reads = [event.operation for event in events if event.operation == "GetItem"]
+        await worker.run_due()
+        return reads
+
+    reads = asyncio.run(work())
+    assert len(reads) == 2, "the check and its user"
+    assert db.check("seeded").required().run().last_result["status"] == "UP"
+
+
+def test_with_very_many_checks_not_all_are_read_each_time(db, clock, monkeypatch):
+    monkeypatch.setattr(worker_module, "ADOPTED_EACH_TIME", 10)
+    sign_up(db)
+    db.batch([make_check(f"c{n}") for n in range(30)]).run()
+    worker = make_worker(db, clock)
+
+    async def work():
+        await worker.maintain()
+        db.put(Active(**given_check("seeded"))).run()
+        for _ in range(3):
+            await worker.adopt()
+        assert not isinstance(await db.check("seeded").required(), Scheduled)
+        await worker.adopt()
+
+    asyncio.run(work())
+    assert isinstance(db.check("seeded").required().run(), Scheduled)
 
 
 def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock):

@@ -8,7 +8,7 @@ from jinja2 import DictLoader
 
 import hashrange
 from hashrange import Delete, Item, Patterns, Query, ServiceError, Table
-from hashrange_systems.shared.presence import Presence, PresenceFields, WorkState
+from hashrange_systems.shared.presence import Gap, Presence, PresenceFields, WorkState
 from hashrange_systems.shared.web.metrics import describe_workers, make_metrics_response
 from hashrange_systems.shared.web.templating import make_environment
 
@@ -61,6 +61,21 @@ def test_silence_is_an_interruption_since_a_worker_was_last_seen(db, clock):
     clock.advance(1)
     monitoring = read(presence)
     assert (monitoring.state, monitoring.since, monitoring.workers) == (WorkState.INTERRUPTED, start, ())
+
+
+def test_the_last_time_without_a_worker_is_known(db, clock):
+    first, second = make_presence(db, clock), make_presence(db, clock)
+    asyncio.run(first.write())
+    assert asyncio.run(first.find_last_gap()) is None
+    clock.advance(40)
+    assert asyncio.run(first.find_last_gap()) is None, "as long as it may be silent"
+    left = clock.millis()
+    asyncio.run(first.leave())
+    clock.advance(3600)
+    assert asyncio.run(second.find_last_gap()) == Gap(left, left + 3_600_000), "it lasts"
+    asyncio.run(second.write())
+    clock.advance(30)
+    assert asyncio.run(second.find_last_gap()) == Gap(left, left + 3_600_000)
 
 
 def test_a_worker_whose_work_is_overdue_is_late(db, clock):

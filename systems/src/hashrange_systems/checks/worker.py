@@ -43,6 +43,7 @@ SLOW_POSTPONED_MS = 15_000
 AT_A_HOST = 16
 FAILURES_SHOWN_MS = 600_000
 CHECKS_AT_ONCE = 100  # read at a time by `maintain`
+ADOPTED_EACH_TIME = 10_000  # checks up to which `adopt` reads all of them each time
 
 
 class DueAlerts(Protocol):
@@ -60,6 +61,7 @@ class WorkerSettings:
     at_once: int = 200
     poll_every: float = 0.5
     send_every: float = 1.0
+    adopt_every: float = 40.0
     maintain_every: float = 3600.0
     after_failure: float = 5.0
     grace: float = 7.0  # less than the host's
@@ -97,6 +99,8 @@ class Worker:
         self._slow_waiting = 0
         self._late: dict[int, int] = {}  # by how much the oldest due check of each shard is late
         self._failures: deque[int] = deque(maxlen=1000)
+        self._known: set[str] | None = None  # checks that need no schedule
+        self._rounds_off = 0  # how often `adopt` is skipped
 
     async def work(self) -> None:
         """Work until cancelled; then finish running checks within the grace time."""
@@ -105,6 +109,7 @@ class Worker:
             asyncio.create_task(self._repeat(self.start_due, settings.poll_every), name="checks that are due"),
             asyncio.create_task(self._repeat(self.send_due, settings.send_every), name="alerts that wait"),
             asyncio.create_task(self._repeat(self.maintain, settings.maintain_every), name="past days"),
+            asyncio.create_task(self._repeat(self.adopt, settings.adopt_every), name="checks without a schedule"),
         ]
         try:
             await asyncio.gather(*loops)
@@ -215,10 +220,7 @@ class Worker:
 
     # ── tending ──────────────────────────────────────────────────────────────────────────────────────────────────────
     async def maintain(self) -> None:
-        """Store roll-ups of every scheduled check, and reschedule those that a wrong clock moved far ahead.
-
-        Active checks without a schedule, as the original system writes them, are scheduled.
-        """
+        """Store roll-ups of every scheduled check, and reschedule those that a wrong clock moved far ahead."""
         known: set[str] = set()
         for shard in shuffle(range(SHARDS)):
             cursor, more = None, True
@@ -230,8 +232,22 @@ class Worker:
                     await self._history.finalise_days(check)
                     await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
                 cursor, more = page.cursor, page.cursor is not None
-        for check_type in CHECK_TYPES:
-            await adopt_checks(self._db, self._clock, check_type, known)
+        self._known, self._rounds_off = known, 0
+        await self.adopt()
+
+    async def adopt(self) -> None:
+        """Schedule active checks that have no schedule, as the original system writes them.
+
+        All active checks are read from the index: 10,000 of them cost 240 read units and half a second. So with more
+        than that, it is not done each time.
+        """
+        if self._known is None:
+            return  # `maintain` has not yet read the schedule
+        self._rounds_off -= 1
+        if self._rounds_off >= 0:
+            return
+        read = [await adopt_checks(self._db, self._clock, check_type, self._known) for check_type in CHECK_TYPES]
+        self._rounds_off = sum(read) // ADOPTED_EACH_TIME
 
     async def _repair(self, check: Scheduled) -> None:
         now, delay = self._clock.millis(), read_delay(check)

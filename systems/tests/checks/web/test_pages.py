@@ -1,11 +1,14 @@
 """The pages as a person uses them: forms that say what is wrong, and links that lead somewhere."""
 
+import re
+
 import pytest
 
 from hashrange_systems.checks.model.tier import PRO
 from hashrange_systems.checks.registry import CHECK_TYPES, name_attributes
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.checks.web.check_form import ALERTS, list_defaults, make_groups
+from hashrange_systems.checks.web.page_renderer import mark_times
 from hashrange_systems.shared.text import format_iso_time
 from systems.tests.checks.services import do
 from systems.tests.checks.web.web_client import Forms, find_token, read_text, send
@@ -319,8 +322,11 @@ def test_pages_say_that_nobody_monitors_and_since_when(client, ann, browser, clo
     (checkid,) = client.add(ann.user.userid, name="Shop")
     send(browser, "/pages/new", slug="ann-co", title="Ann", checks=[checkid])
     paths = ["/", f"/check/{checkid}", "/status/ann-co"]
-    for path in paths:
+    for path in paths[:2]:
         assert "Monitoring has not begun: no worker is running." in read_text(browser.get(path))
+    public = read_text(browser.get("/status/ann-co"))
+    assert "Monitoring has not begun." in public
+    assert "worker" not in public
     do(client.services.presence.write())
     seen = format_iso_time(clock.millis())
     for path in paths:
@@ -330,6 +336,40 @@ def test_pages_say_that_nobody_monitors_and_since_when(client, ann, browser, clo
         page = browser.get(path).text
         assert "Monitoring is interrupted" in page
         assert f'datetime="{seen}"' in page
+    assert "worker" not in read_text(browser.get("/status/ann-co"))
+
+
+def test_an_incident_does_not_grow_while_nobody_looks(client, ann, browser, clock):
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    send(browser, "/pages/new", slug="ann-co", title="Ann", checks=[checkid])
+    client.run(ann.user.userid, checkid, "uddddd")
+    before = clock.millis()
+    lasting = re.search(r"Down for ([^<]+)<", browser.get(f"/check/{checkid}").text)[1]
+    clock.advance(6 * 3600)
+    assert f"Down for {lasting} when it was last checked" in read_text(browser.get(f"/check/{checkid}"))
+    assert f"was down for {lasting} when it was last checked" in read_text(browser.get("/status/ann-co"))
+    assert clock.millis() > before
+
+
+def test_times_in_results_are_shown_in_the_zone_of_the_reader():
+    text = "no signal since 2026-01-15 12:00:00 UTC; <b>expected by 2026-01-15 13:00:00 UTC"
+    assert mark_times(text) == (
+        'no signal since <time datetime="2026-01-15T12:00:00Z" data-local>2026-01-15 12:00:00 UTC</time>; '
+        '&lt;b&gt;expected by <time datetime="2026-01-15T13:00:00Z" data-local>2026-01-15 13:00:00 UTC</time>'
+    )
+    assert mark_times("<3") == "&lt;3"
+
+
+def test_an_ebay_check_links_to_its_search(client, ann, browser):
+    wanted = {"query": "leica m6", "threshold": 100}
+    (checkid,) = client.add(ann.user.userid, url=None, check_type="EBAY", attributes=wanted)
+    links = Forms(browser.get(f"/check/{checkid}").text).links
+    assert any(link.startswith("https://www.ebay.com/sch/i.html?_nkw=leica+m6") for link in links)
+
+
+def test_the_button_of_the_import_says_what_it_does(browser):
+    page = browser.get("/import").text
+    assert 'data-checked="Show what would be added" data-unchecked="Import">Show what would be added</button>' in page
 
 
 def test_messages_show_what_was_sent(client, ann, browser):

@@ -133,7 +133,7 @@ SCENARIOS = (
         tags=("production", "money"),
         behaviour=Behaviour.BROKEN,
         usual_ms=80,
-        outages=(Outage(30, 60, 35, Cause.TLS, "the certificate of localhost has expired"),),
+        outages=(_bad_gateway(30, 60, 35),),
     ),
     Scenario(checkid="demo-intranet", name="Old intranet", path="/intranet", behaviour=Behaviour.PAUSED, usual_ms=310),
     Scenario(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Container
 
 from hashrange import Clock, Conflict
 from hashrange_systems.checks.model.schedule import first_due_time
@@ -16,19 +15,21 @@ log = logging.getLogger(__name__)
 PAGE = 100
 
 
-async def adopt_checks(db: Checks, clock: Clock, check_type: str, scheduled: Container[str]) -> int:
-    """Schedule the active checks of a type that are not among the scheduled ones; return how many there were."""
-    adopted, cursor, more = 0, None, True
+async def adopt_checks(db: Checks, clock: Clock, check_type: str, known: set[str]) -> int:
+    """Schedule the active checks of a type that are not known; add them to the known; return how many were read."""
+    read, adopted, cursor, more = 0, 0, None, True
     while more:
         page = await db.by_type(check_type, "ACTIVE").page(PAGE, after=cursor)
         for found in page:
-            if found.checkid not in scheduled:
+            read += 1
+            if found.checkid not in known:
                 adopted += await adopt_check(db, clock, found.checkid)
-                await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
+                known.add(found.checkid)
+        await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
         cursor, more = page.cursor, page.cursor is not None
     if adopted:
         log.info("checks without a schedule are run from now on", extra={"fields": {"count": adopted}})
-    return adopted
+    return read
 
 
 async def adopt_check(db: Checks, clock: Clock, checkid: str) -> bool:

@@ -13,6 +13,8 @@ from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import TooSoon
+from hashrange_systems.shared.fetching.errors import BadUrl
+from hashrange_systems.shared.fetching.http_url import normalise_host
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -52,10 +54,18 @@ class MessageBudgets:
             raise DayBudgetSpent("No more confirmation messages are sent today: try again tomorrow.") from None
 
 
+def fold_domain(domain: str) -> str:
+    """Return a domain as the DNS has it: bücher.example is xn--bcher-kva.example."""
+    try:
+        return str(normalise_host(domain))
+    except BadUrl:
+        return domain.casefold()
+
+
 def hash_target(target: str) -> str:
     """Return the hash of an address, by its canonical form: counters contain no addresses of people."""
     folded = target
     if "@" in target and "://" not in target:
-        local, _, domain = fold_email(target).rpartition("@")
-        folded = f"{local.partition('+')[0]}@{domain}"  # ann+shop@ and ann@ are one mailbox
+        local, _, domain = target.rpartition("@")
+        folded = f"{fold_email(local).partition('+')[0]}@{fold_domain(domain)}"  # ann+shop@ and ann@ are one mailbox
     return hashlib.sha256(folded.encode()).hexdigest()[:32]

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from hashrange_systems.checks.model.attributes import Ebay
+from hashrange_systems.checks.model.ebay import build_search_url
 from hashrange_systems.checks.model.maintenance_window import Once, Weekly
 from hashrange_systems.checks.model.outcome import Outcome, read_choice, read_outcome
 from hashrange_systems.checks.model.signals import read_signals
@@ -21,7 +22,7 @@ from hashrange_systems.checks.schema import AnyCheck, Failed, Run
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, make_row
+from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, find_seen_until, make_row
 from hashrange_systems.shared.charts.axis import find_interval
 from hashrange_systems.shared.charts.plot import both_sizes, describe_interval, plot_prices, plot_times
 from hashrange_systems.shared.epoch import DAY_MS, MINUTE_MS, from_ms, to_ms
@@ -74,6 +75,8 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
     found = await services.db.runs(check.checkid).page(MAX_RUNS)
     return {
         "row": row,
+        "link": find_link(check),
+        "seen_until": find_seen_until(check, now),
         "flapping": state.flapping,
         "failed_reason": check.failed_reason if isinstance(check, Failed) else None,
         "periods": [(label, await read_period(history, check, length, now)) for label, length in PERIODS],
@@ -88,6 +91,12 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
         "incidents": (await history.incidents(check.checkid))[:MAX_INCIDENTS],
         "windows": [format_window(window) for window in read_windows(check)],
     }
+
+
+def find_link(check: AnyCheck) -> str:
+    """Return the URL that a check's page links to: of an eBay price, the search."""
+    attributes = read_attributes(check.check_type, check.attributes).attributes
+    return build_search_url(attributes) if isinstance(attributes, Ebay) else check.url
 
 
 async def read_period(history: History, check: AnyCheck, length: int, now: int) -> Rollup:
@@ -116,7 +125,7 @@ async def draw_times(history: History, check: AnyCheck, period: str, now: int) -
     start, interval = find_period(check, period, now)
     times = await history.response_times(check, start // interval * interval, now, interval)
     incidents = [
-        (to_ms(each.started_at), to_ms(each.ended_at) if each.ended_at else now)
+        (to_ms(each.started_at), to_ms(each.ended_at) if each.ended_at else find_seen_until(check, now))
         for each in await history.incidents(check.checkid, start, now)
     ]
     name = name_check(check)

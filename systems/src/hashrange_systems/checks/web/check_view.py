@@ -83,6 +83,12 @@ def is_overdue(check: AnyCheck, now: int) -> bool:
     return now - to_ms(check.next_run_at) > grace
 
 
+def find_seen_until(check: AnyCheck, now: int) -> int:
+    """Return until when something is known about a check: now, or of an overdue one its last run."""
+    last_at = read_state(check.state).last_at
+    return last_at if last_at is not None and is_overdue(check, now) else now
+
+
 def describe_phase(check: AnyCheck) -> StateLabel:
     """Return the state of the target of an active check."""
     state, outcome = read_state(check.state), read_last(check)

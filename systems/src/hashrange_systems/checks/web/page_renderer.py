@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -24,6 +26,7 @@ from hashrange_systems.shared.web.templating import find_mount_path, hash_static
 
 Visitor = SignedInVisitor[ActiveUser]
 
+TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC")  # as shared.text.format_time writes it
 STATIC = Path(__file__).with_name("static")
 FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never the text
     "added": "The check is added and runs right away.",
@@ -53,6 +56,7 @@ class PageRenderer:
         self._services = services
         self.secure = base_url.startswith("https://")
         self._environment = make_environment(__package__)
+        self._environment.filters["local_times"] = mark_times
         self._environment.globals |= {
             "base_url": base_url,
             "demo": demo,
@@ -104,3 +108,13 @@ class PageRenderer:
     def set_cookie(self, request: Request, response: Response, session: Session) -> None:
         """Set the session cookie."""
         write_session(request, response, self._services.sessions, session, secure=self.secure)
+
+
+def mark_times(text: str) -> Markup:
+    """Return a text, escaped, with its times marked, so that the page shows them in the reader's time zone."""
+    marked, end = Markup(), 0
+    for found in TIME.finditer(text):
+        time = Markup('<time datetime="{}T{}Z" data-local>{}</time>').format(found[1], found[2], found[0])
+        marked += escape(text[end : found.start()]) + time
+        end = found.end()
+    return marked + escape(text[end:])

@@ -13,7 +13,7 @@ from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rol
 from hashrange_systems.checks.schema import ActiveUser, AnyCheck, Ended, Ongoing, StatusPage
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.check_page import read_period, read_rows
-from hashrange_systems.checks.web.check_view import OVERDUE, Row, StateLabel, describe_state
+from hashrange_systems.checks.web.check_view import OVERDUE, Row, StateLabel, describe_state, find_seen_until
 from hashrange_systems.checks.web.dependencies import Deps
 from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
 from hashrange_systems.shared.charts.badge import draw_badge
@@ -125,10 +125,13 @@ def summarise_states(states: list[StateLabel]) -> Overall:
     return Overall("info", "Nothing is known at the moment", "idle", "unknown")
 
 
-async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended]]:
-    """Return the latest incidents of these checks, latest first."""
-    since = services.clock.millis() - INCIDENT_DAYS * DAY_MS
+async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended, int]]:
+    """Return the latest incidents of these checks, latest first, and until when their checks were looked at."""
+    now = services.clock.millis()
+    since = now - INCIDENT_DAYS * DAY_MS
     found = [
-        (row.name, incident) for row in rows for incident in await services.history.incidents(row.check.checkid, since)
+        (row.name, incident, find_seen_until(row.check, now))
+        for row in rows
+        for incident in await services.history.incidents(row.check.checkid, since)
     ]
     return sorted(found, key=lambda each: each[1].started_at, reverse=True)[:MAX_INCIDENTS]

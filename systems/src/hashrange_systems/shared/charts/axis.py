@@ -6,7 +6,7 @@ Labels of times are UTC; each has its time as `data-at`, from which a script of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, floor, log10
 
@@ -20,6 +20,7 @@ TIME_STEPS = (
     *(days * DAY for days in (1, 2, 7, 14, 30, 60, 90, 180, 365)),
 )
 MAX_VALUE_TICKS = 5
+FEW = 20  # intervals, of which all values are shown
 PEAK = 4  # times the usual value; higher peaks are cut off so that the rest stays visible
 
 
@@ -37,6 +38,11 @@ class Size:
     font_size: int
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether it is for narrow windows."""
+        return self.width < WIDE.width
+
+    @property
     def end(self) -> float:
         """The right end of the axes."""
         return self.width - self.right
@@ -49,6 +55,12 @@ class Size:
 
 WIDE = Size(width=880, height=280, left=58, right=12, top=34, bottom=28, time_ticks=8, font_size=11)
 NARROW = Size(width=330, height=260, left=54, right=10, top=52, bottom=28, time_ticks=4, font_size=12)
+EMPTY_HEIGHT = 110
+
+
+def shrink(size: Size, *, empty: bool) -> Size:
+    """Return the size of a plot: that of an empty one is low."""
+    return replace(size, height=EMPTY_HEIGHT) if empty else size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +107,10 @@ class Frame:
 
 
 def find_top(known: Sequence[Percentiles]) -> int:
-    """Return the largest time to show; if a few peaks are far above the rest, a value somewhat above the rest."""
+    """Return the largest time to show; if a few of many are far above the rest, a value somewhat above the rest."""
     greatest = sorted(each.p99 or 0 for each in known) or [0]
+    if len(greatest) <= FEW:
+        return greatest[-1]
     usual = greatest[floor((len(greatest) - 1) * 0.9)]
     return greatest[-1] if greatest[-1] <= PEAK * usual else ceil(usual * 1.5)
 

@@ -18,6 +18,7 @@ from hashrange_systems.shared.charts.axis import (
     find_top,
     format_milliseconds,
     nice_above,
+    shrink,
 )
 from hashrange_systems.shared.charts.svg import colour, draw, escape_text, tag
 from hashrange_systems.shared.text import format_duration, format_time
@@ -33,6 +34,8 @@ CURVES: tuple[tuple[str, Curve], ...] = (
     ("p95", lambda times: times.p95),
     ("p50", lambda times: times.p50),
 )
+
+LABELS = {"p99": "99 %", "p95": "95 %", "p50": "median"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ def plot_times(
     An ongoing incident ends with the period.
     """
     known = [each for each in times if each.p50 is not None]
+    size, curves = shrink(size, empty=not known), find_curves(known)
     shaded = [(max(low, start), min(high, end)) for low, high in incidents if low < end and high > start]
     greatest = max((each.p99 or 0 for each in known), default=0)
     frame = Frame(start=start, end=end, top=nice_above(find_top(known)), interval_ms=interval_ms, size=size)
@@ -78,11 +82,11 @@ def plot_times(
         draw_values(frame) if known else "",
         *(draw_gap(frame, gap) for gap in gaps),
         *(draw_incident(frame, span) for span in shaded),
-        *draw_curves(frame, known),
+        *draw_curves(frame, known, curves),
         *(draw_hint(frame, each.at, describe_interval(each)) for each in known),
         draw_legend(
             frame,
-            [("median", "p50", 1.0), ("95 %", "p95", 1.0), ("99 %", "p99", 1.0)]
+            [(LABELS[name], name, 1.0) for name, _ in reversed(curves)]
             + ([("down", "bad-bar", 0.4)] if shaded else [])
             + ([("no runs", "idle-bar", 0.7)] if gaps else []),
             f"peaks up to {format_milliseconds(greatest)} are cut off ·" if greatest > frame.top else "",
@@ -95,7 +99,7 @@ def draw_plot(frame: Frame, title: str, about: str, *content: str) -> str:
     """Return a plot with its time axis; a script of the page explores it with pointer and keyboard."""
     size = frame.size
     look: dict[str, str | float] = {"font_family": FONT, "font_size": size.font_size}
-    look["class_"] = "narrow" if size is NARROW else "wide"
+    look["class_"] = "narrow" if size.is_narrow else "wide"
     return draw(size.width, size.height, title, about, draw_clock(frame), *content, **look)
 
 
@@ -129,14 +133,22 @@ def split_runs(frame: Frame, known: Sequence[Percentiles]) -> Iterator[list[Perc
         yield run
 
 
-def draw_curves(frame: Frame, known: Sequence[Percentiles]) -> Iterator[str]:
+def find_curves(known: Sequence[Percentiles]) -> list[tuple[str, Curve]]:
+    """Return the curves to draw: not one that is the same as the next below it, as if each interval has one run."""
+    if not known:
+        return []
+    differing = [upper for upper, lower in pairwise(CURVES) if any(upper[1](each) != lower[1](each) for each in known)]
+    return [*differing, CURVES[-1]]
+
+
+def draw_curves(frame: Frame, known: Sequence[Percentiles], curves: Sequence[tuple[str, Curve]]) -> Iterator[str]:
     """Yield the bands between the percentiles, and the lines over them."""
     runs = list(split_runs(frame, known))
-    for (name, upper), (_, lower), opacity in zip(CURVES, CURVES[1:], ("0.12", "0.2"), strict=False):
+    for (name, upper), (_, lower), opacity in zip(curves, curves[1:], ("0.12", "0.2"), strict=False):
         for run in runs:
             outline = trace(frame, run, upper) + trace(frame, run, lower)[::-1]
             yield tag("path", d=join_points(outline) + "Z", fill=colour(name), fill_opacity=opacity)
-    for name, curve in CURVES:
+    for name, curve in curves:
         line = "".join(join_points(trace(frame, run, curve)) for run in runs)
         width = 2 if name == "p50" else 1
         if line:
@@ -187,12 +199,12 @@ def draw_hint(frame: Frame, at: int, text: str) -> str:
 
 def draw_legend(frame: Frame, entries: Iterable[tuple[str, str, float]], note: str) -> str:
     """Return the legend: what the colours are, and a note with the time zone, below it if the plot is narrow."""
-    parts, x = [], frame.size.left if frame.size is WIDE else 4.0
+    parts, x = [], 4.0 if frame.size.is_narrow else frame.size.left
     for label, name, opacity in entries:
         parts.append(tag("rect", x=x, y=8, width=12, height=8, rx=2, fill=colour(name), opacity=f"{opacity}"))
         parts.append(tag("text", escape_text(label), x=x + 17, y=16, fill=colour("soft")))
         x += 32 + 6.5 * len(label)
-    below = frame.size is NARROW
+    below = frame.size.is_narrow
     zone = tag("tspan", "UTC", class_="zone")
     place = {"x": 4.0, "y": 34.0} if below else {"x": frame.size.end, "y": 16.0, "text_anchor": "end"}
     return "".join(parts) + tag("text", f"{escape_text(note)} " if note else "", zone, fill=colour("soft"), **place)
@@ -232,6 +244,7 @@ def plot_prices(
 ) -> str:
     """Return the plot of the lowest prices, in steps, with the threshold; gaps are intervals without a known price."""
     known = [(each.at, each.price) for each in prices if each.price is not None]
+    size = shrink(size, empty=not known)
     low, top = find_bounds([price for _, price in known] + ([threshold] if threshold is not None else []))
     frame = Frame(
         start=start,
@@ -254,7 +267,9 @@ def plot_prices(
         *(draw_hint(frame, at, format_price(price)) for at, price in known),
         draw_legend(
             frame,
-            [("lowest price", "p50", 1.0), *([("limit", "good-bar", 1.0)] if threshold is not None else [])],
+            [("lowest price", "p50", 1.0), *([("limit", "good-bar", 1.0)] if threshold is not None else [])]
+            if known
+            else [],
             "",
         ),
         "" if known else draw_nothing(frame, "No prices in this period"),

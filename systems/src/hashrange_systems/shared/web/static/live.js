@@ -32,6 +32,16 @@ function offerCopying(root) {
   }
 }
 
+// A button says what it does: its label follows a checkbox.
+function followCheckboxes(root) {
+  for (const box of root.querySelectorAll("input[data-labels]")) {
+    const button = document.getElementById(box.dataset.labels);
+    const label = () => { button.textContent = box.checked ? button.dataset.checked : button.dataset.unchecked; };
+    box.addEventListener("change", label);
+    label();
+  }
+}
+
 // A plot is explored with the pointer, a finger or the arrow keys; what is there is shown and read out below it.
 function offerExploring(root) {
   for (const plot of root.querySelectorAll("[data-explore]")) {
@@ -84,6 +94,7 @@ async function refresh(part) {
 
 showLocalTimes(document);
 offerCopying(document);
+followCheckboxes(document);
 offerExploring(document);
 for (const part of document.querySelectorAll("[data-refresh]")) {
   setInterval(() => refresh(part).catch(() => {}), Number(part.dataset.refresh) * 1000);
