@@ -238,8 +238,8 @@ class Worker:
     async def adopt(self) -> None:
         """Schedule active checks that have no schedule, as the original system writes them.
 
-        All active checks are read from the index: 10,000 of them cost 240 read units and half a second. So with more
-        than that, it is not done each time.
+        All active checks are read from the index: 10,000 of them take 154 read units and 0.7 s of CPU time, in pages of
+        100. With more than that, it is not done each time.
         """
         if self._known is None:
             return  # `maintain` has not yet read the schedule

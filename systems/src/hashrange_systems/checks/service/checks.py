@@ -162,8 +162,8 @@ class CheckService:
     def _find_first_run(self, user: User, checkid: str, check_type: str, delay_ms: int) -> int:
         """Return when a new or resumed check is due: at once, or without a budget for that, at its regular time."""
         requests_nothing = check_type in CHECK_TYPES and CHECK_TYPES[check_type].probe is None
-        free = self.manual_runs is None or requests_nothing
-        if free or self.manual_runs.try_consume(user.userid, read_tier(user.tier)):
+        limit = None if requests_nothing else self.manual_runs
+        if limit is None or limit.try_consume(user.userid, read_tier(user.tier)):
             return first_due_time(self.clock.millis())
         return self._find_due_time(checkid, delay_ms)
 
