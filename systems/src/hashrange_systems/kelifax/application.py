@@ -105,9 +105,9 @@ def build_application(database: Transport, clock: Clock, settings: Settings, dep
     db = Kelifax.open(database, clock=clock, secret=secret)
     logo_records = LogoRecords.open(database, clock=clock, secret=secret)
     mailbox = Mailbox(clock) if deployment.demo_admin else None
-    parts = make_parts(db, clock, settings, deployment, mailbox)
     sandbox = Sandbox(places=2, modules=["hashrange_systems.kelifax.logos.image"])
     logos = Logos(logo_records, db, open_store(settings.logos, directory), sandbox, clock)
+    parts = make_parts(db, clock, settings, deployment, mailbox, logos)
     follower = IndexFollower(db, directory / "search" if directory else None)
     services = make_services(parts, settings, deployment, logos, Search(db, follower), mailbox)
     outbox = MailOutbox(
@@ -122,7 +122,9 @@ def build_application(database: Transport, clock: Clock, settings: Settings, dep
     return Application(services=services, worker=worker, follower=follower, sandbox=sandbox)
 
 
-def make_parts(db: Kelifax, clock: Clock, settings: Settings, deployment: Deployment, mailbox: Mailbox | None) -> Parts:
+def make_parts(
+    db: Kelifax, clock: Clock, settings: Settings, deployment: Deployment, mailbox: Mailbox | None, logos: Logos
+) -> Parts:
     """Create what several services need; in the demo mails stay in a mailbox."""
     signer = TokenSigner(db.session.secret, "kelifax")
     sender: Sender | None = mailbox or (Email(settings.mail, clock) if settings.mail else None)
@@ -140,7 +142,7 @@ def make_parts(db: Kelifax, clock: Clock, settings: Settings, deployment: Deploy
         quotas=Quotas(db, clock),
         duplicates=duplicates,
         proofs=Proofs(db, clock, signer.secret, settings.proof_cost),
-        moderation=Moderation(db, clock, mailer, duplicates),
+        moderation=Moderation(db, clock, mailer, duplicates, logos.exists),
         deletion=Deletion(db, clock),
         fetcher=Fetcher(policy, user_agent="hashrange-kelifax"),
         sender=sender,

@@ -321,7 +321,7 @@ class Kelifax(Patterns, Protocol):
     def erase(
         self, resource_slug: str, submitter_first_name: Literal["erased"], submitter_last_name: Literal["erased"],
         submitter_email: Literal["erased"], submitter_company: None, submitter_phone: None, submitter_domain: None,
-        damage: set[str],
+        damage: set[str] = ...,
     ) -> Update[Resource]: ...
     @where("attribute_not_exists(search_text) OR search_text = {empty}")
     def complete(self, resource_slug: str, search_text: str, empty: str) -> Update[Resource]: ...

@@ -44,6 +44,8 @@ EXPORT_HELP = """Print all published resources, without personal data.
   hashrange kelifax export --format csv > directory.csv"""
 SEARCH_HELP = """Find published resources that have all words.
 
+It reads the public list, as the original system does, and has no index: unlike the pages, it forgives no typing error.
+
 [bold]Example[/bold]
 
 \b

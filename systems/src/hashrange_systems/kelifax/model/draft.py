@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.field_rule import Checker, warn_of_phone
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.web_address import warn_of_host
 from hashrange_systems.shared.errors import InvalidInput
@@ -149,6 +149,12 @@ def parse_draft(form: object) -> Draft:
     assert submitter is not None
     warning = warn_of_host(content.url)
     return Draft(submitter=submitter, content=content, warnings=(*check.warnings, *([warning] if warning else [])))
+
+
+def find_warnings(url: str, phone: str | None) -> tuple[str, ...]:
+    """Return what moderators should look at before they list a stored resource."""
+    found = (warn_of_phone(phone) if phone else None, warn_of_host(url))
+    return tuple(warning for warning in found if warning)
 
 
 def parse_content(form: object) -> Content:

@@ -23,6 +23,7 @@ from hashrange_systems.shared.text import is_unseen
 from hashrange_systems.shared.user_url import explain_url
 
 PERSON_NAME = re.compile(r"[^\W\d_]+([ .'\u2019-]+[^\W\d_]+)*\.?")
+MARKS = frozenset({"Mn", "Mc"})  # vowels and tones that many scripts write as signs of their own
 PHONE = re.compile(r"[+0-9][0-9 ()./-]{3,29}", re.ASCII)
 FILE_NAME = re.compile(r"\w[\w.-]{0,99}")
 HIDDEN = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060\u2061\u2062\u2063\u2064\u3164")
@@ -99,7 +100,7 @@ class Checker:
     def name(self, given: Mapping[str, Any], name: str) -> str:
         """Return the name of a person: letters of any script, spaces, hyphens, apostrophes and dots."""
         text = self.text(given, name, range(2, 51))
-        if text and not PERSON_NAME.fullmatch(text):
+        if text and not is_person_name(text):
             self.refuse(name, "must have only letters, spaces and - ' .")
         return text
 
@@ -166,12 +167,7 @@ class Checker:
         if not PHONE.fullmatch(text):
             self.refuse(name, "must be a telephone number such as +49 30 123456")
             return None
-        try:
-            valid = phonenumbers.is_valid_number(phonenumbers.parse(text, None))
-        except phonenumbers.NumberParseException:
-            valid = False
-        if not valid:
-            self.warnings.append("The telephone number is not one that a country has.")
+        self.warnings += [warning for warning in [warn_of_phone(text)] if warning]
         return text
 
     def url(self, given: Mapping[str, Any], name: str) -> str:
@@ -208,6 +204,26 @@ class Checker:
         kind = self.choice(value, "type", types)
         self.section = outer
         return {"title": title, "url": url, "type": kind}
+
+
+def warn_of_phone(text: str) -> str | None:
+    """Return a warning for moderators if no country has this telephone number."""
+    try:
+        valid = phonenumbers.is_valid_number(phonenumbers.parse(text, None))
+    except phonenumbers.NumberParseException:
+        valid = False
+    return None if valid else "The telephone number is not one that a country has."
+
+
+def is_person_name(text: str) -> bool:
+    """Return whether a text can be the name of a person; the signs that a script puts on its letters belong to them."""
+    bare: list[str] = []
+    for sign in text:
+        if unicodedata.category(sign) not in MARKS:
+            bare.append(sign)
+        elif not bare or not bare[-1].isalpha():
+            return False
+    return bool(PERSON_NAME.fullmatch("".join(bare)))
 
 
 def is_throw_away(domain: str) -> bool:

@@ -20,7 +20,8 @@ from hashrange_systems.shared.user_url import explain_host, explain_url
 CAMPAIGN = re.compile(r"utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|igshid", re.IGNORECASE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".internal", ".lan", ".home", ".intranet", ".corp", ".home.arpa")
 DEFAULT_PORTS = {"http": 80, "https": 443}
-SAFE_IN_PATH = "/:@!$&'()*+,;=-._~"
+PLAIN_HOST = re.compile(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?", re.ASCII)
+SAFE_IN_PATH = ":@!$&'()*+,;=-._~"
 
 
 def explain_resource_url(text: str) -> str | None:
@@ -61,12 +62,28 @@ def find_host(url: str) -> str:
 
 def encode_host(host: str) -> str | None:
     """Return a host as the domain name system knows it (punycode); None if it cannot be one."""
+    lower = host.lower()
+    plain = PLAIN_HOST.fullmatch(lower) is not None
+    if plain and "xn--" not in lower and not lower[-1].isdigit():
+        return lower  # nothing to encode: twenty times faster, and a list of all hosts is computed often
     if _is_address(host):
         return f"[{host}]" if ":" in host else host
     try:
-        return idna.encode(host.lower(), uts46=True, transitional=False).decode()
+        return idna.encode(lower, uts46=True, transitional=False).decode()
     except (idna.IDNAError, UnicodeError):
-        return host.lower() if re.fullmatch(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?", host.lower()) else None
+        return lower if plain else None
+
+
+def show_host(url: str) -> str:
+    """Return the host of a URL for people: in letters, or in punycode if its letters can be mistaken for others."""
+    host = find_host(url)
+    if "xn--" not in host:
+        return host
+    try:
+        shown = idna.decode(host)
+    except (idna.IDNAError, UnicodeError):
+        return host
+    return host if confusables.is_dangerous(shown) else shown
 
 
 def warn_of_host(url: str) -> str | None:
@@ -92,7 +109,8 @@ def _is_address(host: str) -> bool:
 
 
 def _normalise_path(parts: SplitResult) -> str:
-    path = quote(unquote(parts.path, errors="surrogateescape"), safe=SAFE_IN_PATH, errors="surrogateescape")
+    segments = (unquote(segment, errors="surrogateescape") for segment in parts.path.split("/"))  # %2F is no separator
+    path = "/".join(quote(segment, safe=SAFE_IN_PATH, errors="surrogateescape") for segment in segments)
     return path.rstrip("/") + "/" if not path.strip("/") else path.rstrip("/")
 
 

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from decimal import Decimal
 from typing import Any
 
-from hashrange import Latest, Unreadable, View
+from hashrange import Latest, View
 from hashrange_systems.kelifax.model.damage import hide_private, join_reasons
 from hashrange_systems.kelifax.model.public_entry import ListedResource, limit_count, parse_count, parse_time, to_utc
 from hashrange_systems.kelifax.model.stored_list import split_tags
 from hashrange_systems.kelifax.schema import Kelifax, Listing, Published
 from hashrange_systems.kelifax.search.query import SearchDocument
-from hashrange_systems.kelifax.service.directory import show_entry
+from hashrange_systems.kelifax.service import tolerant_read
+from hashrange_systems.kelifax.service.directory import is_approved, show_entry
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
 
@@ -105,11 +106,8 @@ async def scan_for(db: Kelifax, word: str) -> AsyncIterator[SearchDocument]:
 
 
 async def read_documents(query: Latest[Listing]) -> AsyncIterator[SearchDocument]:
-    """Yield the documents of a public list; those of damaged entries at the end."""
-    damaged: list[Unreadable] = []
-    async for listing in query.skip_unreadable(damaged.append):
-        if listing.resource_status == "approved":
-            yield make_document(show_entry(listing), listing.search_text)
-    for item in map(DamagedItem.from_error, damaged):
-        if item.status == "approved":
-            yield make_document(show_entry(item), item.text("searchText"))
+    """Yield the documents of a public list, those of damaged entries too."""
+    async for entry in tolerant_read.read_all(query, "published_at"):
+        if is_approved(entry):
+            text = entry.text("searchText") if isinstance(entry, DamagedItem) else entry.search_text
+            yield make_document(show_entry(entry), text)

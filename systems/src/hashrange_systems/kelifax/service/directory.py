@@ -2,7 +2,8 @@
 
 `Directory`
 - `browse(Filters(category=, tags=, pricing=, sort=), size, after)`: a page of a list; the filters combine, a page is
-  full unless it is the last one, `cursor` is for the next. `newest` reads an index, `name` and `popular` all matches.
+  full unless it is the last one, `cursor` is for the next. `newest` reads an index, `name` and `popular` all matches,
+  which are kept for ten seconds.
 - `find(slug)`: a published resource; `ResourceMissing` otherwise. A slug that was renamed raises nothing: compare
   `entry.slug` with the requested one and redirect. A damaged resource has `damage` and `raw`.
 - `related(entry)`: others with the same tags and category. `featured()`, `facets()`: what the home page shows.
@@ -12,9 +13,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
@@ -39,6 +41,8 @@ from hashrange_systems.shared.signed_token import TokenSigner
 
 MAX_PAGE = 50
 MAX_SORTED = 5000  # rows that are read to sort them by name or views
+COPIED_MS = 10_000  # for which the rows of a sorted list are kept
+MAX_COPIES = 20
 RELATED_TAGS = 5  # tags whose resources are compared
 FACETS_FOR = timedelta(hours=1)
 CURSOR_MS = 86_400_000
@@ -79,6 +83,8 @@ class Directory:
     db: Kelifax
     clock: Clock
     signer: TokenSigner
+    _copies: dict[tuple[str, ...], tuple[int, list[ListedResource]]] = field(default_factory=dict)  # of sorted lists
+    _locks: dict[tuple[str, ...], asyncio.Lock] = field(default_factory=dict)
 
     # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def browse(self, filters: Filters, size: int = 20, after: str | None = None) -> ListPage:
@@ -107,11 +113,25 @@ class Directory:
         return ListPage(found, after)
 
     async def _browse_sorted(self, filters: Filters, size: int, after: str | None) -> ListPage:
-        rows = sorted(await self._match_all(filters), key=lambda entry: sort_key(entry, filters.sort))
+        rows = await self._sort_all(filters)
         start = self._find_start(filters, rows, after) if after else 0
         page = rows[start : start + size]
         more = start + size < len(rows)
         return ListPage(page, self._sign_cursor(filters, page[-1]) if more else None)
+
+    async def _sort_all(self, filters: Filters) -> list[ListedResource]:
+        """Return all matches in order: a copy of at most ten seconds, because reading thousands of rows takes seconds."""
+        key = tuple(describe_filters(filters))
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            now = self.clock.millis()
+            read_at, rows = self._copies.get(key, (None, []))
+            if read_at is None or not 0 <= now - read_at < COPIED_MS:
+                rows = sorted(await self._match_all(filters), key=lambda entry: sort_key(entry, filters.sort))
+                if len(self._copies) >= MAX_COPIES:
+                    self._copies.clear()
+                    self._locks.clear()
+                self._copies[key] = (now, rows)
+            return rows
 
     async def _match_all(self, filters: Filters) -> list[ListedResource]:
         newest = Filters(category=filters.category, tags=filters.tags, pricing=filters.pricing)
@@ -123,6 +143,7 @@ class Directory:
             after = page.cursor
             if after is None:
                 break
+            await asyncio.sleep(0)  # an embedded database answers at once: let other requests have their turn
         return rows
 
     def _sign_cursor(self, filters: Filters, last: ListedResource) -> str:
@@ -218,10 +239,12 @@ class Directory:
         categories: Counter[str] = Counter()
         tags: Counter[str] = Counter()
         pricing: Counter[str] = Counter()
-        async for item in self.db.feed().skip_unreadable():
-            categories[item.category] += 1
-            tags.update(normalise_tags(item.tags))
-            pricing.update(item.pricing)
+        async for item in read_all(self.db.feed(), "published_at"):
+            if is_approved(item):
+                entry = show_entry(item)
+                categories[entry.category] += 1
+                tags.update(normalise_tags(entry.tags))
+                pricing.update(entry.pricing)
         counted = Facets(
             counted_at=to_second(self.clock.millis()),
             total=categories.total(),

@@ -1,26 +1,35 @@
 """Finds resources that a submission may duplicate: the same URL, the same name, a similar name, the same host.
 
 `Duplicates.look_up(name, url)` answers for the public: published resources, and that a URL or name is taken.
-`look_up(..., moderator=True)` shows waiting ones too. Names are compared in memory, with a copy of at most a minute.
+`look_up(..., moderator=True)` shows waiting ones too. Names are compared in memory: new ones are added every minute,
+and all are read again once an hour, in the background. What is found is read before it is shown.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 from rapidfuzz import fuzz, process, utils
 
-from hashrange import Clock
+from hashrange import Clock, HashrangeError
 from hashrange_systems.kelifax.errors import ExistingEntry
 from hashrange_systems.kelifax.model.slug import make_slug
 from hashrange_systems.kelifax.model.web_address import find_host, normalise_url
-from hashrange_systems.kelifax.schema import AnyResource, Kelifax
+from hashrange_systems.kelifax.schema import AnyResource, Kelifax, Listing, Pending
 from hashrange_systems.kelifax.service.resource_read import find_stored
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all
+from hashrange_systems.shared.epoch import EPOCH
+
+log = logging.getLogger(__name__)
 
 REFRESH_MS = 60_000
+COMPLETE_MS = 3_600_000  # after which all names are read again
+COMPARED_AT_ONCE = 2000
 MAX_NAMES = 200_000
 MIN_SCORE = 88
 MAX_FOUND = 5
@@ -47,8 +56,10 @@ class KnownName:
 
     slug: str
     name: str
+    url: str
     host: str
     status: str
+    folded: str  # the name as it is compared
 
 
 @dataclass(slots=True)
@@ -57,8 +68,12 @@ class Duplicates:
 
     db: Kelifax
     clock: Clock
-    _known: list[KnownName] = field(default_factory=list)
+    _published: dict[str, KnownName] = field(default_factory=dict)
+    _waiting: list[KnownName] = field(default_factory=list)
+    _latest: datetime = EPOCH  # publication that was read
     _read_at: int | None = None
+    _complete_at: int | None = None
+    _task: asyncio.Task[None] | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def look_up(self, name: str, url: str, own: str = "", *, moderator: bool = False) -> list[Duplicate]:
@@ -101,40 +116,86 @@ class Duplicates:
     async def _find_similar(self, name: str, url: str, *, moderator: bool) -> list[Duplicate]:
         known = await self._read_names()
         host = find_host(url)
-        shown = [each for each in known if moderator or each.status == "published"]
-        return await asyncio.to_thread(compare_names, shown, name, "" if host in SHARED_HOSTS else host)
+        found = await asyncio.to_thread(
+            compare_names, known, name, "" if host in SHARED_HOSTS else host, moderator=moderator
+        )
+        return [current for each in found if (current := await self._confirm(each, moderator=moderator))]
+
+    async def _confirm(self, duplicate: Duplicate, *, moderator: bool) -> Duplicate | None:
+        """Return a duplicate as it is stored now; None if it is gone, or no longer public."""
+        entry = await self.find_by_slug(duplicate.entry.slug)
+        shown = entry is not None and (moderator or entry.status == "published")
+        return replace(duplicate, entry=entry) if entry is not None and shown else None
 
     async def _read_names(self) -> list[KnownName]:
+        """Return the names: what was published since the last call is added, everything is read again once an hour."""
         async with self._lock:
             now = self.clock.millis()
-            if self._read_at is None or not 0 <= now - self._read_at < REFRESH_MS:
-                self._known, self._read_at = await self._load(), now
-            return self._known
+            if self._read_at is None:
+                await self._read_all()
+            elif not 0 <= now - self._read_at < REFRESH_MS:
+                await self._read_new()
+            if self._task is None and not 0 <= now - (self._complete_at or 0) < COMPLETE_MS:
+                self._task = asyncio.create_task(self._read_again(), name="kelifax names")
+            return [*self._published.values(), *self._waiting]
 
-    async def _load(self) -> list[KnownName]:
-        known = [
-            KnownName(item.resource_slug, item.resource_name, find_host(item.resource_url), "published")
-            async for item in self.db.feed().skip_unreadable().limit(MAX_NAMES)
-        ]
-        waiting = [
-            KnownName(item.resource_slug, item.resource_name, find_host(item.resource_url), "waiting")
-            async for item in self.db.pending().skip_unreadable().limit(MAX_NAMES)
-        ]
-        return known + waiting
+    async def _read_all(self) -> None:
+        self._read_at = self._complete_at = self.clock.millis()
+        published: dict[str, KnownName] = {}
+        latest = EPOCH
+        async for item in read_all(self.db.feed(), "published_at"):
+            known = know(item, "published", self._published)
+            published[known.slug] = known
+            if not isinstance(item, DamagedItem):
+                latest = max(latest, item.published_at)
+            if len(published) == MAX_NAMES:
+                break
+        self._published, self._latest = published, latest
+        self._waiting = [know(item, "waiting", {}) async for item in read_all(self.db.pending(), "created_at")]
+
+    async def _read_new(self) -> None:
+        self._read_at = self.clock.millis()
+        since = self._latest - timedelta(seconds=1)  # times have whole seconds: another may follow in the same one
+        async for item in read_all(self.db.published_since(since), "published_at"):
+            known = know(item, "published", self._published)
+            self._published[known.slug] = known
+            if not isinstance(item, DamagedItem):
+                self._latest = max(self._latest, item.published_at)
+        self._waiting = [know(item, "waiting", {}) async for item in read_all(self.db.pending(), "created_at")]
+
+    async def _read_again(self) -> None:
+        """Read everything while the former names answer."""
+        try:
+            await self._read_all()
+        except HashrangeError as error:
+            log.warning("the names of all resources cannot be read", exc_info=error)
+        finally:
+            self._task = None
 
 
-def compare_names(known: list[KnownName], name: str, host: str) -> list[Duplicate]:
-    """Return the entries with a similar name, then those with the same host."""
-    ranked = process.extract(
-        name,
-        [each.name for each in known],
-        scorer=fuzz.token_sort_ratio,
-        processor=utils.default_process,
-        score_cutoff=MIN_SCORE,
-        limit=MAX_FOUND,
-    )
-    similar = [Duplicate("similar name", show_known(known[at])) for _, _, at in ranked]
-    hosted = [each for each in known if host and each.host == host][:MAX_FOUND]
+def know(item: Listing | Pending | DamagedItem, status: str, former: Mapping[str, KnownName]) -> KnownName:
+    """Return what is compared of a resource; what was computed before is used again."""
+    if isinstance(item, DamagedItem):
+        name, url = item.text("resourceName") or item.resource_slug, item.text("resourceUrl")
+    else:
+        name, url = item.resource_name, item.resource_url
+    known = former.get(item.resource_slug)
+    if known is not None and (known.name, known.url) == (name, url):
+        return known
+    return KnownName(item.resource_slug, name, url, find_host(url), status, utils.default_process(name))
+
+
+def compare_names(known: list[KnownName], name: str, host: str, *, moderator: bool = True) -> list[Duplicate]:
+    """Return the entries with a similar name, then those with the same host; others only see published ones."""
+    shown = known if moderator else [each for each in known if each.status == "published"]
+    asked = utils.default_process(name)
+    ranked: list[tuple[float, int]] = []
+    for start in range(0, len(shown), COMPARED_AT_ONCE):  # other threads run between the slices
+        part = [each.folded for each in shown[start : start + COMPARED_AT_ONCE]]
+        found = process.extract(asked, part, scorer=fuzz.token_sort_ratio, score_cutoff=MIN_SCORE, limit=MAX_FOUND)
+        ranked += [(-score, start + at) for _, score, at in found]
+    similar = [Duplicate("similar name", show_known(shown[at])) for _, at in sorted(ranked)[:MAX_FOUND]]
+    hosted = [each for each in shown if host and each.host == host][:MAX_FOUND]
     return [*similar, *(Duplicate("same host", show_known(each)) for each in hosted)]
 
 

@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from hashrange import Clock, Conflict, Taken, Write
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, ExistingEntry, HeldByAnother
-from hashrange_systems.kelifax.model.draft import apply_changes, find_changes
+from hashrange_systems.kelifax.model.draft import Content, apply_changes, find_changes
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.slug import SLUG
-from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision, Verdict
+from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Verdict
 from hashrange_systems.kelifax.schema import (
     Alias,
     AnyResource,
@@ -32,17 +32,18 @@ from hashrange_systems.kelifax.schema import (
     Pending,
     Published,
     Rejected,
+    Resource,
 )
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged import reject_damaged, remember_place, undo_damaged
-from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
+from hashrange_systems.kelifax.service.dossier import Dossier, read_dossier
+from hashrange_systems.kelifax.service.duplicates import Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, next_moment
-from hashrange_systems.kelifax.service.submissions import make_revision, move_claim
+from hashrange_systems.kelifax.service.submissions import HasLogo, make_revision, move_claim, require_uploaded
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage, read_page
-from hashrange_systems.kelifax.visitor_item import LinkState
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import from_ms, to_second
 from hashrange_systems.shared.errors import (
@@ -65,19 +66,6 @@ MAX_QUEUE_PAGE = 100
 BulkAction = Literal["approve", "reject", "unpublish", "delete"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dossier:
-    """Everything about a resource, for moderators."""
-
-    resource: AnyResource | DamagedItem
-    hold: Hold | None
-    decisions: Sequence[Decision]
-    revisions: Sequence[Revision]
-    duplicates: Sequence[Duplicate]
-    link: LinkState | None
-    feature: FeaturePlan | None
-
-
 @dataclass(frozen=True, slots=True)
 class BulkOutcome:
     """What became of one resource of a bulk action; `error` is for the moderator."""
@@ -94,6 +82,7 @@ class Moderation:
     clock: Clock
     mailer: Mailer
     duplicates: Duplicates
+    has_logo: HasLogo | None = None  # whether a logo of this name was uploaded
 
     # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def queue(self, size: int = 20, after: str | None = None) -> TolerantPage[Pending]:
@@ -118,18 +107,7 @@ class Moderation:
     async def look(self, slug: str) -> Dossier:
         """Return everything about a resource; raise ResourceMissing."""
         found = await find_any(self.db, slug)
-        damaged = isinstance(found, DamagedItem)
-        name = found.text("resourceName") if isinstance(found, DamagedItem) else found.resource_name
-        url = found.text("resourceUrl") if isinstance(found, DamagedItem) else found.resource_url
-        return Dossier(
-            resource=found,
-            hold=await self.find_hold(slug),
-            decisions=await self.db.decisions(slug).limit(50),
-            revisions=await self.db.revisions(slug).limit(20),
-            duplicates=[] if damaged else await self.duplicates.look_up(name, url, slug, moderator=True),
-            link=await self.db.link(slug),
-            feature=await self.db.feature_plan(slug),
-        )
+        return await read_dossier(self.db, self.duplicates, slug, found, await self.find_hold(slug))
 
     async def history(self, slug: str) -> Sequence[Decision]:
         """Return all decisions on a resource, latest first; they stay when it is deleted."""
@@ -140,6 +118,12 @@ class Moderation:
         """Return who reviews a resource; None if nobody does."""
         hold = await self.db.hold_of(slug).consistent()
         return hold if hold and hold.held_until > from_ms(self.clock.millis()) else None
+
+    async def find_holders(self, slugs: Sequence[str]) -> dict[str, str]:
+        """Return who reviews which of these resources."""
+        found = await self.db.fetch([self.db.hold_of(slug) for slug in dict.fromkeys(slugs)]) if slugs else []
+        now = from_ms(self.clock.millis())
+        return {hold.slug: hold.moderator for hold in found if hold is not None and hold.held_until > now}
 
     async def hold(self, slug: str, actor: Actor) -> Hold:
         """Take or extend the lease on a resource; raise HeldByAnother."""
@@ -358,6 +342,7 @@ class Moderation:
         changes = find_changes(read_content(resource).to_fields(), content.to_fields())
         if not changes and not more:
             return
+        await self.require_logo(resource, content)
         decision = await self._make_decision(slug, actor, "edited", ", ".join(sorted(changes)))
         now = to_second(self.clock.millis())
         edit = self.db.edit(
@@ -378,6 +363,11 @@ class Moderation:
             if taken is not None and taken.slug != slug:
                 raise AlreadyListed(taken, "URL") from None
             raise EditConflict("resource") from None
+
+    async def require_logo(self, resource: Resource, content: Content) -> None:
+        """Raise InvalidInput if content has another logo than its resource, which was not uploaded."""
+        if content.logo != resource.logo_image:
+            await require_uploaded(content, self.has_logo)
 
     async def add_alias(self, slug: str, alias: str, actor: Actor) -> None:
         """Let another slug lead to a resource, whose own slug never changes."""

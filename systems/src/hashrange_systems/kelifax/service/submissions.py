@@ -119,7 +119,7 @@ class Submissions:
     async def submit(self, form: object, client: str, proof: str | None = None, *, different: bool = False) -> Receipt:
         """Take a submission in; `client` is the network address that it comes from."""
         draft = parse_draft(form)
-        await self._require_logo(draft.content)
+        await require_uploaded(draft.content, self.has_logo)
         if proof is None:
             await self.quotas.use("unproven", client, PER_CLIENT_WITHOUT_PROOF)
         else:
@@ -136,10 +136,6 @@ class Submissions:
         if confirmed:
             await self._admit(slug, submission_id, "the address is not confirmed")
         return self._make_receipt(slug, submission_id, "pending" if confirmed else "unconfirmed")
-
-    async def _require_logo(self, content: Content) -> None:
-        if content.logo and self.has_logo and not await self.has_logo(content.logo):
-            raise InvalidInput([FieldError("resource.logoImage", "was not uploaded, or too long ago: upload it again")])
 
     async def _choose_slug(self, content: Content, submission_id: str, *, different: bool) -> str:
         slug = make_slug(content.name, submission_id)
@@ -283,7 +279,7 @@ class Submissions:
         if not isinstance(resource, Rejected):
             raise DecisionTaken(resource.resource_status)
         if content.logo != resource.logo_image:
-            await self._require_logo(content)
+            await require_uploaded(content, self.has_logo)
         at = await next_moment(self.db, self.clock, slug)
         now = to_second(self.clock.millis())
         writes: list[Write[Any]] = [
@@ -303,6 +299,12 @@ class Submissions:
 
 SHOWN_STEPS = frozenset({"submitted", "approved", "rejected", "unpublished", "resubmitted", "undone"})
 SHOWN_REASONS = frozenset({"rejected", "unpublished"})
+
+
+async def require_uploaded(content: Content, has_logo: HasLogo | None) -> None:
+    """Raise InvalidInput if content names a logo that was not uploaded."""
+    if content.logo and has_logo and not await has_logo(content.logo):
+        raise InvalidInput([FieldError("resource.logoImage", "was not uploaded, or too long ago: upload it again")])
 
 
 def make_resource(draft: Draft, slug: str, submission_id: str, at: datetime) -> Submission:

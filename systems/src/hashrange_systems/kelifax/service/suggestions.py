@@ -51,7 +51,9 @@ class Suggestions:
             raise ResourceMissing("resource")
         address = validate_email(author, "author") if author else None
         current = read_content(resource).to_fields()
-        changes = find_changes(current, apply_changes(read_content(resource), fields).to_fields())
+        content = apply_changes(read_content(resource), fields)
+        await self.moderation.require_logo(resource, content)
+        changes = find_changes(current, content.to_fields())
         if not changes:
             raise InvalidInput([FieldError("changes", "must differ from what is listed")])
         await self.quotas.use("suggestion", client, PER_CLIENT)

@@ -16,7 +16,7 @@ from hashrange_systems.kelifax.model.public_entry import format_time
 
 T = TypeVar("T", bound=Model)
 
-AT_ONCE = 100
+AT_ONCE = 50  # items that are read and parsed before other requests have their turn
 TO_THE_SECOND = len("2026-01-15T12:00:00")
 
 

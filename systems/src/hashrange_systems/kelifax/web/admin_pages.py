@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -17,7 +17,8 @@ from hashrange import CursorInvalid
 from hashrange_systems.kelifax.errors import SignInRefused
 from hashrange_systems.kelifax.schema import Approved, Pending, Published, Rejected
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.moderation import UNDO_WITHIN, BulkOutcome, Dossier, Moderation
+from hashrange_systems.kelifax.service.dossier import Dossier
+from hashrange_systems.kelifax.service.moderation import UNDO_WITHIN, BulkOutcome, Moderation
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.dependencies import (
@@ -113,6 +114,7 @@ class QueueRow:
     category: str
     at: datetime | None
     damaged: bool
+    holder: str = ""  # the moderator who reviews it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +181,9 @@ async def render_desk(
 ) -> Response:
     """Render a list and the resource that is looked at."""
     page = await read_list(deps.services.moderation, place.name, place.after)
-    desk = make_desk(place, page)
+    slugs = [entry.resource_slug for entry in page.entries]
+    holders = await deps.services.moderation.find_holders(slugs) if place.name == "queue" else {}
+    desk = make_desk(place, page, holders)
     dossier = await deps.services.moderation.look(desk.current) if desk.current else None
     return deps.renderer.render(
         request,
@@ -199,9 +203,9 @@ async def render_desk(
     )
 
 
-def make_desk(place: Place, page: TolerantPage[Any]) -> Desk:
+def make_desk(place: Place, page: TolerantPage[Any], holders: Mapping[str, str]) -> Desk:
     """Return a list with its neighbours of the resource that is open: the first one unless another is named."""
-    rows = [make_row(entry) for entry in page.entries]
+    rows = [replace(make_row(entry), holder=holders.get(entry.resource_slug, "")) for entry in page.entries]
     slugs = [row.slug for row in rows]
     current = place.slug or (slugs[0] if slugs else "")
     at = slugs.index(current) if current in slugs else -1
@@ -313,7 +317,7 @@ ACTIONS: dict[str, tuple[Action, str]] = {  # what is done, and the name of the 
     "feature": (feature, "featured"),
     "unfeature": (lambda form: form.services.moderation.unfeature(form.slug, form.actor), "unfeatured"),
     "alias": (lambda form: form.services.moderation.add_alias(form.slug, form.sent.text("alias"), form.actor), "saved"),
-    "void": (lambda form: form.services.reviews.void_votes(form.slug, form.actor), "saved"),
+    "void": (lambda form: form.services.reviews.void_votes(form.slug, form.actor), "voided"),
     "check": (lambda form: form.services.link_checks.check(form.slug), "saved"),
     "delete": (lambda form: form.services.deletion.delete(form.slug, form.actor, form.reason), "deleted"),
 }

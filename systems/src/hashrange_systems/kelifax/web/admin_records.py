@@ -14,6 +14,7 @@ from hashrange_systems.kelifax.record_item import Role
 from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, PageDependencies
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
 
 PAGE_SIZE = 20
@@ -86,7 +87,8 @@ async def decide_review(request: Request, deps: Deps, posted: AdminPosted, slug:
     reviews = deps.services.reviews
     act = reviews.publish if publishes else reviews.hide
     await act(slug, reviewer, posted.admin.actor)
-    return redirect_to(request, "/admin/reviews", "review-published" if publishes else "review-hidden")
+    back = find_page(posted.sent, "/admin/reviews", slug)
+    return redirect_to(request, back, "review-published" if publishes else "review-hidden")
 
 
 @router.get("/claims")
@@ -103,7 +105,13 @@ async def decide_claim(request: Request, deps: Deps, posted: AdminPosted, slug: 
     ownerships = deps.services.ownerships
     act = ownerships.grant if grants else ownerships.refuse
     await act(slug, claim_id, posted.admin.actor)
-    return redirect_to(request, "/admin/claims", "claim-granted" if grants else "claim-refused")
+    back = find_page(posted.sent, "/admin/claims", slug)
+    return redirect_to(request, back, "claim-granted" if grants else "claim-refused")
+
+
+def find_page(sent: PostedForm, usual: str, slug: str) -> str:
+    """Return the page that a form came from: the one of its resource, or the usual one."""
+    return f"/admin/live/{slug}" if sent.text("from") == "resource" else usual
 
 
 # ── audit and analytics ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
 from email.utils import format_datetime
@@ -28,6 +29,8 @@ COLUMNS = (
     "resourceSlug", "resourceName", "resourceUrl", "usagePurpose", "category", "tags", "pricing", "keyFeatures",
     "useCases", "featured", "viewCount", "publishedAt",
 )  # fmt: skip
+HEADER = [*COLUMNS, "damaged"]
+AT_ONCE = 50  # rows that are written before other requests have their turn
 
 router = APIRouter(include_in_schema=False)
 
@@ -76,7 +79,7 @@ async def show_feed(deps: Deps) -> Response:
     return make_feed(deps.base_url, "New in Kelifax", "/", page.entries)
 
 
-@router.get("/feed/{category}.xml")
+@router.get("/feed/{category:path}.xml")
 async def show_category_feed(deps: Deps, category: str) -> Response:
     """List the newest resources of a category as RSS."""
     page = await deps.services.directory.browse(Filters(category=category), FEED_SIZE)
@@ -146,7 +149,10 @@ async def write_markdown(entries: AsyncIterator[PublicResource]) -> AsyncIterato
     yield "# Kelifax\n"
     for category in sorted(by_category):
         yield f"\n## {escape_markdown(name_category(category))}\n\n"
-        for entry in sorted(by_category[category], key=lambda each: each.name.casefold()):
+        ordered = await asyncio.to_thread(sorted, by_category[category], key=lambda each: each.name.casefold())
+        for number, entry in enumerate(ordered, 1):
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
             damage = " (damaged)" if entry.damage else ""
             target = entry.url.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20").replace("\n", "")
             yield f"- [{escape_markdown(entry.name)}](<{target}>) - {escape_markdown(entry.purpose)}{damage}\n"
@@ -168,10 +174,20 @@ async def write_json(entries: AsyncIterator[PublicResource]) -> AsyncIterator[by
 
 
 async def write_table(entries: AsyncIterator[PublicResource]) -> AsyncIterator[bytes]:
-    """Yield a table; no cell is a formula."""
-    rows = []
+    """Yield a table in slices; no cell is a formula."""
+    header = write_csv(HEADER, [])
+    yield header
+    rows: list[list[str]] = []
     async for entry in entries:
-        shown = entry.to_json()
-        cells = [shown[name] for name in COLUMNS]
-        rows.append([*("; ".join(cell) if isinstance(cell, list) else str(cell) for cell in cells), entry.damage or ""])
-    yield write_csv([*COLUMNS, "damaged"], rows)
+        rows.append(make_cells(entry))
+        if len(rows) == AT_ONCE:
+            yield write_csv(HEADER, rows)[len(header) :]
+            rows = []
+    yield write_csv(HEADER, rows)[len(header) :]
+
+
+def make_cells(entry: PublicResource) -> list[str]:
+    """Return a row of the table."""
+    shown = entry.to_json()
+    cells = [shown[name] for name in COLUMNS]
+    return [*("; ".join(cell) if isinstance(cell, list) else str(cell) for cell in cells), entry.damage or ""]

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from hashrange_systems.kelifax.model.draft import CATEGORIES, PRICING
+from hashrange_systems.kelifax.model.draft import CATEGORIES, PRICING, normalise_tags
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, SearchQuery, Sort
 from hashrange_systems.kelifax.visitor_item import Facets
 
@@ -75,11 +75,10 @@ def read_filters(params: QueryParams, default_sort: Sort = "newest") -> ListFilt
     page, sort = params.get("page", ""), params.get("sort", "")
     offered = [key for key, _label in (SEARCH_SORTS if default_sort == "relevance" else LIST_SORTS)]
     number = int(page) if page.isascii() and page.isdecimal() and len(page) < 6 else 1
-    tags = dict.fromkeys(tag.strip().lower() for tag in params.getlist("tag") if tag.strip())
     return ListFilters(
         text=" ".join(params.get("q", "")[:200].split()),
         category=params.get("category", "")[:100],
-        tags=tuple(tags)[:MAX_TAGS],
+        tags=tuple(normalise_tags(params.getlist("tag")))[:MAX_TAGS],
         pricing=params.get("pricing", "") if params.get("pricing") in PRICING else "",
         sort=next((key for key in offered if key == sort), default_sort),
         page=max(1, min(number, MAX_OFFSET // PAGE_SIZE)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from zlib import crc32
 
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from hashrange import __version__
 from hashrange_systems.kelifax.logos.logos import NAME as LOGO_NAME
 from hashrange_systems.kelifax.model.draft import PRICING
+from hashrange_systems.kelifax.model.web_address import find_host, show_host
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
 
 STATIC = Path(__file__).with_name("static")
@@ -38,6 +39,7 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "undone": "The decision is taken back.",
     "held": "It is yours to review for ten minutes.",
     "released": "Others can review it now.",
+    "voided": "All its votes are void.",
     "featured": "The feature is planned.",
     "unfeatured": "It is no longer featured.",
     "deleted": "It is deleted with everything that belongs to it.",
@@ -83,6 +85,7 @@ class PageRenderer:
             "initial": find_initial,
             "safe_link": find_safe_link,
             "host": find_host_name,
+            "punycode": find_punycode,
             "combine": lambda first, second: {**first, **second},
             "is_logo": lambda name: bool(LOGO_NAME.fullmatch(name)),
         }
@@ -124,8 +127,11 @@ def find_safe_link(address: str) -> str:
 
 
 def find_host_name(address: str) -> str:
-    """Return the host of an address, for people."""
-    try:
-        return (urlsplit(address).hostname or "the site").removeprefix("www.")
-    except ValueError:
-        return "the site"
+    """Return the host of an address, for people; one with deceptive letters as the domain name system writes it."""
+    return show_host(address) or "the site"
+
+
+def find_punycode(address: str) -> str:
+    """Return the host of an address in punycode, if that differs from what the address shows; else nothing."""
+    host = find_host(address)
+    return host if "xn--" in host and host not in address.lower() else ""

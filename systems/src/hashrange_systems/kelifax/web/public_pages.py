@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange import CursorInvalid
-from hashrange_systems.kelifax.model.draft import CATEGORIES
+from hashrange_systems.kelifax.model.draft import CATEGORIES, normalise_tags
 from hashrange_systems.kelifax.model.public_entry import ListedResource
 from hashrange_systems.kelifax.search.query import SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
@@ -74,7 +74,7 @@ async def show_all(request: Request, deps: Deps) -> Response:
     return await render_list(request, deps, replace(view, indexable=True), filters)
 
 
-@router.get("/category/{category}")
+@router.get("/category/{category:path}")
 async def show_category(request: Request, deps: Deps, category: str) -> Response:
     """Show the resources of a category, also of one that only an original table knows."""
     facets = await deps.services.directory.facets()
@@ -95,11 +95,11 @@ async def show_category(request: Request, deps: Deps, category: str) -> Response
     return await render_list(request, deps, view, filters, strict=category not in (*CATEGORIES, *facets.categories))
 
 
-@router.get("/tag/{tag}")
+@router.get("/tag/{tag:path}")
 async def show_tag(request: Request, deps: Deps, tag: str) -> Response:
     """Show the resources with a tag."""
     filters = read_filters(request.query_params)
-    chosen = tuple(dict.fromkeys([tag.strip().lower(), *filters.tags]))
+    chosen = tuple(normalise_tags([tag, *filters.tags]))
     path = f"/tag/{quote(tag, safe='')}"
     view = ListingView(heading=f"Tagged {tag}", title=f"Tagged {tag}", action="/browse", canonical=path, indexable=True)
     return await render_list(request, deps, view, replace(filters, tags=chosen), strict=True)

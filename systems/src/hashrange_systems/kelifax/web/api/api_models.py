@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.kelifax.model.public_entry import ListedResource, PublicResource
+from hashrange_systems.kelifax.model.public_entry import ListedResource, PublicResource, format_time
 
 EXAMPLE_FORM: dict[str, Any] = {
     "submitter": {"firstName": "Zoë", "lastName": "Díaz", "companyEmail": "zoe@example.com", "company": "Example"},
@@ -41,7 +41,7 @@ class LessonModel(CamelModel):
 
 
 class ListedResourceModel(CamelModel):
-    """A resource in a list."""
+    """A resource in a list; `damaged` says why another program stored it in a form that cannot be read."""
 
     resource_slug: str
     resource_name: str
@@ -54,15 +54,15 @@ class ListedResourceModel(CamelModel):
     featured: bool = False
     view_count: int = 0
     published_at: str | None = None
+    damaged: str | None = None
 
 
 class ResourceModel(ListedResourceModel):
-    """A resource; `damaged` says why its raw texts are shown instead of lists."""
+    """A resource; of a damaged one, the raw texts are shown too."""
 
     key_features: list[str] = []
     use_cases: list[str] = []
     learning_resources: list[LessonModel] = []
-    damaged: str | None = None
     raw: dict[str, str] | None = None
 
 
@@ -116,7 +116,8 @@ def show_listed(entry: ListedResource | Any) -> dict[str, Any]:
         "pricing": list(entry.pricing),
         "featured": entry.featured,
         "view_count": entry.views,
-        "published_at": published.strftime("%Y-%m-%dT%H:%M:%SZ") if published else None,
+        "published_at": format_time(published),
+        "damaged": entry.damage or None,
     }
 
 

@@ -31,3 +31,8 @@ if (all) {
     boxes().forEach((box) => { box.checked = wanted; });
   });
 }
+
+for (const time of document.querySelectorAll("time[data-dated]")) { // always with the day: what waits may be old
+  const at = new Date(time.dateTime);
+  if (!Number.isNaN(at.getTime())) time.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,107 @@
+"""Everything about a resource for a moderator, personal data included: content, history, and what belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hashrange import Unreadable
+from hashrange_systems.kelifax.model.content_diff import LABELS, FieldDifference, diff_fields
+from hashrange_systems.kelifax.model.draft import find_changes, find_warnings
+from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision
+from hashrange_systems.kelifax.schema import AnyResource, Decision, Kelifax
+from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
+from hashrange_systems.kelifax.service.resource_content import read_content
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
+from hashrange_systems.kelifax.visitor_item import GrantedOwnership, LinkState, PublishedReview
+
+MAX_DECISIONS, MAX_REVISIONS, MAX_REVIEWS = 50, 20, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerContent:
+    """What a resource contained before a change, and what the change made of it."""
+
+    at: datetime
+    cause: str
+    actor: str
+    rejection_reason: str | None
+    differences: Sequence[FieldDifference]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """Everything about a resource, for moderators."""
+
+    resource: AnyResource | DamagedItem
+    hold: Hold | None
+    decisions: Sequence[Decision]
+    revisions: Sequence[Revision]
+    duplicates: Sequence[Duplicate]
+    link: LinkState | None
+    feature: FeaturePlan | None
+    warnings: Sequence[str] = ()  # about the host and the telephone number
+    former: Sequence[FormerContent] = ()  # latest first
+    votes: int = 0
+    reviews: Sequence[PublishedReview] = ()
+    owners: Sequence[GrantedOwnership] = ()
+
+
+async def read_dossier(
+    db: Kelifax, duplicates: Duplicates, slug: str, found: AnyResource | DamagedItem, hold: Hold | None
+) -> Dossier:
+    """Return everything about a resource that was read."""
+    if isinstance(found, DamagedItem):
+        name, url, phone = (found.text(each) for each in ("resourceName", "resourceUrl", "submitterPhone"))
+    else:
+        name, url, phone = found.resource_name, found.resource_url, found.submitter_phone or ""
+    revisions = await db.revisions(slug).limit(MAX_REVISIONS)
+    reviews = await db.reviews(slug).skip_unreadable().limit(MAX_REVIEWS)
+    claims = await db.ownerships(slug).skip_unreadable().limit(MAX_REVIEWS)
+    return Dossier(
+        resource=found,
+        hold=hold,
+        decisions=await db.decisions(slug).limit(MAX_DECISIONS),
+        revisions=revisions,
+        duplicates=await duplicates.look_up(name, url, slug, moderator=True) if name or url else (),
+        link=await db.link(slug),
+        feature=await db.feature_plan(slug),
+        warnings=find_warnings(url, phone),
+        former=compare_revisions(revisions, found),
+        votes=await count_votes(db, slug),
+        reviews=[each for each in reviews if isinstance(each, PublishedReview)],
+        owners=[each for each in claims if isinstance(each, GrantedOwnership)],
+    )
+
+
+async def count_votes(db: Kelifax, slug: str) -> int:
+    """Return the votes of a resource."""
+    try:
+        score = await db.score(slug)
+    except Unreadable:
+        return 0
+    return score.votes if score else 0
+
+
+def compare_revisions(revisions: Sequence[Revision], current: AnyResource | DamagedItem) -> list[FormerContent]:
+    """Return what each change made of a resource, latest first; each is compared with the one after it."""
+    following: Mapping[str, Any] | None = (
+        None if isinstance(current, DamagedItem) else read_content(current).to_fields()
+    )
+    former: list[FormerContent] = []
+    for revision in revisions:
+        old = {name: value for name, value in revision.content.items() if name in LABELS}
+        new = find_changes(old, following) if following is not None else {}
+        former.append(
+            FormerContent(
+                at=revision.at,
+                cause=revision.cause,
+                actor=revision.actor,
+                rejection_reason=revision.content.get("rejectionReason"),
+                differences=diff_fields(old, new, old),
+            )
+        )
+        following = old
+    return former
