@@ -356,6 +356,56 @@ def state_keys(cls: ModelClass) -> dict[str, Template]:
     return {} if fixed_values(cls, own=True) else variant_keys(cls)
 
 
+@cached_by_class
+def state_marks(cls: ModelClass) -> frozenset[str]:
+    """Return the attributes that tell a state from the other states of its item; none for a class that is no state.
+
+    They are fixed fields that the item does not have in every state, or index keys.
+    """
+    shared = _fixed(root(item_of(cls)))
+    own = {name: value for name, value in fixed_values(cls).items() if name not in shared}
+    own |= {name: None for name, field in stored_fields(cls).items() if field.fixed is None and name not in shared}
+    if own:
+        return frozenset(all_fields(cls)[name].stored for name in own)
+    return frozenset(state_keys(cls))
+
+
+def says_state(cls: ModelClass, state: ModelClass) -> bool:
+    """Return whether objects of a class say in which state they are, of the lifecycle that a state belongs to."""
+    marks = state_marks(state)
+    fields = {field.stored for field in stored_fields(cls).values()}
+    if marks <= fields:  # the attributes that store the state
+        return True
+    return not marks.isdisjoint(state_marks(cls)) and not any(
+        state_marks(variant) & marks - state_marks(cls) for variant in subclasses_of(cls)
+    )
+
+
+def states_in(cls: ModelClass, state: ModelClass) -> list[ModelClass]:
+    """Return a class if it says in which state its objects are, else those of its variants that do."""
+    if says_state(cls, state):
+        return [cls]
+    return [found for child in cls.__subclasses__() for found in states_in(child, state)]
+
+
+@cached_by_class
+def added_fields(cls: ModelClass) -> list[ModelField]:
+    """Return the fields that a state adds to the state that it is a kind of, where DynamoDB can compare them."""
+    same = [base for base in cls.__mro__[1:] if is_model(base) and issubclass(base, root(cls))]
+    same = [base for base in same if state_keys(base) == state_keys(cls) and _fixed(base) == _fixed(cls)]
+    if not same or not state_marks(cls):
+        return []
+    known = stored_fields(same[-1])
+    return [
+        field
+        for name, field in stored_fields(cls).items()
+        if name not in known
+        and field.codec.tag in {"S", "N", "B", "BOOL"}
+        and not (field.key_only or field.sealed or field.marker(Counted) or field.marker(Touch))
+        and field.fixed is NOTHING
+    ]
+
+
 def allowed_values(cls: ModelClass, name: str) -> tuple[Any, ...]:
     """Return the values that a field's Literals allow in any class of the item; none if any class allows all."""
     found: dict[Any, None] = {}

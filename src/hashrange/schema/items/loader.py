@@ -117,7 +117,9 @@ def make_reader(cls: ModelClass) -> Reader:
         lifecycles=tuple(
             (name, partial(load_state, tuple(models))) for name, models in introspection.lifecycles(cls).items()
         ),
-        key_names=tuple(sorted({*table.key_names, *filter(None, [table.ttl])})),
+        key_names=tuple(
+            sorted({*table.key_names, *filter(None, [table.ttl]), *(f.stored for f in introspection.added_fields(cls))})
+        ),
         in_keys=inside & possible,
         foreign_fields=inside - possible,
     )

@@ -269,10 +269,8 @@ class StateKey(Struct, frozen=True):
     rendered: KeyValue
 
     def value(self, arguments: Arguments) -> Value | None:
-        """Return the key; None if the item is in another state, and this one has no constant key."""
+        """Return the key; None if the item is in another state."""
         instance: Model = arguments[self.parameter]
-        if not self.rendered.sources:
-            return self.rendered.value(arguments)
         if not isinstance(instance, self.model):
             return None
         return loaded_keys(instance).get(self.attr) or self.rendered.value(arguments)
@@ -287,6 +285,23 @@ class StateKey(Struct, frozen=True):
     def text(self) -> str:
         """The text of the key that is made of the fields."""
         return self.rendered.text
+
+
+class StateValue(Struct, frozen=True):
+    """A value by which one state of an item passed in is recognised; None if the item is in another state."""
+
+    parameter: str
+    model: type[Model]
+    marked: ValueSource
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the value, if the item is in this state."""
+        return self.marked.value(arguments) if isinstance(arguments[self.parameter], self.model) else None
+
+    @property
+    def text(self) -> str:
+        """The text of the value."""
+        return self.marked.text
 
 
 def default_in(instance: Model, name: str) -> Any:

@@ -167,7 +167,7 @@ def _defaults(intent: WriteIntent) -> Iterator[FieldChange]:
 
 def _left_fields(intent: WriteIntent) -> Iterator[FieldChange]:
     """Yield the fields of the state left that neither the one entered needs, nor the rest of the item."""
-    if not intent.start_models or introspection.root(intent.start_models[0]) is not introspection.root(intent.target):
+    if any(introspection.root(model) is not introspection.root(intent.target) for model in intent.start_models[:1]):
         return
     kept = {*introspection.stored_fields(intent.target), *_fields_outside(intent)}
     for model in intent.left_models():

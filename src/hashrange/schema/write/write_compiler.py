@@ -63,7 +63,11 @@ def plan_write(signature: Signature) -> WritePlan:
         lenient=tuple((name, found) for name, found in conditions.values.items() if isinstance(found, LENIENT)),
         moving=tuple(key.attr for key in keys),
         edges=tuple((model.__name__, intent.target.__name__) for model in intent.start_models),
-        states=tuple((name, tuple(found.models)) for name, found in signature.parameters.items() if found.models),
+        states=tuple(
+            (name, intent.start_models if name == intent.subject else tuple(found.models))
+            for name, found in signature.parameters.items()
+            if found.models
+        ),
         exact=not nested and _is_exact(intent, delta),
         signature=signature,
         sets=tuple(intent.sets),

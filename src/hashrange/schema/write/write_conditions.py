@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from hashrange.expr.nodes import And, Comparison, Condition, Or, join_all, join_any, path_of, without_repeats
+from hashrange.expr.nodes import (
+    And,
+    Comparison,
+    Condition,
+    Or,
+    join_all,
+    join_any,
+    path_of,
+    without_repeats,
+)
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import key_codecs
@@ -25,6 +34,7 @@ from hashrange.schema.pattern.value_source import (
     LoadedValue,
     Placeholders,
     StateKey,
+    StateValue,
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta
@@ -48,10 +58,12 @@ def compute_conditions(
     """Return what must hold for a write to happen."""
     placeholders = Placeholders()
     pins = _merge_pins(pin for key in keys for pin in key.pins)
+    added = list(_test_added_fields(intent, placeholders))
     tests = [
         *_test_version(delta, placeholders),
         *(criterion.equal(pin.stored, pin.value_source, placeholders) for pin in pins if _is_always_needed(pin)),
         *_test_states(intent, placeholders),
+        *(Criterion(test.condition) for test, is_needed in added if is_needed),
         *_test_parameters(intent, placeholders),
     ]
     implied = any(_implies_existence(found.condition) for found in tests)
@@ -66,6 +78,7 @@ def compute_conditions(
             for pin in pins
             if not _is_always_needed(pin)
         ),
+        *(test for test, is_needed in added if not is_needed),
         *_test_bounds(intent, delta, placeholders),
         *nested_conditions(nested, placeholders),
     )
@@ -109,17 +122,33 @@ def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterio
 
 
 def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the tests that the item is in the states passed in, each by the key that was loaded."""
-    for parameter, models in {intent.subject or "": intent.start_models, **intent.beside}.items():
+    """Yield the tests that the item is in the states passed in, each by the key or the value that was loaded."""
+    for parameter, models in _passed_states(intent).items():
         trees = [tree for model in models if (tree := _test_state(intent, model, parameter, placeholders)) is not None]
         if trees and len(trees) == len(models):  # a state without a test could be any
             yield Criterion(join_any(without_repeats(trees)))
-    if intent.subject is None and intent.verb in {"Delete", "Ensure"}:
+    if intent.verb in {"Delete", "Ensure"} and not _is_of_target(intent):
         yield from _test_model(intent, placeholders)
 
 
+def _passed_states(intent: WriteIntent) -> dict[str, tuple[ModelClass, ...]]:
+    """Return the states that each parameter which is an item may be in."""
+    subject = {intent.subject: intent.start_models} if intent.subject else {}
+    return {**subject, **{name: tuple(models) for name, models in intent.beside.items()}}
+
+
+def _is_of_target(intent: WriteIntent) -> bool:
+    """Return whether an item that is in a state passed in is of the target's model."""
+    starts = intent.start_models
+    return bool(starts) and all(
+        issubclass(model, intent.target)
+        and introspection.state_marks(model) >= introspection.state_marks(intent.target)
+        for model in starts
+    )
+
+
 def _test_state(intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders) -> Condition | None:
-    tests = list(_test_fixed_values(intent, model, placeholders))
+    tests = list(_test_marks(intent, model, parameter, placeholders))
     for attr, template in introspection.state_keys(model).items():
         key_codec = key_codecs(model)[attr]
         fields = {name: ArgumentField(parameter, name) for name in template.fields}
@@ -128,12 +157,46 @@ def _test_state(intent: WriteIntent, model: ModelClass, parameter: str, placehol
     return join_all([test.condition for test in tests])
 
 
+def _test_marks(
+    intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders
+) -> Iterator[Criterion]:
+    """Yield the tests of the fields that store a state: the values that it always has, or those of the item."""
+    for name, value in introspection.fixed_values(model).items():
+        field = intent.fields[name]
+        mark = StateValue(parameter, model, FixedValue(field.codec.encode(value)))
+        yield criterion.equal(field.stored, mark, placeholders)
+    marks = introspection.state_marks(intent.target) if intent.verb == "Update" else frozenset[str]()
+    for field in introspection.stored_fields(model).values():
+        if field.fixed is None:
+            yield criterion.is_absent(field.stored)
+        elif field.stored in marks and not field.is_fixed:
+            value_source = FieldValue(ArgumentField(parameter, field.name), field.codec)
+            yield criterion.equal(field.stored, StateValue(parameter, model, value_source), placeholders)
+
+
+def _test_added_fields(intent: WriteIntent, placeholders: Placeholders) -> Iterator[tuple[PinnedCondition, bool]]:
+    """Yield the tests of fields that a state adds to the one that it is a kind of (the worker of a lease).
+
+    Each comes with whether every call needs it, because no other state can be passed.
+    """
+    for parameter, models in _passed_states(intent).items():
+        for model in models:
+            for field in introspection.added_fields(model):
+                held = FieldValue(ArgumentField(parameter, field.name), field.codec)
+                loaded = LoadedValue(parameter, field.stored, held, field.name)
+                test = criterion.equal(field.stored, loaded, placeholders)
+                yield PinnedCondition(test.condition, state=(parameter, model)), len(models) == 1
+
+
 def _test_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests that an item, given by its key alone, is of the target's model."""
     yield from _test_fixed_values(intent, intent.target, placeholders)
     for attr, template in introspection.state_keys(intent.target).items():
         test = criterion.starts if template.fields else criterion.equal
         yield test(attr, FixedValue({"S": template.prefix}), placeholders)
+    for field in introspection.added_fields(intent.target):
+        if field.required and not field.optional:
+            yield criterion.exists(field.stored)
 
 
 def _test_fixed_values(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:

@@ -71,8 +71,14 @@ class WriteIntent(Struct, frozen=True):
         return None
 
     def left_models(self) -> list[ModelClass]:
-        """Return every variant that the subject may be of, except those that are of the target already."""
-        found = [variant for model in self.start_models for variant in introspection.with_variants(model)]
+        """Return every variant that the item may be of, except those that are of the target already.
+
+        An Upsert without a subject may find the item in any state.
+        """
+        starts = self.start_models
+        if self.verb == "Upsert" and not starts and introspection.state_marks(self.target):
+            starts = (introspection.root(self.target),)
+        found = [variant for model in starts for variant in introspection.with_variants(model)]
         return [
             model
             for model in found
@@ -85,7 +91,7 @@ def read_intent(signature: Signature) -> WriteIntent:
     target = signature.models[0]
     beside = {name: found.models for name, found in signature.parameters.items() if found.models}
     subject = _find_subject(beside, target)
-    start_models = tuple(beside.pop(subject)) if subject else ()
+    start_models = _find_states(beside.pop(subject), target, signature.verb) if subject else ()
     _check_same_item(signature, target, [*start_models, *(model for models in beside.values() for model in models)])
     tests, sets = _split_parameters(signature, target)
     intent = WriteIntent(
@@ -113,6 +119,14 @@ def _find_subject(beside: Mapping[str, list[ModelClass]], target: ModelClass) ->
     """Return the parameter that is the item in the state it leaves."""
     same = (name for name, models in beside.items() if introspection.root(models[0]) is introspection.root(target))
     return next(same, next(iter(beside), None))
+
+
+def _find_states(models: list[ModelClass], target: ModelClass, verb: str) -> tuple[ModelClass, ...]:
+    """Return the states that the subject of a transition may be in: those of a class that has several."""
+    if verb != "Update" or not introspection.state_marks(target):
+        return tuple(models)
+    found = [state for model in models for state in introspection.states_in(model, target) or [model]]
+    return tuple(dict.fromkeys(found))
 
 
 def _split_parameters(signature: Signature, target: ModelClass) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
@@ -202,14 +216,19 @@ def _check_key_is_kept(intent: WriteIntent) -> None:
 
 
 def _check_state_is_left(intent: WriteIntent) -> None:
+    """Refuse a transition of which the state that is left is not known: nothing could be tested."""
     target = intent.target
-    is_state = introspection.fixed_values(target, own=True) or introspection.state_keys(target)
-    if not intent.subject and intent.verb == "Update" and is_state:
+    if intent.verb != "Update" or not introspection.state_marks(target):
+        return
+    silent = [model for model in intent.start_models if not introspection.says_state(model, target)]
+    if silent or not intent.subject:
+        says = f"{intent.subject}: {silent[0].__name__} does not say" if silent else "nothing says"
+        states = introspection.states_in(introspection.root(target), target)
         raise DeclarationError(
             "HR244",
             intent.label,
-            f"{target.__name__} is a state, and nothing says which state is left",
-            "take the item in the state it leaves as a parameter",
+            f"{target.__name__} is a state, and {says} which state is left",
+            f"take the item in the states that it may leave: {' | '.join(state.__name__ for state in states)}",
         )
 
 

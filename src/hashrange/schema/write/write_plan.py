@@ -109,22 +109,25 @@ class AttributeChange(Struct, frozen=True):
 
 
 class PinnedCondition(Struct, frozen=True):
-    """A condition of only those calls that compute a key from a value which they do not set."""
+    """A condition of only those calls that compute a key from a value which they do not set, or take one state."""
 
     condition: Condition
-    unless: str  # the argument that replaces the value
-    depends: frozenset[str]  # the key is written only if one of these arguments is given; always if none
+    unless: str = ""  # the argument that replaces the value
+    depends: frozenset[str] = frozenset()  # the key is written only if one of these arguments is given; always if none
+    state: tuple[str, ModelClass] | None = None  # the parameter, and the state that its argument must be in
 
     @property
     def when(self) -> str:
         """The calls that need it, as text."""
         given = f"if {' or '.join(sorted(self.depends))} is given" if self.depends else ""
-        return (
-            f"{given}{', ' if given and self.unless else ''}{f'unless {self.unless} is given' if self.unless else ''}"
-        )
+        unless = f"unless {self.unless} is given" if self.unless else ""
+        state = f"if {self.state[0]} is a {self.state[1].__name__}" if self.state else ""
+        return ", ".join(filter(None, (given, unless, state)))
 
     def applies(self, arguments: Arguments) -> bool:
         """Return whether a call needs it."""
+        if self.state is not None and not isinstance(arguments[self.state[0]], self.state[1]):
+            return False
         return self.unless not in arguments and (not self.depends or any(name in arguments for name in self.depends))
 
 
