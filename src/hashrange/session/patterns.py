@@ -28,6 +28,7 @@ from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
+from hashrange.schema.items.settled_item import settle
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.read.optional_parameters import plan_call
 from hashrange.schema.read.read_plan import ReadPlan
@@ -261,8 +262,9 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
     puts = [
-        (introspection.table_of(type(item)), session.encrypt_item(introspection.table_of(type(item)), dump(item)))
+        (table, session.encrypt_item(table, dump(settle(item))))
         for item in items
+        for table in (introspection.table_of(type(item)),)
     ]
     deletes = [(introspection.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
     count = yield from batch_write(session, puts, deletes, "batch")

@@ -31,6 +31,7 @@ from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.declare.model import Initial, Item, Model, is_stored, mark_stored
 from hashrange.schema.items.dumper import dump
+from hashrange.schema.items.settled_item import settle, with_next_version
 from hashrange.schema.pattern.value_source import NOW, Arguments, default_in
 from hashrange.schema.write.write_plan import WritePlan
 from hashrange.session.runnable import Runnable, Task
@@ -312,7 +313,7 @@ class Put(Write[I]):
         self.may_be_new = True
         self.table = introspection.table_of(type(item))
         self.label = f"{'create' if create else 'put'} {type(item).__name__}"
-        self.stored = self._next_version() if not create else item
+        self.stored = item  # as it is written, once the request is made
 
     def imported(self) -> Self:
         """Allow any lifecycle state: for an item that was created in another system."""
@@ -336,16 +337,17 @@ class Put(Write[I]):
         self.used = True
         return Task(self.session, self._replace)
 
-    def _next_version(self) -> I:
-        version = introspection.version_of(type(self.item))
-        if version is None:
-            return self.item
-        return self.item.model_copy(update={version.name: getattr(self.item, version.name) + 1})
+    def _settle(self) -> I:
+        """Return the item as it is stored, with the next version."""
+        item = settle(self.item)
+        version = introspection.version_of(type(item))
+        return item if self.create or version is None else with_next_version(item, version.name)
 
     def request(self) -> Wire:
         """Return the PutItem."""
+        self.stored = self._settle()
         if self.create and not self.any_state:
-            _check_initial_states(self.item)
+            _check_initial_states(self.stored)
         raw = self.session.encrypt_item(self.table, dump(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
         checked = [] if self.create else self._checked_fields()

@@ -26,6 +26,7 @@ from hashrange.schema.declare.table import Table
 
 T = TypeVar("T")
 LOADED_KEYS = "_loaded_keys"  # where a model keeps the keys with which it was loaded
+UNCHECKED = "_unchecked"  # what a model has whose values pydantic has not validated
 
 
 class Initial(Struct, frozen=True):
@@ -162,13 +163,21 @@ class Model(BaseModel, metaclass=FrozenModelMetaclass):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy; a field that an item shares with its states changes in both.
 
-        A changed copy forgets the keys with which it was loaded.
+        A changed copy forgets the keys with which it was loaded. Its values are validated when it is written.
         """
         copy = super().model_copy(update=update, deep=deep)
         if update:
             _share_changes(copy, update)
             _forget_keys(copy)
+            copy.__dict__[UNCHECKED] = True
         return copy
+
+    @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
+        """Return an object whose values are not validated before it is written."""
+        built = super().model_construct(_fields_set, **values)
+        built.__dict__[UNCHECKED] = True
+        return built
 
 
 def _share_changes(copy: Model, update: Mapping[str, Any]) -> None:

@@ -18,14 +18,8 @@ from hashrange.schema.declare.model import Item, Model
 
 def dump(entity: Item) -> Raw:
     """Return the stored form of an item, with its keys in every index."""
-    plan = _store_plan(
-        type(entity), tuple(type(getattr(entity, name)) for name in introspection.lifecycles(type(entity)))
-    )
-    values = dict(entity.__dict__)
-    for name, shared in plan.lifecycles:
-        held = entity.__dict__[name].__dict__
-        agree = all(held[field] == values[field] for field in shared)
-        values.update(held if agree else _reconcile(entity, name, shared, values))
+    plan = _plan_of(entity)
+    values = _merge(entity, plan)
     out: Raw = {}
     for field in plan.fields:
         value = values.get(field.name)
@@ -39,6 +33,25 @@ def dump(entity: Item) -> Raw:
         if key is not None:
             out[key_codec.attr] = key
     return out
+
+
+def merge_states(entity: Item) -> dict[str, Any]:
+    """Return the values of an item and its states; refuse a field that has two of them."""
+    return _merge(entity, _plan_of(entity))
+
+
+def _merge(entity: Item, plan: _StorePlan) -> dict[str, Any]:
+    values = dict(entity.__dict__)
+    for name, shared in plan.lifecycles:
+        held = entity.__dict__[name].__dict__
+        agree = all(held[field] == values[field] for field in shared)
+        values.update(held if agree else _reconcile(entity, name, shared, values))
+    return values
+
+
+def _plan_of(entity: Item) -> _StorePlan:
+    cls = type(entity)
+    return _store_plan(cls, tuple(type(getattr(entity, name)) for name in introspection.lifecycles(cls)))
 
 
 def _reconcile(entity: Item, lifecycle: str, shared: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
