@@ -239,6 +239,42 @@ PLAIN = '<html lang="de"><h1>Kommode</h1><div class="price">%s</div>%s<p>Art.-Nr
 CART = "<form><button>In den Warenkorb</button></form>"
 
 
+NEIGHBOURS = [
+    '<ul><li><a href="/produkt/kommode-12">x</a><span>Verkauft</span><a href="/produkt/stuhl-3">Stuhl</a></li></ul>',
+    '<article><a href="/produkt/stuhl-3"><img src="x"></a><p>Reserviert</p></article>',
+    '<div class="product-card"><p>Verkauft</p><a href="/produkt/stuhl-3">Stuhl</a></div>',
+    '<ul><li><a href="/los/7">Los 7</a><p>Zuschlag: 300 €</p></li></ul>',
+]
+
+
+@pytest.mark.parametrize("card", NEIGHBOURS)
+def test_a_card_of_another_product_proves_nothing_about_this_one(card):
+    html = f"<h1>Kommode</h1>{ld(product())}<section><h2>Mehr aus dem Laden</h2>{card}</section>"
+    assert summarise(read(html)) == AVAILABLE
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "<article><h1>Kommode</h1><p>Verkauft</p><a href='/produkt/stuhl-3'>next</a></article>",
+        "<h1>Kommode</h1><ul><li>Eiche</li><li>Verkauft</li></ul>",
+        "<h1>Kommode</h1><ul><li>Verkauft <a href='/kontakt'>Fragen?</a></li></ul>",
+        "<h1>Kommode</h1><ul><li><a href='/produkt/kommode-12'>Kommode</a><p>Verkauft</p></li></ul>",
+    ],
+)
+def test_a_mark_of_the_product_itself_counts_also_in_a_list(own):
+    assert read(f"{own}{ld(product())}").state == "SOLD"
+
+
+def test_the_number_404_is_a_missing_page_only_where_it_stands_alone():
+    lot = '<title>Lot 404 - Meissen</title><h1>Lot 404: Meissen Teller</h1><div class="price">120,00 €</div>'
+    facts = read(lot + "<button>In den Warenkorb</button>")
+    assert (facts.missing, facts.state, facts.price_minor) == (False, "AVAILABLE", 12000)
+    assert not read("<title>Teller 404</title><h1>Teller Nr. 404</h1>").missing
+    for title in ("404", "404 - Antik Müller", "Error 404", "HTTP 404 | Antik", "Fehler 404: Seite nicht gefunden"):
+        assert read(f"<title>{title}</title><p>nothing</p>").missing, title
+
+
 def test_a_page_without_any_standard_is_read_by_its_shape():
     facts = read(PLAIN % ("1.250,00 €", CART))
     assert summarise(facts) == AVAILABLE

@@ -25,10 +25,16 @@ ROBOT_WALL = re.compile(
     re.IGNORECASE,
 )
 MISSING = re.compile(
-    r"(?:^|\W)404(?:\W|$)|(?:page|product|item) (?:was )?not found|(?:seite|artikel|produkt) (?:wurde )?nicht gefunden"
+    r"(?:page|product|item) (?:was )?not found|(?:seite|artikel|produkt) (?:wurde )?nicht gefunden"
     r"|page (?:non trouvée|introuvable)|pagina non trovata|página no encontrada|pagina niet gevonden",
     re.IGNORECASE,
 )
+
+# A part of a title that is nothing but the number: "Lot 404" is a lot.
+MISSING_NUMBER = re.compile(
+    r"(?:(?:http|error|fehler|erreur|errore|status)\W*){0,2}404(?:\W*(?:error|fehler))?", re.IGNORECASE
+)
+PARTS = re.compile(r"[|:\u2013\u2014\u00b7»«\n]|\s-\s")
 
 
 def is_robot_wall(shape: PageShape) -> bool:
@@ -38,7 +44,8 @@ def is_robot_wall(shape: PageShape) -> bool:
 
 def says_missing(shape: PageShape) -> bool:
     """Return whether the page says that it does not exist."""
-    return bool(MISSING.search(f"{shape.title or ''}\n{shape.heading or ''}"))
+    text = f"{shape.title or ''}\n{shape.heading or ''}"
+    return bool(MISSING.search(text)) or any(MISSING_NUMBER.fullmatch(part.strip(" .!")) for part in PARTS.split(text))
 
 
 # ── the visible page ─────────────────────────────────────────────────────────────────────────────────────────────────

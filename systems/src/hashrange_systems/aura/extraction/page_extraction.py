@@ -46,14 +46,15 @@ def extract_page(url: str, body: bytes, content_type: str | None, overrides: Ove
     """Return everything that a page says."""
     decoded = decode_page(body, content_type)
     page = LexborHTMLParser(decoded.text)
-    links, shape = read_links(page, url), read_shape(page)
+    links, shape = read_links(page, url), read_shape(page, url)
     language = find_language(page)
     place = find_place(url, language)
     answers, standards = ask_standards(page, PageContext(links.canonical or url, shape.heading, place))
     structured = any(answer.page_type == "product" and answer.price for answer in answers)
     blocked = is_robot_wall(shape) and not structured
-    missing = not blocked and says_missing(shape) and not structured
-    answers += [answer_from_page(shape, language, place), answer_from_url(url)]
+    shown = answer_from_page(shape, language, place)
+    missing = not blocked and says_missing(shape) and not structured and not shown.price
+    answers += [shown, answer_from_url(url)]
     if overrides is not None and overrides != Overrides():
         answers.insert(0, answer_from_overrides(page, overrides, place))
     if blocked or missing:

@@ -1,6 +1,7 @@
 """What a visitor sees: headings, lines of text, prices, buttons and cards, gathered in one walk over the page.
 
-Navigation, related products and former prices are not part of it. The walk does not recurse, and is bounded.
+Navigation, related products and former prices are not part of it: a card that leads to another page, and does not have
+the heading, is about another product, and so is "sold" in it. The walk does not recurse, and is bounded.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -81,6 +83,12 @@ FORMER = re.compile(
     re.IGNORECASE,
 )
 CARD_TAGS = frozenset(("li", "article"))
+# Links beside a product that do not lead to another one.
+SERVICE = re.compile(
+    r"kontakt|contact|anfrage|enquir|inquir|impressum|imprint|versand|shipping|delivery|faq|agb|terms|datenschutz|privacy"
+    r"|\.(?:jpe?g|png|gif|webp|avif|pdf)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -97,17 +105,26 @@ class PageShape:
 
 
 @dataclass(slots=True)
+class _Card:
+    root: int
+    first_line: int
+    leads_away: bool = False
+    has_heading: bool = False
+
+
+@dataclass(slots=True)
 class _Walk:
     shape: PageShape
+    url: str
     text: list[str] = field(default_factory=list)  # of the line being read
     price: list[str] | None = None  # of the price element being read
     price_root: int = 0
-    cards: list[int] = field(default_factory=list)  # open elements that are cards
+    cards: list[_Card] = field(default_factory=list)  # open elements that are cards
     links: int = 0
 
 
-def read_shape(page: LexborHTMLParser) -> PageShape:
-    """Return the visible parts of a page."""
+def read_shape(page: LexborHTMLParser, url: str = "") -> PageShape:
+    """Return the visible parts of a page; links to its own URL do not lead away."""
     shape = PageShape()
     title = page.css_first("title")
     shape.title = read_line(title) if title else None
@@ -115,7 +132,7 @@ def read_shape(page: LexborHTMLParser) -> PageShape:
     shape.heading = read_line(heading) if heading else None
     if page.body is None:
         return shape
-    walk = _Walk(shape)
+    walk = _Walk(shape, url)
     for node, entering in iterate(page.body):
         if entering is None:
             _add_text(walk, node)
@@ -175,9 +192,15 @@ def _enter(walk: _Walk, node: LexborNode) -> None:
         _end_line(walk)
     if tag == "a":
         walk.links += 1
+        if walk.cards and not walk.cards[-1].leads_away:
+            walk.cards[-1].leads_away = leads_away(node.attributes.get("href") or "", walk.url)
+    elif tag == "h1":
+        for card in walk.cards:
+            card.has_heading = True
     names = name_element(node)[:500]
     if tag in CARD_TAGS or (names and CARD.search(names)):
-        walk.cards.append(node.mem_id)
+        _end_line(walk)
+        walk.cards.append(_Card(node.mem_id, len(walk.shape.lines)))
     if walk.price is None and names and PRICE.search(names):
         walk.price, walk.price_root = [], node.mem_id
     if tag in {"button", "input", "a"}:
@@ -204,8 +227,11 @@ def _leave(walk: _Walk, node: LexborNode) -> None:
         walk.links = max(0, walk.links - 1)
     if walk.price is not None and node.mem_id == walk.price_root:
         _end_price(walk)
-    if walk.cards and walk.cards[-1] == node.mem_id:
-        walk.cards.pop()
+    if walk.cards and walk.cards[-1].root == node.mem_id:
+        card = walk.cards.pop()
+        _end_line(walk)
+        if card.leads_away and not card.has_heading:
+            del walk.shape.lines[card.first_line :]
     if tag not in INLINE:
         _end_line(walk)
 
@@ -235,6 +261,18 @@ def _end_line(walk: _Walk) -> None:
         walk.text.clear()
         if line and len(walk.shape.lines) < MAX_LINES:
             walk.shape.lines.append(line)
+
+
+def leads_away(href: str, url: str) -> bool:
+    """Return whether a link leads to another page that may be a product's."""
+    href = href.strip()
+    if not href or href.startswith("#") or SERVICE.search(href):
+        return False
+    try:
+        there, here = urlsplit(urljoin(url, href)), urlsplit(url)
+    except ValueError:
+        return False
+    return there.scheme in {"http", "https", ""} and (there.path, there.query) != (here.path, here.query)
 
 
 def read_line(node: LexborNode) -> str | None:
