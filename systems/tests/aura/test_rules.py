@@ -67,9 +67,80 @@ def test_what_is_not_visited_has_a_reason(path, reason):
     assert scope.refuse(f"https://b.de{path}") == "another site"
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/products/georgian-silver-bread-basket",
+        "/silver-basket-1780",
+        "/national-cash-register",
+        "/antique-bar-cart",
+        "/objet/panier-en-argent",
+        "/produkt/alte-kasse",
+        "/products/basket",
+        "/search?q=basket",
+        "/index.php?Itemid=3&option=com_virtuemart&view=productdetails&virtuemart_category_id=2&virtuemart_product_id=5",
+    ],
+)
+def test_antiques_are_not_taken_for_baskets_and_accounts(path):
+    assert Scope(domain="a.de").refuse(f"https://a.de{path}") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/warenkorb/cart",
+        "/shop/cart.php",
+        "/index.php?route=checkout/cart",
+        "/?action=add_to_cart&id=5",
+        "/?option=com_users&view=login",
+        "/customer/account/login/",
+        "/wp-login.php",
+        "/shopping-cart",
+        "/lost-password",
+        "/wishlist",
+    ],
+)
+def test_baskets_and_accounts_are_found_in_paths_and_parameters(path):
+    assert Scope(domain="a.de").refuse(f"https://a.de{path}") == "a basket, an account or a sign-up"
+
+
+def test_only_sessions_campaigns_and_arrangements_are_left_out_of_a_url():
+    kept = ["ref=1", "ref=2", "sid=55", "token=5", "source=estate", "view=productdetails", "dir=7", "mode=lot"]
+    for parameter in kept:
+        assert canonicalise(f"https://a.de/x?{parameter}") == f"https://a.de/x?{parameter}"
+    session = "0f3a9c41d27be586aa10"
+    for parameter in ("utm_source=m", f"sid={session}", f"token={session}", "PHPSESSID=1", "view=grid", "dir=asc"):
+        assert canonicalise(f"https://a.de/x?{parameter}") == "https://a.de/x", parameter
+
+
+@pytest.mark.parametrize("domain", ["shop.de", "www.shop.de"])
+def test_both_spellings_of_a_domain_are_one_site(domain):
+    links = LinkFilter(domain=domain, ports=(80, 443), excludes=(), robots=(), agent="aura")
+    found = ["https://www.shop.de/", "https://shop.de/a", "https://sub.shop.de/"]
+    assert select_links(found, links) == ["https://www.shop.de/", "https://shop.de/a"]
+
+
+def test_each_origin_has_its_own_robots_txt():
+    links = LinkFilter(
+        domain="a.de",
+        ports=(80, 443),
+        excludes=(),
+        robots=(("https://a.de", b""), ("https://www.a.de", b"User-agent: *\nDisallow: /")),
+        agent="aura",
+    )
+    assert select_links(["https://a.de/x", "https://www.a.de/x", "http://a.de/x"], links) == [
+        "https://a.de/x",
+        "http://a.de/x",  # not read yet: the site reads it before the page is requested
+    ]
+
+
 def test_links_are_canonical_in_scope_allowed_and_once():
     links = LinkFilter(
-        domain="a.de", ports=(80, 443), excludes=(), robots=b"User-agent: *\nDisallow: /no", agent="aura"
+        domain="a.de",
+        ports=(80, 443),
+        excludes=(),
+        robots=(("https://a.de", b"User-agent: *\nDisallow: /no"),),
+        agent="aura",
     )
     found = ["https://a.de/x?utm_a=1", "https://a.de/x", "https://a.de/no", "https://b.de/", "https://a.de:99/", "x:y"]
     assert select_links(found, links) == ["https://a.de/x"]

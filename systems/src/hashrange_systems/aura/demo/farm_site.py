@@ -218,7 +218,8 @@ def respond_trap(visit: FarmVisit, parts: SplitResult) -> FarmResponse | None:
             "long-urls": f'<a href="/produkt/{"sehr-" * 300}lang-1">long</a>',
         }.get(shop.fault, "")
         if shop.fault == "session-ids":
-            session = f"sid={visit.asked_before}{len(path)}&utm_source=farm"
+            name = hashlib.sha256(f"{path} {visit.asked_before}".encode()).hexdigest()[:26]
+            session = f"sid={name}&utm_source=farm"
             page = re.sub(r'href="(/produkt/[^"]+)"', rf'href="\1?{session}"', page)
         return make_page(page.replace("</main>", f"{extra}</main>"))
     return None

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from hashrange_systems.aura.extraction.page_extraction import extract_page
 from hashrange_systems.aura.extraction.page_facts import Overrides, PageFacts
-from hashrange_systems.aura.model.page_url import Scope, canonicalise
+from hashrange_systems.aura.model.page_url import Scope, canonicalise, find_origin
 from hashrange_systems.aura.model.robots import make_rule
 from hashrange_systems.aura.model.sitemap import Sitemap, read_sitemap
 
@@ -21,12 +21,16 @@ REMEMBERED = 20_000  # URLs of one shop in each process
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkFilter:
-    """Which URLs of a shop are visited: its scope, its robots.txt, and our user agent."""
+    """Which URLs of a shop are visited: its scope, the robots.txt of each origin, and our user agent.
+
+    An origin is a scheme, host and port (RFC 9309): `www.` has a robots.txt of its own. Links to an origin whose file
+    was not read yet pass; `Site` reads it and asks again before it requests them.
+    """
 
     domain: str
     ports: tuple[int, ...]
     excludes: tuple[str, ...]
-    robots: bytes
+    robots: tuple[tuple[str, bytes], ...]  # origin and file
     agent: str
 
 
@@ -48,21 +52,34 @@ def read_locations(body: bytes, links: LinkFilter) -> Sitemap:
 
 def select_links(urls: list[str], links: LinkFilter) -> list[str]:
     """Return the canonical URLs that the crawl may visit, each once, in their order."""
-    decide = _make_decision(links)
-    return list(dict.fromkeys(filter(None, map(decide, urls))))
+    return list(dict.fromkeys(filter(None, find_canonical(urls, links))))
+
+
+def find_canonical(urls: list[str], links: LinkFilter) -> list[str | None]:
+    """Return the canonical form of each URL; None for those that may not be visited."""
+    return list(map(_make_decision(links), urls))
+
+
+def is_allowed(url: str, robots: bytes, agent: str) -> bool:
+    """Return whether a robots.txt allows a URL."""
+    return make_rule(robots, agent)(url)
 
 
 @lru_cache(maxsize=4)
 def _make_decision(links: LinkFilter) -> Callable[[str], str | None]:
     """Return a function that makes a URL canonical, or returns None; pages repeat their navigation, so it remembers."""
     scope = Scope(domain=links.domain, ports=frozenset(links.ports), excludes=links.excludes)
-    allows = make_rule(links.robots, links.agent)
+    rules = {origin: make_rule(body, links.agent) for origin, body in links.robots}
+
+    def allows(url: str) -> bool:
+        rule = rules.get(find_origin(url))
+        return rule is None or rule(url)
 
     @lru_cache(maxsize=REMEMBERED)
     def decide(url: str) -> str | None:
         canonical = canonicalise(url)
         if canonical is None or scope.refuse(canonical) is not None or not allows(canonical):
             return None
-        return canonical
+        return canonical if url == canonical or allows(url) else None
 
     return decide

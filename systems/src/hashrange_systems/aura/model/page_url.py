@@ -13,35 +13,54 @@ from hashrange_systems.shared.fetching.errors import BadUrl
 from hashrange_systems.shared.fetching.http_url import DEFAULT_PORTS, Target, parse_url
 
 MAX_LENGTH = 4096  # of a URL that is worth storing
-MAX_DEPTH = 20  # links from the start
+MAX_DEPTH = 999  # links from the start: a catalogue that only has "next" links is that deep
 MAX_SEGMENTS = 16
 MAX_REPEATS = 3  # of one path segment: /shop/shop/shop/ is a relative link gone wrong
 MAX_PARAMETERS = 4
 
 # Parameters that name a visitor or a campaign, never a page.
 TRACKING = re.compile(
-    r"utm_.*|mc_[ce]id|gclid|gclsrc|dclid|fbclid|msclkid|yclid|twclid|igshid|ref|referrer|source|_ga|_gl|hsa_.*|pk_.*"
-    r"|phpsessid|jsessionid|sessionid|session_id|sid|sess|cfid|cftoken|osCsid|zenid|PHPSESSID|token",
+    r"utm_.*|mc_[ce]id|gclid|gclsrc|dclid|fbclid|msclkid|yclid|twclid|igshid|referr?er|_ga|_gl|hsa_.*|pk_campaign|pk_kwd"
+    r"|phpsessid|jsessionid|aspsessionid.*|sessionid|session_id|sessid|cfid|cftoken|oscsid|xtcsid|zenid",
     re.IGNORECASE,
 )
+# Names that also mean other things ("sid=55" is a lot of a sale): only a long random value is a session.
+SESSION_NAME = re.compile(r"sid|sess|session|token", re.IGNORECASE)
+SESSION_VALUE = re.compile(r"(?=.*\d)[0-9a-z_-]{16,}", re.IGNORECASE)
 # Parameters that show the same things in another order or number.
-ARRANGING = re.compile(
-    r"sort.*|order.*|dir|direction|limit|per_?page|page_?size|view|mode|layout|display|filter.*|currency|lang",
-    re.IGNORECASE,
-)
+ARRANGING = re.compile(r"sort.*|order|order_?(?:by|dir|way)|per_?page|page_?size|filter.*|currency|lang", re.IGNORECASE)
+# Names that also name a page ("view=productdetails"): only these values are an arrangement.
+ARRANGEMENTS = {
+    **dict.fromkeys(("dir", "direction"), re.compile(r"asc|desc|up|down", re.IGNORECASE)),
+    **dict.fromkeys(
+        ("view", "mode", "layout", "display"),
+        re.compile(r"grid|list|gallery|table|tiles?|compact|rows?", re.IGNORECASE),
+    ),
+    "limit": re.compile(r"\d+|all", re.IGNORECASE),
+}
 SESSION_IN_PATH = re.compile(r";(jsessionid|phpsessid|sid)=[^/?#]*", re.IGNORECASE)
 FILES = re.compile(
     r"\.(?:jpe?g|png|gif|webp|avif|svg|ico|bmp|tiff?|css|js|mjs|json|map|woff2?|ttf|eot|otf|pdf|docx?|xlsx?|pptx?|csv|zip"
     r"|gz|tgz|rar|7z|tar|exe|dmg|apk|iso|mp[34]|m4[av]|avi|mov|mkv|webm|wav|ogg|flac|ics|vcf|rss|atom|xml)$",
     re.IGNORECASE,
 )
-# What the original's crawler left out, in the languages of shops: baskets, accounts, wish lists, sign-up.
+# What the original's crawler left out, in the languages of shops: baskets, accounts, wish lists, sign-up. They are
+# whole segments of a path: "silver-basket-1780" and "national-cash-register" are antiques.
 EXCLUDED = re.compile(
-    r"(?:^|[/_.-])(?:add-?to-?)?(?:cart|basket|warenkorb|panier|carrello|checkout|kasse|log-?in|log-?out|sign-?in|sign-?up"
-    r"|register|registrieren|my-?account|mein-?konto|wish-?list|merkzettel|wunschliste|compare|password|passwort"
-    r"|wp-admin|wp-login|cgi-bin)(?:$|[/_.?=&-])",
+    r"(?:(?:shopping|view|my|your|add[-_]?to)[-_]?)?(?:cart|basket)|(?:shopping|my|your)[-_]?bag"
+    r"|warenkorb|einkaufswagen|(?:mon-)?panier|carrello|checkout|kasse|(?:customer-|user-|wp-)?log-?in|log-?out|sign-?in|sign-?up|register|registrieren|registrierung"
+    r"|(?:my|mein)-?(?:account|konto)|(?:add-?to-?|my-?)?wish-?list|merkzettel|wunschliste|compare"
+    r"|(?:lost-?|forgot-?|reset-?)?pass(?:word|wort)(?:-vergessen)?|wp-admin|cgi-bin",
     re.IGNORECASE,
 )
+SCRIPT = re.compile(r"\.(?:php\d?|html?|aspx?|jsp)$", re.IGNORECASE)
+# The segment after one of these is the name of a thing, whatever it is: /products/basket.
+THINGS = re.compile(
+    r"products?|produkte?|produits?|prodott[oi]|productos?|items?|artikel|objekte?|objets?|oggett[oi]|lots?|los|lote",
+    re.IGNORECASE,
+)
+# Parameters whose value is a path of the shop's program: ?route=checkout/cart, ?view=login.
+ROUTES = re.compile(r"route|r|page|action|act|do|cmd|task|view|option|controller|module|mod|dispatch|fc", re.IGNORECASE)
 CALENDAR = re.compile(r"(?:^|/)(?:19|20)\d\d[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?(?:/|$)")
 CALENDAR_PARAMETER = re.compile(r"year|month|day|date|jahr|monat|tag|week|cal.*", re.IGNORECASE)
 WEB_PORTS = frozenset(DEFAULT_PORTS.values())
@@ -58,17 +77,32 @@ class Scope:
     def refuse(self, url: str) -> str | None:
         """Return why a canonical URL is not visited; None if it is."""
         target = parse_url(url)
-        if strip_www(format_domain(target)) != self.domain or target.port not in self.ports:
+        if strip_www(format_domain(target)) != strip_www(self.domain) or target.port not in self.ports:
             return "another site"
         parts = urlsplit(url)
         path = unquote(parts.path)
         if FILES.search(path):
             return "a file"
-        if EXCLUDED.search(path) or EXCLUDED.search(f"/{parts.query}"):
+        if is_for_visitors(path, parts.query):
             return "a basket, an account or a sign-up"
         if any(part in url for part in self.excludes):
             return "excluded for this shop"
         return find_trap(path, parts.query)
+
+
+def is_for_visitors(path: str, query: str) -> bool:
+    """Return whether a URL is a basket, an account or a sign-up: something that belongs to one visitor."""
+    before = ""
+    for segment in path.split("/"):
+        if EXCLUDED.fullmatch(SCRIPT.sub("", segment)) and not THINGS.fullmatch(before):
+            return True
+        before = segment
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if EXCLUDED.fullmatch(name) or (
+            ROUTES.fullmatch(name) and any(EXCLUDED.fullmatch(part) for part in re.split(r"[/._]", value))
+        ):
+            return True
+    return False
 
 
 def find_trap(path: str, query: str) -> str | None:
@@ -79,7 +113,7 @@ def find_trap(path: str, query: str) -> str | None:
     if segments and max(Counter(segments).values()) > MAX_REPEATS:
         return "a path that repeats itself"
     parameters = parse_qsl(query, keep_blank_values=True)
-    if len(parameters) > MAX_PARAMETERS:
+    if sum(not ROUTES.fullmatch(name) for name, _ in parameters) > MAX_PARAMETERS:
         return "too many parameters"
     if _is_calendar(path, parameters):
         return "a calendar"
@@ -110,13 +144,30 @@ def canonicalise(url: str) -> str | None:
         return None
 
 
+def find_origin(url: str) -> str:
+    """Return the scheme, host and port of a URL, as its robots.txt is found."""
+    target = parse_url(url)
+    return f"{target.scheme}://{target.authority}"
+
+
 def _clean(target: Target) -> str:
     path, _, query = target.path.partition("?")
     kept = [
         (name, value)
         for name, value in parse_qsl(query, keep_blank_values=True)
-        if not TRACKING.fullmatch(name) and not ARRANGING.fullmatch(name)
+        if not is_session(name, value) and not is_arrangement(name, value)
     ]
     path = SESSION_IN_PATH.sub("", path)
     text = f"{target.scheme}://{target.authority}{path}"
     return f"{text}?{urlencode(kept)}" if kept else text
+
+
+def is_session(name: str, value: str) -> bool:
+    """Return whether a parameter names a visitor or a campaign."""
+    return bool(TRACKING.fullmatch(name) or (SESSION_NAME.fullmatch(name) and SESSION_VALUE.fullmatch(value)))
+
+
+def is_arrangement(name: str, value: str) -> bool:
+    """Return whether a parameter shows the same things in another order or number."""
+    values = ARRANGEMENTS.get(name.lower())
+    return bool(ARRANGING.fullmatch(name) or (values and values.fullmatch(value)))

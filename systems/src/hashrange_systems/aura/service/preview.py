@@ -88,7 +88,10 @@ class Preview:
         waiting = deque(await site.select([site.start_url]))
         seen, found = set(waiting), list[PreviewPage]()
         while waiting and len(found) < pages:
-            page, onward = await self._look(site, waiting.popleft())
+            url = waiting.popleft()
+            if not await site.select([url]):
+                continue  # robots.txt of another origin of the shop forbids it
+            page, onward = await self._look(site, url)
             found.append(page)
             fresh = [url for url in onward if url not in seen]
             seen.update(fresh)

@@ -1,14 +1,27 @@
-"""Requests to one shop's site, politely: robots.txt first, paced, conditional, without following redirects blindly."""
+"""Requests to one shop's site, politely: robots.txt first, paced, conditional, without following redirects blindly.
+
+A shop may have several origins (with and without `www.`, http and https), each with a robots.txt of its own (RFC 9309).
+That of the start is read first; another one when the first URL of its origin is about to be requested.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hashrange_systems.aura.extraction.page_facts import Overrides, PageFacts
-from hashrange_systems.aura.model.page_reading import LinkFilter, read_locations, read_page, select_links
-from hashrange_systems.aura.model.page_url import WEB_PORTS
-from hashrange_systems.aura.model.robots import MAX_BYTES, RobotsFacts, choose_rules, read_robots
+from hashrange_systems.aura.model.domain import format_domain, strip_www
+from hashrange_systems.aura.model.page_reading import (
+    LinkFilter,
+    find_canonical,
+    is_allowed,
+    read_locations,
+    read_page,
+)
+from hashrange_systems.aura.model.page_url import WEB_PORTS, find_origin
+from hashrange_systems.aura.model.robots import DISALLOW_ALL, MAX_BYTES, RobotsFacts, choose_rules, read_robots
 from hashrange_systems.aura.model.sitemap import Sitemap
 from hashrange_systems.aura.service.pacing import Pace, choose_delay, parse_retry_after
 from hashrange_systems.shared.epoch import from_ms
@@ -29,10 +42,13 @@ PAGE_TIMEOUT_S = 30.0
 SITEMAP_TIMEOUT_S = 120.0
 SITEMAP_CPU_S = 20.0
 WAIT = frozenset({429, 503})
+SITEMAP_TRIES = 3  # of one whose server asks to wait
+SITEMAP_REDIRECTS = 3
 MAX_ANSWER = 16 * 1024 * 1024  # a sitemap of 50,000 long URLs
 CALLS_PER_PROCESS = 5_000  # starting one costs as much as reading some hundred pages
 READERS = ("hashrange_systems.aura.model.page_reading",)
 HTML = ("text/html", "application/xhtml+xml", "")
+Proceed = Callable[[], Awaitable[object]]  # called right before a request; raises to prevent it
 
 
 class RobotsUnreachable(StateConflict):
@@ -88,30 +104,54 @@ class Site:
     excludes: tuple[str, ...] = ()
     overrides: Overrides | None = None
     pace: Pace = field(default_factory=Pace)
-    robots: RobotsFacts = field(default_factory=RobotsFacts)
+    robots: RobotsFacts = field(default_factory=RobotsFacts)  # of the start
+    _rules: dict[str, bytes] = field(default_factory=dict)  # robots.txt by origin
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _links: LinkFilter | None = None
 
     async def open(self) -> None:
-        """Read robots.txt; raise RobotsUnreachable or FetchError if nothing may be requested."""
-        target = parse_url(self.start_url)
+        """Read robots.txt of the start; raise RobotsUnreachable or FetchError if nothing may be requested."""
         self.pace.delay_s = self.own_delay_s
+        rules, self.robots = await self._read_robots(find_origin(self.start_url))
+        self._apply(find_origin(self.start_url), rules)
+
+    async def _read_robots(self, origin: str) -> tuple[bytes, RobotsFacts]:
         await self.pace.enter()
-        address = f"{target.scheme}://{target.authority}/robots.txt"
-        response = await self.tools.fetcher.fetch(Request(url=address, max_bytes=MAX_BYTES, max_redirects=5))
+        request = Request(url=f"{origin}/robots.txt", max_bytes=MAX_BYTES, max_redirects=5)
+        response = await self.tools.fetcher.fetch(request)
         rules = choose_rules(response.status, response.body)
         if rules is None:
             raise RobotsUnreachable(
                 f"robots.txt answers {response.status}: nothing is requested until it can be read (RFC 9309)."
             )
-        self.robots = await self.tools.sandbox.run(read_robots, rules, self.tools.agent, tenant=self.domain)
-        self.pace.delay_s = choose_delay(self.own_delay_s, self.robots.crawl_delay_s)
+        facts = await self.tools.sandbox.run(read_robots, rules, self.tools.agent, tenant=self.domain)
+        self.pace.delay_s = max(self.pace.delay_s, choose_delay(self.own_delay_s, facts.crawl_delay_s))
+        return rules, facts
+
+    def _apply(self, origin: str, rules: bytes) -> None:
+        self._rules[origin] = rules
         self._links = LinkFilter(
             domain=self.domain,
-            ports=tuple(WEB_PORTS | {target.port}),
+            ports=tuple(sorted(WEB_PORTS | {parse_url(self.start_url).port})),
             excludes=self.excludes,
-            robots=rules,
+            robots=tuple(each for each in self._rules.items() if self._owns(each[0])),
             agent=self.tools.agent,
         )
+
+    def _owns(self, origin: str) -> bool:
+        """Return whether an origin is the shop's; that of a sitemap may be another site's."""
+        return strip_www(format_domain(parse_url(origin))) == strip_www(self.domain)
+
+    async def _learn(self, origin: str) -> None:
+        """Read the robots.txt of another origin; one that cannot be read forbids everything there."""
+        async with self._reading:
+            if origin in self._rules:
+                return
+            try:
+                rules, _ = await self._read_robots(origin)
+            except (FetchError, RobotsUnreachable):
+                rules = DISALLOW_ALL
+            self._apply(origin, rules)
 
     @property
     def links(self) -> LinkFilter:
@@ -119,13 +159,26 @@ class Site:
         assert self._links is not None, "open the site first"
         return self._links
 
-    async def select(self, urls: list[str]) -> list[str]:
-        """Return the canonical URLs that may be visited."""
-        return await self.tools.sandbox.run(select_links, urls, self.links, tenant=self.domain)
+    async def find_canonical(self, urls: list[str]) -> list[str | None]:
+        """Return the canonical form of each URL; None for those that may not be visited."""
+        found = await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.domain)
+        given = (find_origin(each) for url, form in zip(urls, found, strict=True) if form for each in (url, form))
+        unknown = [origin for origin in dict.fromkeys(given) if origin not in self._rules]
+        for origin in unknown:
+            await self._learn(origin)
+        if not unknown:
+            return found
+        return await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.domain)
 
-    async def visit(self, url: str, known: Validators | None = None) -> PageVisit:
-        """Request a page once; raise FetchError if there is no response."""
+    async def select(self, urls: list[str]) -> list[str]:
+        """Return the canonical URLs that may be visited, each once."""
+        return list(dict.fromkeys(filter(None, await self.find_canonical(urls))))
+
+    async def visit(self, url: str, known: Validators | None = None, proceed: Proceed | None = None) -> PageVisit:
+        """Request a page once; raise FetchError if there is no response. `proceed` is called when its turn has come."""
         await self.pace.enter()
+        if proceed is not None:
+            await proceed()
         headers = known.headers if known else ()
         request = Request(url=url, headers=headers, follow=False, max_bytes=MAX_PAGE_BYTES, timeout_s=PAGE_TIMEOUT_S)
         response = await self.tools.fetcher.fetch(request)
@@ -136,10 +189,9 @@ class Site:
             last_modified=response.header("last-modified"),
             truncated=response.truncated,
         )
-        if response.status in WAIT:
-            asked = parse_retry_after(response.header("retry-after"), from_ms(self.tools.clock.millis()))
-            return replace(visit, wait_s=self.pace.hold(asked))
-        self.pace.release()
+        wait_s = self._wait(response)
+        if wait_s is not None:
+            return replace(visit, wait_s=wait_s)
         location = find_location(response)
         if location is not None:
             return replace(visit, redirect=_join(url, location))
@@ -156,19 +208,56 @@ class Site:
         )
         return replace(visit, facts=facts)
 
+    def _wait(self, response: Response) -> float | None:
+        """Hold all requests if the server asks to wait; return the seconds, or None if it does not."""
+        if response.status not in WAIT:
+            self.pace.release()
+            return None
+        asked = parse_retry_after(response.header("retry-after"), from_ms(self.tools.clock.millis()))
+        return self.pace.hold(asked)
+
     async def read_sitemap(self, url: str) -> Sitemap:
         """Return the sitemap at a URL; an empty one with a problem if it cannot be read."""
-        await self.pace.enter()
-        request = Request(url=url, max_bytes=MAX_SITEMAP_BYTES, max_redirects=3, timeout_s=SITEMAP_TIMEOUT_S)
         try:
-            response = await self.tools.fetcher.fetch(request)
+            response = await self._fetch_sitemap(url)
         except FetchError as error:
             return Sitemap(problem=str(error))
+        if response is None:
+            return Sitemap(problem="robots.txt forbids it")
         if response.status != 200:
             return Sitemap(problem=f"it answers {response.status}")
         return await self.tools.sandbox.run(
             read_locations, response.body, self.links, tenant=self.domain, seconds=SITEMAP_CPU_S
         )
+
+    async def _fetch_sitemap(self, url: str) -> Response | None:
+        """Return the response after waits and redirects; None if robots.txt forbids the URL, or one on the way."""
+        for _ in range(SITEMAP_REDIRECTS + 1):
+            if not await self._may_request(url):
+                return None
+            response = await self._fetch_patiently(url)
+            location = find_location(response)
+            onward = _join(url, location) if location else None
+            if onward is None:
+                return response
+            url = onward
+        return response
+
+    async def _fetch_patiently(self, url: str) -> Response:
+        request = Request(url=url, max_bytes=MAX_SITEMAP_BYTES, follow=False, timeout_s=SITEMAP_TIMEOUT_S)
+        for _ in range(SITEMAP_TRIES):
+            await self.pace.enter()
+            response = await self.tools.fetcher.fetch(request)
+            if self._wait(response) is None:
+                break
+        return response
+
+    async def _may_request(self, url: str) -> bool:
+        """Return whether the robots.txt of its origin, which may be another site's, allows a URL."""
+        origin = find_origin(url)
+        await self._learn(origin)
+        run = self.tools.sandbox.run
+        return await run(is_allowed, url, self._rules[origin], self.tools.agent, tenant=self.domain)
 
 
 def _join(url: str, location: str) -> str | None:
