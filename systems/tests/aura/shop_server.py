@@ -95,5 +95,12 @@ async def serving_shop(shop=None):
         yield shop
 
 
+class LoopbackNames:
+    """Resolves every name to this machine."""
+
+    async def resolve(self, host):
+        return ["127.0.0.1"]
+
+
 def loopback_fetcher(**options):
     return Fetcher(LOOPBACK_POLICY, user_agent="aura-test/1", **options)

@@ -1,6 +1,7 @@
 """The scraper on a real site: what becomes of states and prices, with their history and their events."""
 
 import asyncio
+import json
 from collections import Counter
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hashrange_systems.aura.model.change import change_hash
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.schema import Scraped, Url
+from hashrange_systems.aura.work_schema import ShopOptions
 from systems.tests.aura.plain import get_item, put_item
 from systems.tests.aura.shop_server import Answer, ShopServer, serving_shop
 
@@ -251,3 +253,155 @@ def test_a_price_alert_is_told_once_and_armed_again(workplace, clock, story):
             return counts
 
     assert asyncio.run(run()) == [0, 1, 1, 1, 2]
+
+
+# ── proofs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def serve_offer(server, **offer):
+    """Serve the vase with an offer that has only some of its fields."""
+    data = {"@type": "Product", "name": "Blue vase", "offers": {"@type": "Offer", **offer}}
+    server.page("/vase", title="Blue vase", body=f'<script type="application/ld+json">{json.dumps(data)}</script>')
+
+
+def test_a_state_stays_when_the_page_only_lost_its_mark(story):
+    seen, _, changes = story.tell(
+        lambda server: server.product("/vase", title="Blue vase", availability="SoldOut"),
+        lambda server: serve_offer(server, price="100.00", priceCurrency="EUR"),
+        lambda server: serve_offer(server, price="90.00", priceCurrency="EUR"),
+    )
+    assert [(url.state, url.price_minor) for url in seen[1:]] == [("SOLD", 10000), ("SOLD", 10000), ("SOLD", 9000)]
+    assert [change.kind for change in changes] == ["PRICE", "STATE", "NEW"]
+
+
+def test_a_price_stays_until_the_page_says_that_it_is_on_request(story):
+    seen, _, changes = story.tell(
+        lambda server: serve_offer(server, availability="InStock"),
+        lambda server: serve_offer(server, availability="InStock", price="Preis auf Anfrage"),
+    )
+    assert [url.price_minor for url in seen] == [10000, 10000, None]
+    assert [change.kind for change in changes] == ["PRICE", "NEW"]
+
+
+def test_a_product_that_returns_is_not_removed_any_more(story):
+    def vanish(server):
+        server.answers["/vase"] = Answer(b"gone", 410)
+
+    seen, _, _ = story.tell(vanish, lambda server: serve_offer(server, price="100.00", priceCurrency="EUR"))
+    assert [(url.state, url.price_minor) for url in seen[1:]] == [("REMOVED", None), ("UNKNOWN", 10000)]
+
+
+def test_a_page_that_shows_nothing_for_once_stays_a_product(story):
+    def empty(server):
+        server.page("/vase", title="", body="<p>We are back soon.</p>")
+
+    seen, _, changes = story.tell(empty, lambda server: server.product("/vase", title="Blue vase", price="80.00"))
+    assert [(url.type, url.title, url.price_minor) for url in seen] == [
+        ("product", "Blue vase", 10000),
+        ("product", "Blue vase", 10000),
+        ("product", "Blue vase", 8000),
+    ]
+    assert [change.kind for change in changes] == ["PRICE", "NEW"]
+
+
+def test_new_selectors_read_a_page_again_that_did_not_change(story, workplace):
+    def serve(server):
+        server.product("/vase", title="Blue vase", ETag='"1"')
+        answer = server.answers["/vase"]
+        answer.body = answer.body.replace(b"</h1>", b'</h1><b class="mine">77,00 \xe2\x82\xac</b>')
+
+    async def tell():
+        async with serving_shop() as server:
+            server.page("/", "/vase")
+            serve(server)
+            await workplace.add(server)
+            prices = []
+            for selector in (None, ".mine", ".mine", None):
+                await workplace.registry.save_options(ShopOptions(domain=server.domain, price_selector=selector))
+                workplace.clock.advance(3 * DAY)
+                await workplace.crawl(server)
+                server.log.clear()
+                workplace.clock.advance(60)
+                await workplace.scrape(server)
+                (head,) = [head for _, path, head in server.log if path == "/vase"]
+                price = (await workplace.stored(server))["/vase"].price_minor
+                prices.append((price, "If-None-Match" in head))
+            return prices
+
+    assert asyncio.run(tell()) == [(10000, False), (7700, False), (7700, True), (10000, False)]
+
+
+def test_the_event_of_a_hammer_price_has_the_price_and_state_after_it(story):
+    def lot(server, *lines):
+        server.page("/vase", title="Blue vase", body="".join(f"<p>{line}</p>" for line in ("Lot 12", *lines)))
+
+    async def first(server):
+        lot(server, "Starting bid: EUR 100", "Estimate: EUR 100 - 200")
+
+    _, _, changes = story.tell(
+        lambda server: lot(server, "Hammer price: EUR 300", "Estimate: EUR 100 - 200"), prepare=first
+    )
+    (hammer,) = [change for change in changes if change.kind == "HAMMER"]
+    assert (hammer.state, hammer.price_minor, hammer.currency) == ("SOLD", 30000, "EUR")
+    assert hammer.detail == "nothing → 300.00 EUR"
+
+
+# ── spellings ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def put_vase(database, server, path):
+    """Write a product as another program spells it."""
+    url = f"{server.url}{path}"
+    item = {"pk": f"SHOP#{server.domain}", "sk": f"URL#{url}", "url": url, "type": "product", "hash": "f" * 32,
+            "gsi1_pk": f"SHOP#{server.domain}", "gsi1_sk": "product"}  # fmt: skip
+    put_item(database, item)
+
+
+@pytest.mark.parametrize("path", ["x?b=1&a=2", "m\u00f6bel", "vase#top"])
+def test_a_url_in_the_spelling_of_another_program_is_scraped(workplace, database, clock, path):
+    async def run():
+        async with serving_shop() as server:
+            server.page("/")
+            for served in ("/x?b=1&a=2", "/m%C3%B6bel", "/vase"):
+                server.product(served)
+            await workplace.add(server)
+            await workplace.crawl(server)
+            put_vase(database, server, path)
+            clock.advance(60)
+            await workplace.scrape(server)
+            return (await workplace.stored(server))[f"/{path}"], await workplace.changes.latest()
+
+    url, changes = asyncio.run(run())
+    assert (url.state, url.price_minor, changes) == ("AVAILABLE", 10000, [])
+
+
+def test_a_crawl_moves_a_url_to_its_canonical_spelling_so_that_it_is_stored_once(workplace, database, clock):
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/x?a=2&b=1")
+            server.product("/x?a=2&b=1")
+            await workplace.add(server)
+            put_vase(database, server, "x?b=1&a=2")
+            await workplace.crawl(server)
+            clock.advance(60)
+            await workplace.scrape(server)
+            return await workplace.stored(server), await workplace.changes.latest()
+
+    stored, changes = asyncio.run(run())
+    assert sorted(stored) == ["/", "/x?a=2&b=1"]
+    assert stored["/x?a=2&b=1"].price_minor == 10000
+    assert changes == []  # the product is not new
+
+
+def test_products_that_may_not_be_visited_are_counted(workplace, clock):
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/vase", "/private/vase")
+            server.product("/vase")
+            server.product("/private/vase")
+            await workplace.add(server)
+            await workplace.crawl(server)
+            server.text("/robots.txt", "User-agent: *\nDisallow: /private")
+            clock.advance(60)
+            await workplace.scrape(server)
+            (report,) = await workplace.products.scrape_reports(server.domain)
+            return report
+
+    report = asyncio.run(run())
+    assert (report.products, report.skipped) == (1, 1)

@@ -132,6 +132,9 @@ def test_a_crawl_that_the_operator_stops_goes_on_later(workplace):
             first = set(server.paths)
             due = [shop.domain async for shop in workplace.crawls.find_due()]
             await workplace.registry.request_stop(server.domain, stop=False)
+            resumed = [shop.domain async for shop in workplace.crawls.find_due()]
+            assert resumed == [server.domain], "it goes on at once"
+            server.before = None
             server.log.clear()
             done = await workplace.crawl(server)
             return stopped, first, due, done, server, await workplace.stored(server)
@@ -140,6 +143,7 @@ def test_a_crawl_that_the_operator_stops_goes_on_later(workplace):
     assert isinstance(stopped.crawl, NeverCrawled)
     assert stopped.last_crawl_error == "stopped by the operator"
     assert due == []
+    assert 100 <= len(first) <= 100 + workplace.crawler.limits.at_once, "it ends at its next page"
     assert isinstance(done.crawl, Crawled)
     assert len(stored) == 1 + 20 + 200
     assert not set(server.paths) & first - {"/robots.txt"}
@@ -174,6 +178,35 @@ def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_go
     assert stopped.last_scrape_error == "stopped by the operator"
     assert 3 <= len(first) <= 3 + workplace.scraper.limits.at_once
     assert (done.last_scrape_error, again, report.products) == (None, [], 60)
+
+
+@embedded
+def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(workplace):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 60)
+            await workplace.add(server)
+            lease = await workplace.crawls.start(await workplace.db.shop(server.domain).required(), "w1")
+            half = asyncio.Event()
+
+            async def interrupt(path):
+                if len(server.log) >= 20:
+                    half.set()
+
+            server.before = interrupt
+            crawl = asyncio.create_task(workplace.crawler.crawl(lease))
+            await half.wait()
+            crawl.cancel()
+            await asyncio.gather(crawl, return_exceptions=True)
+            (released,) = [shop async for shop in workplace.crawls.find_due()]
+            server.before = None
+            done = await workplace.crawl(server, "w2")
+            return released, done, await workplace.stored(server)
+
+    released, done, stored = asyncio.run(run())
+    assert (released.last_crawl_error, released.crawl_retry_at, released.crawl_attempts) == (None, None, 0)
+    assert isinstance(done.crawl, Crawled)
+    assert len(stored) == 1 + 6 + 60
 
 
 # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,17 +304,19 @@ def test_a_scrape_that_was_interrupted_does_not_visit_products_again(workplace, 
             scrape.cancel()
             await asyncio.gather(scrape, return_exceptions=True)
             released = await workplace.db.shop(server.domain).required()
+            eligible = [each.domain async for each in workplace.scrapes.find_eligible()]
             first = {path for path in server.paths if path.startswith("/vase")}
             server.log.clear()
-            clock.advance(360)
+            clock.advance(1)  # scraped_at has whole seconds
             shop = await workplace.scrape(server, "w2")
             again = [path for path in server.paths if path in first]
             (report,) = await workplace.products.scrape_reports(server.domain)
             changes = await workplace.changes.latest(500)
-            return released, shop, again, report, changes
+            return released, eligible, shop, again, report, changes
 
-    released, shop, again, report, changes = asyncio.run(run())
-    assert released.last_scrape_error == "the worker was stopped"
+    released, eligible, shop, again, report, changes = asyncio.run(run())
+    assert (released.last_scrape_error, released.scrape_retry_at, released.scrape_attempts) == (None, None, 0)
+    assert eligible == [released.domain], "another worker goes on at once"
     assert shop.last_scrape_error is None
     assert len(again) < 40
     assert len({change.url for change in changes}) == len(changes) == 120  # nothing is told twice

@@ -17,6 +17,12 @@ class Overrides:
     title: str | None = None
     number: str | None = None
 
+    @property
+    def text(self) -> str | None:
+        """The selectors in one line; None if there are none."""
+        given = (("price", self.price), ("state", self.state), ("title", self.title), ("number", self.number))
+        return "; ".join(f"{name} {selector}" for name, selector in given if selector) or None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuctionFacts:

@@ -11,6 +11,7 @@ from hashrange_systems.shared.money import CURRENCIES, Money, find_money, from_d
 
 MAX_TEXT = 200  # characters of a text that may be a price; longer ones are prose
 MAX_EXPONENT_DIGITS = 2
+ON_REQUEST_NOTE = "on request"
 
 ON_REQUEST = re.compile(
     r"auf anfrage|on request|on application|upon request|sur demande|su richiesta|bajo petici[oó]n|a consultar"
@@ -40,7 +41,7 @@ def read_price_text(text: str, place: str = "") -> PriceReading:
     """Return the price that a short text states; `place` (a language or a top-level domain) decides between crowns."""
     text = " ".join(text[: MAX_TEXT * 2].split())[:MAX_TEXT]
     if ON_REQUEST.search(text):
-        return PriceReading(note="on request")
+        return PriceReading(note=ON_REQUEST_NOTE)
     return choose_price(find_money(name_currency(text, place)), negotiable=bool(NEGOTIABLE.search(text)))
 
 

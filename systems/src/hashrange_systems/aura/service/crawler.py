@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from hashrange import Conflict, Missing
+from hashrange import Conflict, Missing, Taken
 from hashrange_systems.aura.extraction.page_facts import PageFacts
+from hashrange_systems.aura.model.page_url import MAX_DEPTH
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Shop, Url
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.frontier import Frontier, begin_run
@@ -40,8 +41,10 @@ FLUSH_AT = 200  # links and visits in memory
 MAX_TRIES = 3  # of one page
 MAX_FAILURES = 20  # in a row: the site is down
 MAX_SITEMAPS = 500
+MAX_NOTES = 10  # of one report
 KNOWN_AT_ONCE = 500
 GONE = frozenset({404, 410})
+STOPPED = "stopped by the operator"
 
 
 class CrawlFailed(ApplicationError):
@@ -80,12 +83,12 @@ class Crawler:
         except LeaseLost:
             log.warning("the lease of a crawl was lost", extra={"fields": {"shop": lease.domain}})
         except CrawlStopped:
-            await self.crawls.release(lease, "stopped by the operator")
+            await self.crawls.stop(lease, STOPPED)
         except (CrawlFailed, FetchError, SandboxError, ApplicationError) as error:
             log.info("a crawl failed", extra={"fields": {"shop": lease.domain, "reason": str(error)}})
             await self.crawls.fail(lease, str(error), shop.crawl_attempts)
         except asyncio.CancelledError:
-            await asyncio.shield(self.crawls.release(lease, "the worker was stopped"))
+            await asyncio.shield(self.crawls.release(lease))
             raise
         return None
 
@@ -101,6 +104,8 @@ class Crawler:
         await site.open()
         frontier = await begin_run(self.work, self.clock, shop.domain)
         walk = CrawlWalk(self, site, frontier, options.max_pages or self.limits.max_pages)
+        if frontier.run.note:
+            walk.notes += frontier.run.note.split("; ")
         await walk.seed()
         await walk.walk()
         finished = await self.crawls.finish(lease)
@@ -121,7 +126,7 @@ class Crawler:
             crawl_delay_s=site.robots.crawl_delay_s,
             delay_s=site.pace.delay_s,
             sitemaps=walk.sitemaps,
-            note=walk.note,
+            note="; ".join(walk.notes) or None,
         )
         await self.work.put(report)
         if walk.standards:
@@ -144,7 +149,7 @@ class CrawlWalk:
     frontier: Frontier
     max_pages: int
     standards: set[str] = field(default_factory=set)
-    note: str | None = None
+    notes: list[str] = field(default_factory=list)
     sitemaps: int = 0
     _ready: deque[tuple[WaitingUrl, Url | None]] = field(default_factory=deque)
     _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -167,15 +172,19 @@ class CrawlWalk:
     async def seed(self) -> None:
         """Put the start, the sitemaps and the known URLs into the frontier, unless the interrupted run did."""
         run = self.frontier.run
-        if run.seeded:
-            return
         start = await self.site.select([self.site.start_url])
         if not start:
             raise CrawlFailed("robots.txt, or an exclude, forbids the start page.")
+        if run.seeded:
+            return
         self.frontier.add(start, 0)
         await self._read_sitemaps()
         async for page in self._known_pages():
-            self.frontier.add(await self.site.select([url.url for url in page]), 1)
+            forms = await self.site.find_canonical([url.url for url in page])
+            for url, form in zip(page, forms, strict=True):
+                if form is not None and form != url.url:
+                    await self._respell(url, form)
+            self.frontier.add(filter(None, forms), 1)
             await self._flush()
         await self._flush()
         self.frontier.run = await self.crawler.work.mark_seeded(self.domain, seeded=True, run=run.run)
@@ -184,8 +193,11 @@ class CrawlWalk:
         declared = self.site.robots.sitemaps or (urljoin(self.site.start_url, "/sitemap.xml"),)
         waiting, seen = deque(declared), set(declared)
         while waiting and self.sitemaps < MAX_SITEMAPS:
-            sitemap = await self.site.read_sitemap(waiting.popleft())
+            address = waiting.popleft()
+            sitemap = await self.site.read_sitemap(address)
             self.sitemaps += 1
+            if sitemap.problem and self.site.robots.sitemaps:
+                self._note(f"the sitemap {address[:200]}: {sitemap.problem}")
             if sitemap.kind == "urls":
                 self.frontier.add(sitemap.locations, 1)
                 await self._flush()
@@ -193,6 +205,21 @@ class CrawlWalk:
             fresh = [url for url in sitemap.locations if url not in seen]
             seen.update(fresh)
             waiting.extend(fresh)
+
+    async def _respell(self, url: Url, form: str) -> None:
+        """Move a page that another program stored in another spelling, so that it is not stored twice.
+
+        One with a state of ours has a history under its spelling, and keeps it.
+        """
+        if url.state is not None:
+            return
+        db = self.crawler.db
+        try:
+            await db.transact(
+                db.create(url.model_copy(update={"url": form})).imported(), db.drop(self.domain, url.url)
+            ).unread()
+        except Taken:
+            await db.drop(self.domain, url.url)
 
     async def _known_pages(self) -> AsyncIterator[list[Url]]:
         cursor, more = None, True
@@ -209,6 +236,8 @@ class CrawlWalk:
                 while self._ready and len(self._busy) < self.crawler.limits.at_once:
                     entry, known = self._ready.popleft()
                     self._busy[entry.url] = asyncio.create_task(self._visit(entry, known))
+                if not self._busy:
+                    continue  # everything that was taken is forbidden now
                 done, _ = await asyncio.wait(self._busy.values(), return_when=asyncio.FIRST_COMPLETED)
                 self._busy = {url: task for url, task in self._busy.items() if task not in done}
                 for task in done:
@@ -227,36 +256,65 @@ class CrawlWalk:
 
     async def _refill(self) -> bool:
         """Take the next URLs when few are left; return whether there is anything to do."""
+        if self._stopped:
+            self._ready.clear()
+            return bool(self._busy)
         room = self.max_pages - self.frontier.run.fetched - self._visited - len(self._busy) - len(self._ready)
         if len(self._ready) < self.crawler.limits.at_once and (room > 0 or not (self._ready or self._busy)):
-            if await self._is_stopped():
-                self._ready.clear()
-                return bool(self._busy)
             await self._flush()
             busy = [*self._busy, *(entry.url for entry, _ in self._ready)]
             taken = await self.frontier.take(min(READ_AHEAD, max(room, 1)), busy)
             if room <= 0:
-                self.note = f"the limit of {self.max_pages} pages was reached" if taken else None
+                if taken:
+                    self._note(f"the limit of {self.max_pages} pages was reached")
                 return False
+            allowed = await self._drop_forbidden(taken)
             db = self.crawler.db
-            known = await db.fetch([db.url(self.domain, entry.url) for entry in taken]) if taken else []
-            self._ready.extend(zip(taken, known, strict=True))
+            known = await db.fetch([db.url(self.domain, entry.url) for entry in allowed]) if allowed else []
+            self._ready.extend(zip(allowed, known, strict=True))
+            return bool(taken or self._ready or self._busy)
         return bool(self._ready or self._busy)
 
-    async def _is_stopped(self) -> bool:
-        options = await self.crawler.work.options(self.domain)
-        self._stopped = options is not None and options.stop
-        return self._stopped
+    async def _drop_forbidden(self, taken: Sequence[WaitingUrl]) -> list[WaitingUrl]:
+        """Return the URLs that may be visited: the rules may be new since they were found, or of another origin."""
+        forms = await self.site.find_canonical([entry.url for entry in taken]) if taken else []
+        allowed = []
+        for entry, form in zip(taken, forms, strict=True):
+            if form is None:
+                self.frontier.finish(entry)
+            else:
+                allowed.append(entry)
+        return allowed
+
+    async def _proceed(self) -> None:
+        """Raise CrawlStopped if the operator asked to stop; half a read before each page."""
+        if not self._stopped:
+            options = await self.crawler.work.options(self.domain)
+            self._stopped = options is not None and options.stop
+        if self._stopped:
+            raise CrawlStopped
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes and len(self.notes) < MAX_NOTES:
+            self.notes.append(text)
+
+    async def _keep_notes(self) -> None:
+        """Store the notes with the run, so that an interruption does not lose them."""
+        run, text = self.frontier.run, "; ".join(self.notes)
+        if text != (run.note or ""):
+            self.frontier.run = await self.crawler.work.note_run(self.domain, run=run.run, note=text)
 
     async def _visit(self, entry: WaitingUrl, known: Url | None) -> None:
         """Visit one URL; failures are counted, and end the crawl when there is nothing else."""
         try:
-            visit = await self.site.visit(entry.url, self._find_validators(known))
+            visit = await self.site.visit(entry.url, self._find_validators(known), self._proceed)
+        except CrawlStopped:
+            return  # it waits in the frontier
         except RequestRefused:
             self._finish(entry, "failed")
             return
         except FetchError as error:
-            self._fail(entry, str(error))
+            self._fail(entry, known, str(error))
             return
         except SandboxError as error:
             if error.reason in {Reason.CLOSED, Reason.BUSY}:
@@ -264,10 +322,10 @@ class CrawlWalk:
             log.warning("a page cannot be read", extra={"fields": {"url": entry.url, "reason": str(error)}})
             self._finish(entry, "failed")
             return
-        self._failures = 0
         if visit.wait_s is not None:
-            self._fail(entry, f"{visit.url} answers {visit.status}")
+            self._fail(entry, known, f"{visit.url} answers {visit.status}")
             return
+        self._failures = 0
         await retry_transient(lambda: self._store(entry, visit, known))
 
     def _find_validators(self, known: Url | None) -> Validators | None:
@@ -279,14 +337,14 @@ class CrawlWalk:
             return None
         return Validators(etag=known.etag, last_modified=known.last_modified)
 
-    def _fail(self, entry: WaitingUrl, reason: str) -> None:
+    def _fail(self, entry: WaitingUrl, known: Url | None, reason: str) -> None:
         """Try a page again at the end of what is ready; give it up after some tries."""
         self._failures += 1
         self._tries[entry.url] += 1
         if self._failures >= MAX_FAILURES or (self._has_read_nothing and self._tries[entry.url] >= MAX_TRIES):
             raise CrawlFailed(f"The site does not answer: {reason}")
         if self._tries[entry.url] < MAX_TRIES:
-            self._ready.append((entry, None))
+            self._ready.append((entry, known))
             return
         del self._tries[entry.url]
         self._finish(entry, "failed")
@@ -306,7 +364,7 @@ class CrawlWalk:
             with suppress(Missing):
                 await db.record_unchanged(self.domain, entry.url, last_seen=now, http_status=304)
         elif visit.facts is not None and not visit.facts.missing and not visit.facts.blocked:
-            await self._store_page(entry, visit, visit.facts)
+            await self._store_page(entry, visit, visit.facts, known)
         elif visit.status in GONE or (visit.facts is not None and visit.facts.missing):
             outcome = "failed"
             if known is not None:
@@ -317,23 +375,27 @@ class CrawlWalk:
         self._counts["visited"] += 1
         self._finish(entry, outcome)
 
-    async def _store_page(self, entry: WaitingUrl, visit: PageVisit, facts: PageFacts) -> None:
-        """Upsert the page; `hash`, `state` and the price belong to the scrape and are not touched."""
+    async def _store_page(self, entry: WaitingUrl, visit: PageVisit, facts: PageFacts, known: Url | None) -> None:
+        """Upsert the page; `hash`, `state` and the price belong to the scrape and are not touched.
+
+        A product whose page shows nothing for once stays a product.
+        """
         now = self.crawler.now()
+        lost = known is not None and known.type == "product" and facts.type == "other"
         if facts.noindex and facts.type != "product":
             self.frontier.add(facts.links, entry.depth + 1)
             return
         await self.crawler.db.record_visit(
             self.domain,
             entry.url,
-            type=facts.type,
+            type="product" if lost else facts.type,
             last_seen=now,
             first_seen=now,
             http_status=visit.status,
             etag=visit.etag,
             last_modified=visit.last_modified,
             standards_used=list(facts.standards_used) or None,
-            title=facts.title,
+            title=known.title if known is not None and lost else facts.title,
         )
         self.standards.update(facts.standards_used)
         self.frontier.add(facts.links, entry.depth + 1)
@@ -345,6 +407,9 @@ class CrawlWalk:
     async def _flush(self) -> None:
         """Write the frontier, and count what was done since the last time."""
         new = await retry_transient(self.frontier.flush)
+        if self.frontier.cut:
+            self._note(f"pages more than {MAX_DEPTH} links away from the start were left out")
+        await self._keep_notes()
         counts, self._counts = self._counts, Counter()
         if new or counts:
             run = self.frontier.run

@@ -7,8 +7,9 @@ expired, another worker takes it over and goes on in the same frontier.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hashrange import Conflict
@@ -134,26 +135,35 @@ class Crawls:
 
     async def fail(self, crawl: LeasedCrawl, reason: str, attempts: int) -> None:
         """Return a crawl to the state before it, with the error; it is tried again later, where it stopped."""
-        error, retry_at = shorten(reason, MAX_ERROR_LENGTH), find_retry_time(attempts, self._now())
+        await self._return(crawl, reason, {"crawl_retry_at": find_retry_time(attempts, self._now())})
+
+    async def stop(self, crawl: LeasedCrawl, note: str) -> None:
+        """Return a crawl to the state before it because the operator asked; it goes on as soon as it may."""
+        await self._return(crawl, note, {})
+
+    async def _return(self, crawl: LeasedCrawl, reason: str, retry: dict[str, datetime]) -> None:
+        error = shorten(reason, MAX_ERROR_LENGTH)
         try:
             if crawl.last_crawled_end is None:
-                await self.db.fail_first_crawl(
-                    crawl, last_crawl_error=error, crawl_owner=crawl.crawl_owner, crawl_retry_at=retry_at
-                )
+                await self.db.fail_first_crawl(crawl, last_crawl_error=error, crawl_owner=crawl.crawl_owner, **retry)
             else:
                 await self.db.fail_crawl(
                     crawl,
                     last_crawl_error=error,
                     last_crawled_end=crawl.last_crawled_end,
                     crawl_owner=crawl.crawl_owner,
-                    crawl_retry_at=retry_at,
+                    **retry,
                 )
         except Conflict:
             return  # another worker has it
 
-    async def release(self, crawl: LeasedCrawl, note: str) -> None:
-        """Return a crawl to the state before it without counting a failure, so that any worker can go on with it."""
-        await self.fail(crawl, note, attempts=-10)
+    async def release(self, crawl: LeasedCrawl) -> None:
+        """End the lease of a crawl that its worker cannot go on with: the next worker takes it over at once."""
+        ended = self._now() - timedelta(seconds=1)
+        with suppress(Conflict):
+            await self.db.release_crawl(
+                crawl, crawl_lease_until=ended, crawl_owner=crawl.crawl_owner, crawl_attempts=-1
+            )
 
     async def reap(self) -> list[str]:
         """Return crawls that are stuck and whose lease has expired to the state before them; return their domains."""

@@ -35,6 +35,7 @@ class Frontier:
     work: Work
     clock: Clock
     run: CrawlRun
+    cut: int = 0  # links that are too deep to be followed
     _recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _links: dict[str, int] = field(default_factory=dict)  # found, with their depth, not yet looked up
     _visited: list[WaitingUrl] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Frontier:
     def add(self, urls: Iterable[str], depth: int) -> None:
         """Note links; those that the run knows are left out when they are written."""
         if depth > MAX_DEPTH:
+            self.cut += sum(url not in self._recent for url in urls)
             return
         for url in urls:
             if url in self._recent:

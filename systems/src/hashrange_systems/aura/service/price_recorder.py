@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hashrange import Conflict, Taken
 from hashrange_systems.aura.extraction.page_facts import PageFacts
+from hashrange_systems.aura.extraction.price_text import ON_REQUEST_NOTE
 from hashrange_systems.aura.model.change import change_hash, is_change
 from hashrange_systems.aura.model.page_kind import ProductState
 from hashrange_systems.aura.model.price_format import format_price
@@ -50,6 +51,7 @@ class ProductVisit:
     facts: PageFacts
     etag: str | None = None
     last_modified: str | None = None
+    selectors: str | None = None  # of the shop, with which it was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class PriceRecorder:
             standards_used=list(facts.standards_used) or None,
             scraped_etag=visit.etag,
             scraped_modified=visit.last_modified,
+            scraped_with=visit.selectors,
         )
         changes = [self._auction_change(url, facts, country, *each) for each in compare_auction(url, facts)]
         if url.scraped_at is None or not changes:
@@ -163,6 +166,21 @@ class PriceRecorder:
 
     def _now(self) -> datetime:
         return to_second(self.clock.millis())
+
+
+def find_proven(url: Url, facts: PageFacts) -> Finding:
+    """Return what a page proves about a product; what it says nothing about stays as it was recorded.
+
+    A page that lost its mark "sold" does not say that the product is for sale again. That a page is there again does
+    take back that it was removed. A price is gone only if the page says that it is on request.
+    """
+    state, minor, currency = facts.state, facts.price_minor, facts.currency
+    if url.state is not None:
+        if state == "UNKNOWN" and not (url.state == "REMOVED" and facts.type == "product"):
+            state = url.state
+        if minor is None and facts.price_note != ON_REQUEST_NOTE:
+            minor, currency = url.price_minor, url.currency
+    return Finding(state=state, price_minor=minor, currency=currency)
 
 
 def find_kind(url: Url, finding: Finding) -> ChangeKind:

@@ -19,9 +19,9 @@ from hashrange import Conflict
 from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.model.breakage import Coverage, find_breakage
 from hashrange_systems.aura.schema import Aura, LeasedScrape, Product, Scraped, Shop, Url
-from hashrange_systems.aura.service.crawler import GONE, CrawlFailed, CrawlLimits, CrawlStopped
+from hashrange_systems.aura.service.crawler import GONE, STOPPED, CrawlFailed, CrawlLimits, CrawlStopped
 from hashrange_systems.aura.service.heartbeat import LeaseLost, keep_alive
-from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit
+from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit, find_proven
 from hashrange_systems.aura.service.products import Products
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import PageVisit, Site, SiteTools, Validators, find_start
@@ -65,12 +65,12 @@ class Scraper:
         except LeaseLost:
             log.warning("the lease of a scrape was lost", extra={"fields": {"shop": lease.domain}})
         except CrawlStopped:
-            await self.scrapes.release(lease, "stopped by the operator")
+            await self.scrapes.stop(lease, STOPPED)
         except (FetchError, SandboxError, ApplicationError) as error:
             log.info("a scrape failed", extra={"fields": {"shop": lease.domain, "reason": str(error)}})
             await self.scrapes.fail(lease, str(error), shop.scrape_attempts)
         except asyncio.CancelledError:
-            await asyncio.shield(self.scrapes.release(lease, "the worker was stopped"))
+            await asyncio.shield(self.scrapes.release(lease))
             raise
         return None
 
@@ -138,16 +138,22 @@ class ScrapeWalk:
     _failures: int = 0
     _stopped: bool = False
 
+    @property
+    def _selectors(self) -> str | None:
+        """The shop's own selectors; a page that was read with others is read again, even if it is the same."""
+        return self.site.overrides.text if self.site.overrides else None
+
     async def walk(self) -> None:
         """Visit every product that was not visited since the run began."""
         async for page in self._pages():
             waiting = [url for url in page if url.scraped_at is None or url.scraped_at < self.run.started_at]
-            allowed = set(await self.site.select([url.url for url in waiting])) if waiting else set()
-            queue = [url for url in waiting if url.url in allowed]
+            forms = await self.site.find_canonical([url.url for url in waiting]) if waiting else []
+            queue = [url for url, form in zip(waiting, forms, strict=True) if form is not None]
+            self._counts["skipped"] += len(waiting) - len(queue)
             permits = asyncio.Semaphore(self.scraper.limits.at_once)
             await gather_or_cancel([self._visit_when_free(url, permits) for url in queue])
             await self._count()
-            if await self._is_stopped():
+            if self._stopped:
                 raise CrawlStopped
 
     async def _pages(self) -> AsyncIterator[list[Product]]:
@@ -158,18 +164,17 @@ class ScrapeWalk:
             yield list(page.items)
             cursor, more = page.cursor, page.cursor is not None
 
-    async def _is_stopped(self) -> bool:
-        """Return whether the operator asked to stop; half a read before each product."""
+    async def _proceed(self) -> None:
+        """Raise CrawlStopped if the operator asked to stop; half a read before each product."""
         if not self._stopped:
             options = await self.scraper.work.options(self.shop.domain)
             self._stopped = options is not None and options.stop
-        return self._stopped
+        if self._stopped:
+            raise CrawlStopped
 
     async def _visit_when_free(self, url: Url, permits: asyncio.Semaphore) -> None:
         async with permits:
             for _ in range(MAX_TRIES):
-                if await self._is_stopped():
-                    return
                 if await self._visit(url):
                     return
             self._counts["products"] += 1
@@ -178,10 +183,12 @@ class ScrapeWalk:
     async def _visit(self, url: Url) -> bool:
         """Visit a product; return False if it should be tried again."""
         known = None
-        if url.scraped_at is not None and url.state is not None:
+        if url.scraped_at is not None and url.state is not None and url.scraped_with == self._selectors:
             known = Validators(etag=url.scraped_etag, last_modified=url.scraped_modified)
         try:
-            visit = await self.site.visit(url.url, known)
+            visit = await self.site.visit(url.url, known, self._proceed)
+        except CrawlStopped:
+            return True  # it waits; those at hand are finished, then `walk` raises it
         except RequestRefused:
             self._counts.update(products=1, failed=1)
             return True
@@ -219,18 +226,28 @@ class ScrapeWalk:
         else:
             await self._record_facts(
                 url,
-                ProductVisit(status=visit.status, facts=facts, etag=visit.etag, last_modified=visit.last_modified),
+                ProductVisit(
+                    status=visit.status,
+                    facts=facts,
+                    etag=visit.etag,
+                    last_modified=visit.last_modified,
+                    selectors=self._selectors,
+                ),
             )
 
     async def _record_facts(self, url: Url, visit: ProductVisit) -> None:
         facts, recorder, country = visit.facts, self.scraper.recorder, self.shop.shop_country
-        finding = Finding(state=facts.state, price_minor=facts.price_minor, currency=facts.currency)
+        if facts.type != "product":  # it shows nothing of the product, for now
+            self._count_product(None, None, facts.title)
+            await self._mark(url, visit.status)
+            return
+        finding = find_proven(url, facts)
         changed = await recorder.record(url, finding, country, facts.title)
         self._count_product(facts.price_minor, facts.state, facts.title)
         if changed is not None:
             self._counts["changed"] += 1
         with suppress(Conflict):  # the page was dropped
-            await recorder.record_details(url, visit, country)
+            await recorder.record_details(changed or url, visit, country)
         if changed is not None or facts.title != url.title:
             now = changed or url
             await self.scraper.products.index_words(now.model_copy(update={"title": facts.title}), country)
@@ -259,7 +276,7 @@ class ScrapeWalk:
 
     async def _count(self) -> None:
         counts, self._counts = self._counts, Counter()
-        names = ("products", "priced", "stated", "titled", "failed", "changed", "removed")
+        names = ("products", "priced", "stated", "titled", "failed", "changed", "removed", "skipped")
         with suppress(Conflict):
             await self.scraper.work.count_scrape(self.shop.domain, **{name: counts[name] for name in names})
 

@@ -7,8 +7,9 @@ the scrape before, or inside it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hashrange import Conflict
@@ -144,11 +145,18 @@ class Scrapes:
 
     async def fail(self, scrape: LeasedScrape, reason: str, attempts: int) -> None:
         """Return a scrape to the state before it, with the error; it is tried again later, where it stopped."""
-        error, retry_at = shorten(reason, MAX_ERROR_LENGTH), find_retry_time(attempts, self._now())
+        await self._return(scrape, reason, {"scrape_retry_at": find_retry_time(attempts, self._now())})
+
+    async def stop(self, scrape: LeasedScrape, note: str) -> None:
+        """Return a scrape to the state before it because the operator asked; it goes on as soon as it may."""
+        await self._return(scrape, note, {})
+
+    async def _return(self, scrape: LeasedScrape, reason: str, retry: dict[str, datetime]) -> None:
+        error = shorten(reason, MAX_ERROR_LENGTH)
         try:
             if scrape.last_scraped_end is None:
                 await self.db.fail_first_scrape(
-                    scrape, last_scrape_error=error, scrape_owner=scrape.scrape_owner, scrape_retry_at=retry_at
+                    scrape, last_scrape_error=error, scrape_owner=scrape.scrape_owner, **retry
                 )
             else:
                 await self.db.fail_scrape(
@@ -156,14 +164,18 @@ class Scrapes:
                     last_scrape_error=error,
                     last_scraped_end=scrape.last_scraped_end,
                     scrape_owner=scrape.scrape_owner,
-                    scrape_retry_at=retry_at,
+                    **retry,
                 )
         except Conflict:
             return  # another worker has it
 
-    async def release(self, scrape: LeasedScrape, note: str) -> None:
-        """Return a scrape to the state before it, so that any worker can go on with it."""
-        await self.fail(scrape, note, attempts=0)
+    async def release(self, scrape: LeasedScrape) -> None:
+        """End the lease of a scrape that its worker cannot go on with: the next worker takes it over at once."""
+        ended = self._now() - timedelta(seconds=1)
+        with suppress(Conflict):
+            await self.db.release_scrape(
+                scrape, scrape_lease_until=ended, scrape_owner=scrape.scrape_owner, scrape_attempts=-1
+            )
 
     async def reap(self) -> list[str]:
         """Return scrapes that are stuck and whose lease has expired to the state before them; return their domains."""
