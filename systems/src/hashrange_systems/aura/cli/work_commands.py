@@ -9,7 +9,7 @@ import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
-from hashrange_systems.shared.cli.worker import LogLevel, run_worker, work_until_stopped
+from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.schema import Shop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashrange_systems.checks.cli.target import open_application
 from hashrange_systems.shared.cli.database_target import Data, DatabaseTarget, Endpoint
-from hashrange_systems.shared.cli.worker import LogLevel, run_worker, work_until_stopped
+from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
 
 HELP = """Run the checks that are due and send the alerts that wait, until Ctrl-C.
 

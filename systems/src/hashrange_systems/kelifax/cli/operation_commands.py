@@ -10,7 +10,7 @@ import typer
 
 from hashrange_systems.kelifax.cli.command_target import open_application, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
-from hashrange_systems.shared.cli.worker import LogLevel, run_worker, work_until_stopped
+from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.service.adoption import AdoptionReport
