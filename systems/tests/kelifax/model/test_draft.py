@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.kelifax.model.draft import parse_content, parse_draft, parse_fields
+from hashrange_systems.kelifax.model.draft import find_warnings, parse_content, parse_draft, parse_fields
 from hashrange_systems.shared.errors import InvalidInput
 from systems.tests.kelifax.services import make_form
 
@@ -55,7 +55,9 @@ def test_nobody_sets_more_than_the_form_has(field):
         parse_fields({**make_form()["resource"], **make_form()["details"], field: True})
 
 
-@pytest.mark.parametrize("name", ["Zoë", "O'Neill-Díaz", "J. R.", "王小明", "Łukasz Żółw"])
+@pytest.mark.parametrize(
+    "name", ["Zoë", "O'Neill-Díaz", "J. R.", "王小明", "Łukasz Żółw", "अनीता", "สมชาย ใจดี", "வித்யா"]
+)
 def test_names_of_people_have_letters_of_any_script(name):
     form = make_form()
     form["submitter"]["firstName"] = name
@@ -63,7 +65,8 @@ def test_names_of_people_have_letters_of_any_script(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["X", "R2D2", "<b>Bob</b>", "Bob\r\nBcc: eve@example.com", "-", "a" * 51, 7, "Bob\u202e"]
+    "name",
+    ["X", "R2D2", "<b>Bob</b>", "Bob\r\nBcc: eve@example.com", "-", "a" * 51, 7, "Bob\u202e", "\u093eBob", "A \u0301b"],
 )
 def test_other_names_of_people_are_refused(name):
     form = make_form()
@@ -146,8 +149,15 @@ def test_a_company_has_at_most_a_hundred_characters_and_a_logo_may_be_null():
     assert parse_draft(form).content.logo is None
 
 
+def test_what_moderators_are_warned_of_can_be_found_in_a_stored_resource_too():
+    form = make_form(resourceUrl="https://\u0430pple.com/")
+    form["submitter"]["phoneNumber"] = "+1234567890"
+    assert find_warnings("https://\u0430pple.com/", "+1234567890") == parse_draft(form).warnings
+    assert find_warnings("https://apple.com/", "+49 30 901820") == find_warnings("https://apple.com/", None) == ()
+
+
 def test_a_look_alike_host_is_a_warning_for_moderators():
-    (warning,) = parse_draft(make_form(url="https://аpple.com/")).warnings  # noqa: RUF001 - a Cyrillic letter
+    (warning,) = parse_draft(make_form(url="https://\u0430pple.com/")).warnings
     assert "look alike" in warning
 
 

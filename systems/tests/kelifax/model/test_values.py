@@ -22,7 +22,7 @@ from hashrange_systems.kelifax.model.stored_list import (
     split_lines,
     split_tags,
 )
-from hashrange_systems.kelifax.model.web_address import explain_resource_url, normalise_url, warn_of_host
+from hashrange_systems.kelifax.model.web_address import explain_resource_url, normalise_url, show_host, warn_of_host
 from hashrange_systems.shared.epoch import DAY_MS
 from systems.tests.kelifax.entries import EXAMPLE, create_search_text, parse_learning_resources
 
@@ -91,10 +91,17 @@ def test_urls_of_one_page_have_one_normal_form(url):
         ("https://example.com:8443/", "https://example.com/"),
         ("https://a.example.com/", "https://example.com/"),
         ("https://xn--pple-43d.com/", "https://apple.com/"),
+        ("https://example.com/a%2Fb", "https://example.com/a/b"),
     ],
 )
 def test_urls_of_different_pages_have_different_normal_forms(one, other):
     assert normalise_url(one) != normalise_url(other)
+
+
+def test_a_host_with_deceptive_letters_is_shown_in_punycode_and_an_honest_one_in_letters():
+    assert show_host("https://\u0430pple.com/x") == "xn--pple-43d.com"
+    assert show_host("https://www.münchen.example/") == "münchen.example"
+    assert show_host("https://example.com/") == "example.com"
 
 
 @given(st.text(max_size=60))

@@ -140,6 +140,53 @@ def test_a_damaged_resource_of_an_original_table_has_its_page_and_hides_nothing(
     assert "secret@person.example" in desk.text
 
 
+def test_a_damaged_resource_is_marked_in_every_list(client):
+    put_plain(client.database, DAMAGED | {"damage": {"learningResources is wrong: secret@person.example"}})
+    client.do(client.application.follower.catch_up())
+    browser = client.visitor()
+    for path in ("/", "/browse", "/browse?sort=name", "/search?q=old", "/search/instant?q=old", "/category/gadgets"):
+        page = browser.get(path)
+        assert (">Damaged</span>" in page.text, "secret" in page.text) == (True, False), path
+    for path in ("/api/resources", "/api/resources?sort=name", "/api/search?q=old", "/api/search?q=old&tag=Two"):
+        (entry,) = browser.get(path).json()["resources"]
+        assert entry["damaged"], path
+
+
+@pytest.mark.parametrize("tag", ["CI/CD", "a/b/c", "50%", "C#", "what?", "x & y"])
+def test_the_page_of_a_tag_is_found_whatever_the_tag_contains(client, tag):
+    slug = client.publish("Pixel Kit", tags=[tag])
+    client.do(client.application.follower.catch_up())
+    browser = client.visitor()
+    (link,) = set(re.findall(r'href="/kelifax(/tag/[^"]+)"', browser.get(f"/r/{slug}").text))
+    page = browser.get(link.replace("&amp;", "&"))
+    assert (page.status_code, "Pixel Kit" in page.text) == (200, True)
+
+
+def test_the_page_and_the_feed_of_a_category_with_a_slash_are_found(client):
+    put_plain(client.database, DAMAGED | {"category": "a/b c", "publicCategory": "a/b c", "learningResources": ""})
+    browser = client.visitor()
+    links = re.findall(r'href="/kelifax(/category/a%2F[^"]+)"', browser.get("/").text)
+    page = browser.get(links[0])
+    assert "Old Kit" in page.text
+    (feed,) = re.findall(r'href="/kelifax(/feed/[^"]+)"', page.text)
+    assert "Old Kit" in browser.get(feed).text
+
+
+def test_an_owner_cannot_name_a_logo_that_was_never_uploaded(client):
+    slug = client.publish("Pixel Kit")
+    visitor = client.visitor()
+    send(visitor, f"/r/{slug}/claim", email="zoe@pixel-kit.example.com", statement="It is my own product.")
+    visitor.post(client.find_link("/claim/confirm/"))
+    (claim,), _ = client.do(client.services.ownerships.waiting())
+    client.do(client.services.ownerships.grant(slug, claim.claim_id, client.owner))
+    fields = flatten(make_form("Pixel Kit", usagePurpose="A purpose that its owner wrote today."))
+    answer = visitor.post(client.find_link("/owner/"), data=fields | {"resource.logoImage": "never_uploaded.png"})
+    assert answer.status_code == 422
+    assert client.do(client.services.directory.find(slug)).logo is None
+    answer = send(visitor, f"/r/{slug}/suggest", **fields | {"resource.logoImage": "never_uploaded.png"})
+    assert answer.status_code == 422
+
+
 def test_old_addresses_and_aliases_lead_to_the_resource(client):
     slug = client.publish("Pixel Kit")
     client.do(client.services.moderation.add_alias(slug, "pixel-set", client.owner))
@@ -316,3 +363,7 @@ def test_health_names_the_resources_that_the_search_does_not_have(client):
     health = client.visitor().get("/health").json()
     assert (health["status"], health["healthy"]) == ("search incomplete", False)
     assert health["searchSkippedSlugs"] == ["odd-tool"]
+
+
+def test_the_bar_of_the_demo_is_a_landmark(client):
+    assert '<div class="demo" role="region" aria-label="About the demo">' in client.visitor().get("/").text

@@ -12,7 +12,7 @@ from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseT
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.schema import Decision
-    from hashrange_systems.kelifax.service.moderation import Dossier
+    from hashrange_systems.kelifax.service.dossier import Dossier
     from hashrange_systems.kelifax.services import Services
 
 QUEUE_HELP = """List what waits for a moderator, oldest first; damaged entries are marked.

@@ -120,7 +120,7 @@ class Directory:
         return ListPage(page, self._sign_cursor(filters, page[-1]) if more else None)
 
     async def _sort_all(self, filters: Filters) -> list[ListedResource]:
-        """Return all matches in order: a copy of at most ten seconds, because reading thousands of rows takes seconds."""
+        """Return all matches in order: a copy of at most ten seconds, as reading thousands of rows takes seconds."""
         key = tuple(describe_filters(filters))
         async with self._locks.setdefault(key, asyncio.Lock()):
             now = self.clock.millis()

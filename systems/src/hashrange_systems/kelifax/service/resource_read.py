@@ -46,7 +46,9 @@ async def find_stored(db: Kelifax, slug: str) -> AnyResource | DamagedItem | Non
 def interpret(raw: Mapping[str, Mapping[str, Any]]) -> AnyResource | DamagedItem:
     """Return a stored item in wire form as what it is."""
     try:
-        found: AnyResource | None = load_item([Pending, Approved, Rejected], raw)
+        found: AnyResource | None = load_item(
+            [Pending, Approved, Rejected], {name: dict(value) for name, value in raw.items()}
+        )
     except Unreadable as error:
         return DamagedItem.from_error(error)
     return DamagedItem(raw, (WRONG_STATUS,)) if found is None else found

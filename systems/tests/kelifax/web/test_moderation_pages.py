@@ -1,0 +1,93 @@
+"""What the page of moderators shows beside an entry, and what they can do there."""
+
+import re
+
+from systems.tests.kelifax.entries import put_plain
+from systems.tests.kelifax.web.running_site import make_form
+from systems.tests.kelifax.web.test_pages import DAMAGED
+from systems.tests.kelifax.web.web_client import flatten, read_text, send
+
+
+def test_the_queue_warns_of_look_alike_hosts_and_telephone_numbers_of_no_country(client):
+    form = make_form("Apple", resourceUrl="https://\u0430pple.com/")
+    form["submitter"]["phoneNumber"] = "+1234567890"
+    slug = client.do(client.services.submissions.accept(parse(form), confirmed=True)).slug
+    page = client.admin().get(f"/admin/queue/{slug}")
+    text = read_text(page)
+    assert "mixes letters that look alike" in text
+    assert "not one that a country has" in text
+    assert '<code class="break">xn--pple-43d.com</code>' in page.text
+    client.do(client.services.moderation.approve(slug, client.owner))
+    assert "Visit xn--pple-43d.com" in client.visitor().get(f"/r/{slug}").text
+
+
+def test_a_resubmission_shows_what_was_rejected_why_and_what_changed(client):
+    slug = client.submit("Pixel Kit")
+    admin = client.admin()
+    send(admin, f"/admin/queue/{slug}", do="reject", reason="The purpose is not clear.")
+    client.clock.advance(700)
+    link = client.find_link("/status/")
+    fields = flatten(make_form("Pixel Kit", usagePurpose="Draws icons for telephones, in every size."))
+    sent = client.visitor().post(link, data={name: text for name, text in fields.items() if "submitter" not in name})
+    assert sent.status_code == 303
+    page = admin.get(f"/admin/queue/{slug}")
+    assert "It had been rejected: The purpose is not clear." in read_text(page)
+    assert re.findall(r"<(?:del|ins)>([^<]*)<", page.text)
+    removed, added = (" ".join(re.findall(f"<{tag}>([^<]*)<", page.text)) for tag in ("del", "ins"))
+    assert ("interfaces" in removed, "telephones" in added) == (True, True)
+
+
+def test_votes_are_voided_reviews_hidden_and_owners_removed_beside_their_resource(client):
+    slug = client.publish("Pixel Kit")
+    visitor, admin, services = client.visitor(), client.admin(), client.services
+    send(visitor, f"/r/{slug}/vote", f"/r/{slug}")
+    review = {"rating": "5", "text": "A review that is long enough.", "displayName": "Bob", "email": "bob@example.com"}
+    send(visitor, f"/r/{slug}/review", **review)
+    visitor.post(client.find_link("/review/confirm/"))
+    send(visitor, f"/r/{slug}/claim", email="own@example.com", statement="It is my own product.")
+    visitor.post(client.find_link("/claim/confirm/"))
+    for kind, do in (("reviews", "publish"), ("claims", "grant")):
+        (path,) = set(re.findall(rf'action="/kelifax(/admin/{kind}/[^"]+)"', admin.get(f"/admin/{kind}").text))
+        send(admin, path, f"/admin/{kind}", do=do)
+    page = f"/admin/live/{slug}"
+    assert [words for words in ("1 vote", "Published reviews", "Owners") if words in read_text(admin.get(page))] == [
+        "1 vote",
+        "Published reviews",
+        "Owners",
+    ]
+    (hide,) = set(re.findall(r'action="/kelifax(/admin/reviews/[^"]+)"', admin.get(page).text))
+    (take,) = set(re.findall(r'action="/kelifax(/admin/claims/[^"]+)"', admin.get(page).text))
+    for path, do in ((hide, "hide"), (take, "refuse")):
+        answer = send(admin, path, page, do=do, **{"from": "resource"})
+        assert answer.headers["Location"].startswith(f"/kelifax{page}?note=")
+    client.do(services.db.count_vote(slug, votes=7))  # as an import does
+    send(admin, page, do="void")
+    text = read_text(admin.get(page))
+    assert not [words for words in ("1 vote", "Published reviews", "Owners") if words in text]
+    score = client.do(services.reviews.score(slug))
+    assert (score.votes, score.ratings) == (0, 0)
+    assert "void" not in read_text(client.admin("mod", "moderator").get(page)).lower()
+
+
+def test_the_queue_says_who_reviews_an_entry_and_when_it_was_submitted(client):
+    slug = client.submit("Pixel Kit")
+    send(client.admin("bob"), f"/admin/queue/{slug}", do="hold")
+    page = client.admin().get("/admin/queue")
+    assert "bob reviews it" in read_text(page)
+    assert re.search(r"<time [^>]*data-dated>\d{4}-\d\d-\d\d", page.text)
+    client.clock.advance(3600)
+    assert "bob reviews it" not in read_text(client.admin("eve").get("/admin/queue"))
+
+
+def test_the_rejection_of_a_damaged_entry_is_undone_on_its_page(client):
+    put_plain(client.database, DAMAGED)
+    admin, page = client.admin(), "/admin/live/my_tool-kit"
+    send(admin, page, do="reject", reason="It cannot be read.")
+    assert send(admin, page, do="undo").status_code == 303
+    assert client.visitor().get("/r/my_tool-kit").status_code == 200
+
+
+def parse(form):
+    from hashrange_systems.kelifax.model.draft import parse_draft
+
+    return parse_draft(form)
