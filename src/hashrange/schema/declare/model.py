@@ -26,6 +26,7 @@ from hashrange.schema.declare.table import Table
 
 T = TypeVar("T")
 LOADED_KEYS = "_loaded_keys"  # where a model keeps the keys with which it was loaded
+RECOVERED = "_recovered"  # where a model keeps the fields that were not stored, but read from a key
 UNCHECKED = "_unchecked"  # what a model has whose values pydantic has not validated
 
 
@@ -210,8 +211,15 @@ def loaded_keys(instance: Model) -> dict[str, Value]:
 
 def _forget_keys(instance: Model) -> None:
     """Forget the keys with which a model was loaded, but not that it was."""
+    instance.__dict__.pop(RECOVERED, None)
     if LOADED_KEYS in instance.__dict__:
         instance.__dict__[LOADED_KEYS] = {}
+
+
+def recovered_fields(instance: Model) -> dict[str, str]:
+    """Return the fields that were not stored, but read from a key, each with the attribute of that key."""
+    found: dict[str, str] = instance.__dict__.get(RECOVERED, {})
+    return found
 
 
 def is_stored(instance: Model) -> bool:

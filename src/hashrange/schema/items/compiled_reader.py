@@ -48,6 +48,7 @@ class ReaderBuilder:
         self.fields = introspection.stored_fields(reader.cls)
         self.variables = {name: f"f{at}" for at, name in enumerate(reader.cls.model_fields)}
         self.assigned = dict.fromkeys(reader.constants)  # fields that every item has a value for
+        self.in_states: set[str] = set()  # fields that the key of the state has
         self.present: dict[str, None] = {}  # keys that every item has
         self.is_sure = has_no_validators(reader.cls) and all(map(self._is_sure, self.fields.values()))
         self.objects: dict[str, Any] = {
@@ -101,7 +102,9 @@ class ReaderBuilder:
             self._read_key(key_codec, f"raw[{key_codec.attr!r}]")
         for key_codec in self.reader.states:
             self._add(f"v = raw.get({key_codec.attr!r})", "if v is None: return None")
+            before = set(self.assigned)
             self._read_key(key_codec, "v")
+            self.in_states |= self.assigned.keys() - before
 
     def _unless_unset(self, variable: str) -> str:
         return "" if self.reader.unset is None else f" and {variable} != {self._name(self.reader.unset)}"
@@ -165,6 +168,8 @@ class ReaderBuilder:
         self._add(f"v = raw.get({stored!r})", f"if v is not None{unset}:")
         self._decode(name, field, "v", indent="    ")
         if name in self.assigned:
+            if name in self.in_states:  # it is remembered that the key has it alone
+                self._add("else: raise ValueError")
             return
         if name in self.reader.sets:
             self._add("else:", f"    {variable} = set()")

@@ -19,7 +19,7 @@ from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec
 from hashrange.schema.declare.marker import LOADING
-from hashrange.schema.declare.model import LOADED_KEYS, Model
+from hashrange.schema.declare.model import LOADED_KEYS, RECOVERED, Model
 
 LoadState: TypeAlias = Callable[[Raw], Model | None]
 UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
@@ -73,6 +73,7 @@ class Reader(Struct, frozen=True):
             return None
         values.update(self.constants)
         unset = self.unset
+        present = set[str]()
         for name, stored, decode in self.fields:
             value = raw.get(stored)
             if value is not None and value != unset:
@@ -82,7 +83,9 @@ class Reader(Struct, frozen=True):
                     return Mismatch(f"{self.cls.__name__}.{name} cannot be read: {error}")
                 if decoded is not None:
                     values[name] = decoded
+                    present.add(name)
         self._complete(raw, values)
+        recovered = self._find_recovered(raw, present)
         if not self.required <= values.keys():
             missing = self.required - values.keys()
             return Mismatch(f"{self.cls.__name__} needs {', '.join(sorted(missing))}")
@@ -91,7 +94,17 @@ class Reader(Struct, frozen=True):
             if state is None:
                 return Mismatch(f"{self.cls.__name__}.{name} is in none of its states")
             values[name] = state
-        return self._build(raw, values)
+        return self._build(raw, values, recovered)
+
+    def _find_recovered(self, raw: Raw, present: set[str]) -> dict[str, str]:
+        """Return the fields without an attribute of their own that an index key has, with that key."""
+        missing = {name for name, _, _ in self.fields if name not in present}
+        return {
+            name: key_codec.attr
+            for key_codec in (*self.states, *self.spare)
+            if key_codec.attr in raw and key_codec.alone is None
+            for name in missing.intersection(key_codec.template.recoverable)
+        }
 
     def _recognise(self, raw: Raw, values: dict[str, Any], as_what: str) -> bool:
         for stored, expected in self.fixed:
@@ -138,7 +151,7 @@ class Reader(Struct, frozen=True):
         for name in self.sets:
             values.setdefault(name, set())
 
-    def _build(self, raw: Raw, values: dict[str, Any]) -> Model | Mismatch:
+    def _build(self, raw: Raw, values: dict[str, Any], recovered: dict[str, str]) -> Model | Mismatch:
         try:
             built: Model = self.cls.__pydantic_validator__.validate_python(values, context=LOADING)
         except ValidationError as error:
@@ -146,4 +159,6 @@ class Reader(Struct, frozen=True):
             location = ".".join(map(str, first["loc"]))
             return Mismatch(f"{self.cls.__name__}.{location} is {first.get('input')!r}: {first['msg']}")
         built.__dict__[LOADED_KEYS] = {attr: raw[attr] for attr in self.key_names if attr in raw}
+        if recovered:
+            built.__dict__[RECOVERED] = recovered
         return built

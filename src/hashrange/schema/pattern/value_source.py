@@ -19,7 +19,7 @@ from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_codec import KeyCodec
 from hashrange.schema.declare.key_format import ShardNumber
-from hashrange.schema.declare.model import After, Model, loaded_keys
+from hashrange.schema.declare.model import After, Model, loaded_keys, recovered_fields
 
 Arguments = Mapping[str, Any]
 
@@ -247,8 +247,13 @@ class LoadedValue(Struct, frozen=True):
         return self.otherwise.value(arguments) if found is None else found
 
     def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Return whether an item without the attribute is read like the one passed in: the field has its default."""
+        """Return whether an item without the attribute is read like the one passed in.
+
+        That is so if the field has its default, or was read from a key, which is then tested too.
+        """
         instance: Model = arguments[self.parameter]
+        if self.name in recovered_fields(instance):
+            return True
         if self.name in type(instance).model_fields and self.name not in instance.model_fields_set:
             return True  # a factory made the value
         default = default_in(instance, self.name)
@@ -258,6 +263,27 @@ class LoadedValue(Struct, frozen=True):
     def text(self) -> str:
         """The text of the computed value."""
         return self.otherwise.text
+
+
+class KeyOfRecovered(Struct, frozen=True):
+    """The key that a field of an item passed in was read from, where the field has no attribute of its own."""
+
+    parameter: str
+    name: str
+    attr: str
+
+    def applies(self, arguments: Arguments) -> bool:
+        """Return whether the field was read from this key."""
+        return recovered_fields(arguments[self.parameter]).get(self.name) == self.attr
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the key as it was loaded; None if the field was not read from it."""
+        return loaded_keys(arguments[self.parameter]).get(self.attr) if self.applies(arguments) else None
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        return f"{{{self.parameter}: {self.attr} as read}}"
 
 
 class StateKey(Struct, frozen=True):
@@ -438,6 +464,28 @@ class DefaultOf(Struct, frozen=True):
     def get(self, _arguments: Arguments) -> Any:
         """Return the default; a factory is called."""
         return self.model.__pydantic_fields__[self.name].get_default(call_default_factory=True)
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        return f"{{default of {self.name}}}"
+
+
+class DependentDefault(Struct, frozen=True):
+    """The default of a field that follows from others: a time after one, or what a factory makes of them."""
+
+    model: type[Model]
+    name: str
+    sources: Mapping[str, ArgumentSource]
+
+    def get(self, arguments: Arguments) -> Any:
+        """Return the default; None where a field that it needs has no value."""
+        info = self.model.__pydantic_fields__[self.name]
+        found = {name: source.get(arguments) for name, source in self.sources.items()}
+        if isinstance(info.default, After):
+            other = found[info.default.other]
+            return None if other is None else other + info.default.delta
+        return info.get_default(call_default_factory=True, validated_data=found)
 
     @property
     def text(self) -> str:

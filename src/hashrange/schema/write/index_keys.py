@@ -6,7 +6,7 @@ they are still stored. A pattern whose keys cannot be computed is refused, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -15,10 +15,12 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.key_template import Template
+from hashrange.schema.declare.model import After
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
     ArgumentSource,
     FieldValue,
+    KeyOfRecovered,
     KeyValue,
     LoadedValue,
     OptionalArgument,
@@ -113,12 +115,12 @@ def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Templat
 def _store_made_values(
     intent: WriteIntent, sources: dict[str, ArgumentSource], depends: frozenset[str]
 ) -> Iterator[AttributeChange]:
-    """Yield the fields of a key whose value in the item passed in may come from a default factory."""
+    """Yield the fields of a key whose value in the item passed in may come from a factory, or follow another field."""
     for name, source in sources.items():
         held = source.otherwise if isinstance(source, OptionalArgument) else source
         field = intent.fields[name]
-        infos = [model.__pydantic_fields__.get(name) for model in intent.start_models]
-        is_made = any(info is not None and info.default_factory is not None for info in infos)
+        infos = [info for model in intent.start_models if (info := model.__pydantic_fields__.get(name)) is not None]
+        is_made = any(info.default_factory is not None or isinstance(info.default, After) for info in infos)
         if is_made and isinstance(held, ArgumentField) and not field.key_only:
             value = FieldValue(source, field.codec)
             yield AttributeChange(stored=field.stored, action="SET", value_source=value, depends=depends)
@@ -177,3 +179,37 @@ def _old_key(parameter: str, key_codec: KeyCodec) -> LoadedValue:
     fields: dict[str, ArgumentSource] = {name: ArgumentField(parameter, name) for name in key_codec.template.fields}
     rendered = KeyValue(key_codec, fields, len(key_codec.steps), key_codec.tail)
     return LoadedValue(parameter, key_codec.attr, rendered, "")
+
+
+# ── fields that were stored in a key alone ───────────────────────────────────────────────────────────────────────────
+def keys_with_field(intent: WriteIntent, parameter: str, name: str) -> list[KeyOfRecovered]:
+    """Return the index keys from which a field of an item passed in may have been read."""
+    field = intent.fields.get(name)
+    if field is None or field.key_only or name in intent.identifying:
+        return []
+    attrs = [
+        attr
+        for model in intent.signature.parameters[parameter].models
+        for variant in introspection.with_variants(model)
+        for attr, template in introspection.keys(variant).items()
+        if attr not in intent.table.keys and name in template.recoverable and not template.alone
+    ]
+    return [KeyOfRecovered(parameter, name, attr) for attr in dict.fromkeys(attrs)]
+
+
+def store_recovered(intent: WriteIntent, delta: Delta, keys: Iterable[IndexKey]) -> Iterator[AttributeChange]:
+    """Yield the fields that the item passed in had in a key alone, which the write changes or removes."""
+    if intent.subject is None:
+        return
+    names = {name for model in intent.start_models for name in introspection.stored_fields(model)}
+    for name in sorted(names - delta.fields.keys()):
+        for found in keys_with_field(intent, intent.subject, name):
+            key = next((key for key in keys if key.attr == found.attr), None)
+            if key is not None:
+                yield AttributeChange(
+                    stored=intent.fields[name].stored,
+                    action="SET",
+                    value_source=FieldValue(ArgumentField(intent.subject, name), intent.fields[name].codec),
+                    depends=key.change.depends if key.change is not None else frozenset(),
+                    recovered=found,
+                )

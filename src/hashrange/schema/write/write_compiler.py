@@ -24,8 +24,9 @@ from hashrange.schema.pattern.value_source import (
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta, change_attributes, compute_delta, repair_expiry
-from hashrange.schema.write.index_keys import IndexKey, compute_keys
+from hashrange.schema.write.index_keys import IndexKey, compute_keys, store_recovered
 from hashrange.schema.write.nested_update import change_nested, nested_hint, read_nested_changes
+from hashrange.schema.write.stored_defaults import store_defaults
 from hashrange.schema.write.unseen_index_keys import check_unseen_keys
 from hashrange.schema.write.write_conditions import compute_conditions
 from hashrange.schema.write.write_intent import WriteIntent, read_intent
@@ -47,6 +48,9 @@ def plan_write(signature: Signature) -> WritePlan:
         check_unseen_keys(intent, delta, {*changes, *removes})
         _check_changes_something(intent, bool(changes or removes or nested))
     repair = repair_expiry(intent, delta) if intent.changes_items else None
+    defaults = [found for found in store_defaults(intent, delta) if found.unless or found.stored not in changes]
+    known = {*changes, *(found.stored for found in defaults)}
+    recovered = [found for found in store_recovered(intent, delta, keys) if found.stored not in known]
     return WritePlan(
         label=signature.label,
         name=signature.name,
@@ -55,7 +59,13 @@ def plan_write(signature: Signature) -> WritePlan:
         table=intent.table,
         key={attr: _key_value(intent, key_codecs(intent.target)[attr]) for attr in intent.table.keys},
         subject=intent.subject,
-        changes=(*changes.values(), *change_nested(nested), *([repair] if repair is not None else [])),
+        changes=(
+            *changes.values(),
+            *defaults,
+            *recovered,
+            *change_nested(nested),
+            *([repair] if repair is not None else []),
+        ),
         removes=tuple(dict.fromkeys(removes)),
         condition=conditions.condition,
         pinned=conditions.pinned,

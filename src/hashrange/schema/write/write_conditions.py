@@ -38,8 +38,9 @@ from hashrange.schema.pattern.value_source import (
     ValueSource,
 )
 from hashrange.schema.write.delta import Delta
-from hashrange.schema.write.index_keys import IndexKey, Pin
+from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
+from hashrange.schema.write.stored_defaults import test_initial_states
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import PinnedCondition
 
@@ -79,6 +80,7 @@ def compute_conditions(
             if not _is_always_needed(pin)
         ),
         *(test for test, is_needed in added if not is_needed),
+        *_test_recovered(intent, pins, placeholders),
         *_test_bounds(intent, delta, placeholders),
         *nested_conditions(nested, placeholders),
     )
@@ -129,6 +131,8 @@ def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Cr
             yield Criterion(join_any(without_repeats(trees)))
     if intent.verb in {"Delete", "Ensure"} and not _is_of_target(intent):
         yield from _test_model(intent, placeholders)
+    if intent.verb == "Upsert":
+        yield from test_initial_states(intent)
 
 
 def _passed_states(intent: WriteIntent) -> dict[str, tuple[ModelClass, ...]]:
@@ -186,6 +190,15 @@ def _test_added_fields(intent: WriteIntent, placeholders: Placeholders) -> Itera
                 loaded = LoadedValue(parameter, field.stored, held, field.name)
                 test = criterion.equal(field.stored, loaded, placeholders)
                 yield PinnedCondition(test.condition, state=(parameter, model)), len(models) == 1
+
+
+def _test_recovered(intent: WriteIntent, pins: list[Pin], placeholders: Placeholders) -> Iterator[PinnedCondition]:
+    """Yield the tests of the keys that pinned fields were read from, where they have no attribute of their own."""
+    for pin in pins:
+        if isinstance(pin.value_source, LoadedValue):
+            for key in keys_with_field(intent, pin.value_source.parameter, pin.value_source.name):
+                test = criterion.equal(key.attr, key, placeholders)
+                yield PinnedCondition(test.condition, pin.unless, pin.depends, recovered=key)
 
 
 def _test_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:

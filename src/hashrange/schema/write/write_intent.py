@@ -237,7 +237,10 @@ def _check_complete(intent: WriteIntent) -> None:
     creates = not intent.start_models and intent.verb == "Upsert"
     sets = {name for name, parameter in intent.sets.items() if not (creates and parameter.may_be_left_out)}
     given = {*sets, *intent.identifying, *(found.name for found in introspection.touched_fields(intent.target))}
-    for name, field in introspection.stored_fields(intent.target).items():
+    needed = introspection.stored_fields(intent.target)
+    if creates:  # the whole item, of which the target may be a view
+        needed = {**introspection.stored_fields(introspection.item_of(intent.target)), **needed}
+    for name, field in needed.items():
         if not field.required or field.fixed is not introspection.NOTHING or name in given:
             continue
         if creates:

@@ -24,7 +24,15 @@ from hashrange.schema.pattern.criterion import allow_absence, exists, placeholde
 from hashrange.schema.pattern.expression_text import Aliases, show, show_path, values_of
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Parameter, Signature
-from hashrange.schema.pattern.value_source import NOW, Arguments, BoundMinusArgument, LoadedValue, StateKey, ValueSource
+from hashrange.schema.pattern.value_source import (
+    NOW,
+    Arguments,
+    BoundMinusArgument,
+    KeyOfRecovered,
+    LoadedValue,
+    StateKey,
+    ValueSource,
+)
 
 LENIENT = (
     LoadedValue,
@@ -59,6 +67,8 @@ class AttributeChange(Struct, frozen=True):
     action: str
     value_source: ValueSource
     depends: frozenset[str] = frozenset()  # it changes only if one of these arguments is given; always if none
+    unless: str = ""  # it does not change if this argument is given
+    recovered: KeyOfRecovered | None = None  # it changes only if the item passed in had the field in this key alone
     unset: Value | None = None  # the table's word for "no value"
     sealed: bool = False
     start: ValueSource | None = None  # what an absent attribute is counted from or appended to
@@ -69,6 +79,10 @@ class AttributeChange(Struct, frozen=True):
         """Return whether a call changes it."""
         if self.repairs:
             return counts_millis(loaded_keys(arguments[self.repairs]).get(self.stored))
+        if self.unless and self.unless in arguments:
+            return False
+        if self.recovered is not None and not self.recovered.applies(arguments):
+            return False
         return not self.depends or any(name in arguments for name in self.depends)
 
     def value(self, arguments: Arguments) -> Value | None:
@@ -115,6 +129,7 @@ class PinnedCondition(Struct, frozen=True):
     unless: str = ""  # the argument that replaces the value
     depends: frozenset[str] = frozenset()  # the key is written only if one of these arguments is given; always if none
     state: tuple[str, ModelClass] | None = None  # the parameter, and the state that its argument must be in
+    recovered: KeyOfRecovered | None = None  # the key that a field of the item passed in must have been read from
 
     @property
     def when(self) -> str:
@@ -122,11 +137,14 @@ class PinnedCondition(Struct, frozen=True):
         given = f"if {' or '.join(sorted(self.depends))} is given" if self.depends else ""
         unless = f"unless {self.unless} is given" if self.unless else ""
         state = f"if {self.state[0]} is a {self.state[1].__name__}" if self.state else ""
-        return ", ".join(filter(None, (given, unless, state)))
+        recovered = f"if {self.recovered.name} was read from it" if self.recovered else ""
+        return ", ".join(filter(None, (given, unless, state, recovered)))
 
     def applies(self, arguments: Arguments) -> bool:
         """Return whether a call needs it."""
         if self.state is not None and not isinstance(arguments[self.state[0]], self.state[1]):
+            return False
+        if self.recovered is not None and not self.recovered.applies(arguments):
             return False
         return self.unless not in arguments and (not self.depends or any(name in arguments for name in self.depends))
 
