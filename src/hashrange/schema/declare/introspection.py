@@ -16,6 +16,7 @@ from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.codec import make_codec
+from hashrange.schema.declare.field_constraint import constraints_in
 from hashrange.schema.declare.field_kind import Codec
 from hashrange.schema.declare.key_format import find_format, list_formats
 from hashrange.schema.declare.key_template import Template, read_template
@@ -457,24 +458,11 @@ def pattern_of(cls: ModelClass, name: str) -> str | None:
     return None
 
 
-BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # the constraints of pydantic, as operators
-
-
-def bounds_of(cls: ModelClass, name: str) -> list[tuple[str, Any]]:
-    """Return the bounds of a number, as `Field(ge=...)` and the like declare them: pairs of operator and bound."""
+def constraints_of(cls: ModelClass, name: str) -> list[Any]:
+    """Return the constraints that a field declares, as `Field(ge=...)` and the like."""
     models = (cls, *with_variants(root(item_of(cls))))
     info = next((model.model_fields[name] for model in models if name in model.model_fields), None)
-    return [] if info is None else bounds_in(info)
-
-
-def bounds_in(info: FieldInfo) -> list[tuple[str, Any]]:
-    """Return the bounds that a field declares."""
-    return [
-        (sign, bound)
-        for fact in info.metadata
-        for word, sign in BOUNDS.items()
-        if (bound := getattr(fact, word, None)) is not None
-    ]
+    return [] if info is None else constraints_in(info.annotation, info.metadata)
 
 
 def carried_template(attr: str, model: ModelClass) -> Template | None:

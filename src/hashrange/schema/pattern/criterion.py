@@ -309,6 +309,10 @@ def allow_absence(tree: Condition, names: AbstractSet[str], unset: str | None) -
             return join_any([allow_absence(part, names, unset) for part in tree.operands])
         case Comparison(left=DocumentPath() as left, right=Placeholder(name=name)) if name in names:
             return join_any([tree, _has_no_value(left, unset)])
+        case Comparison(left=FunctionCall("size", (DocumentPath() as left,)), right=Placeholder(name=name)) if (
+            name in names
+        ):
+            return join_any([tree, _has_no_value(left, unset)])
         case _:
             return tree
 

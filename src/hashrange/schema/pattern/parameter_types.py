@@ -10,13 +10,27 @@ from typing_extensions import is_typeddict
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.field_kind import KINDS, FieldKind, categories_with, kind_of
+from hashrange.schema.declare.field_constraint import amount_constraints
+from hashrange.schema.declare.field_kind import KINDS, LIST, SET, FieldKind, categories_with, kind_of
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import READS, WRITES, Parameter, Signature, format_type
 
 WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
+
+
+def added_hint(parameter: Parameter, hint: Any, constraints: list[Any]) -> Any:
+    """Return the type that a value is validated as which is added to another: an amount, members, elements.
+
+    Bounds of the sum are in the condition. An amount has the other constraints of the number; members have those of the
+    elements that are there.
+    """
+    mine, there = kind_of(parameter.hint), kind_of(hints.without_none(hint))
+    if there is not None and mine is there and there.category in {LIST, SET}:
+        return hints.constrain(hints.without_none(hint), parameter.constraints)
+    more = amount_constraints(constraints) if parameter.change == "ADD" else ()
+    return hints.constrain(parameter.hint, (*more, *parameter.constraints))
 
 
 def check_parameters(signature: Signature) -> None:

@@ -6,9 +6,7 @@ that is sent. Both have a text, which `explain()` shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from decimal import Decimal
-from operator import ge, gt, le, lt
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -339,42 +337,6 @@ def default_in(instance: Model, name: str) -> Any:
         return info.default
     other = getattr(instance, info.default.other, None)
     return None if other is None else other + info.default.delta
-
-
-class BoundMinusArgument(Struct, frozen=True):
-    """The value that a number must be compared with, so that the number plus an argument is within a bound."""
-
-    name: str
-    bound: Any
-    operator: str
-    codec: Codec
-    start: ArgumentSource | None = None  # the default that an absent number is counted from; 0 if none
-
-    def value(self, arguments: Arguments) -> Value | None:
-        """Return the bound minus the argument."""
-        amount = arguments.get(self.name)
-        return None if amount is None else self.codec.encode(_subtract(self.bound, amount))
-
-    def holds_if_absent(self, arguments: Arguments) -> bool:
-        """Return whether the bound holds for an item without the number, which is counted from its default."""
-        amount = arguments.get(self.name)
-        start = 0 if self.start is None else self.start.get(arguments)
-        return amount is not None and COMPARISONS[self.operator](start, _subtract(self.bound, amount))
-
-    @property
-    def text(self) -> str:
-        """The bound minus the argument."""
-        return f"{self.bound} - {{{self.name}}}"
-
-
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {">=": ge, ">": gt, "<=": le, "<": lt}
-
-
-def _subtract(bound: Any, amount: Any) -> Any:
-    """Return the exact difference; floats are subtracted as the decimal numbers that they are stored as."""
-    if isinstance(bound, int) and isinstance(amount, int):
-        return bound - amount
-    return Decimal(str(bound)) - Decimal(str(amount))
 
 
 class Placeholders(Struct):

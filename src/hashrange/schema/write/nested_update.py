@@ -15,15 +15,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hashrange.core.errors import DeclarationError
-from hashrange.expr.nodes import And, Comparison, Condition, DocumentPath, FunctionCall
+from hashrange.expr.nodes import And, Condition, DocumentPath, FunctionCall
 from hashrange.schema.declare import hint as hints
-from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
+from hashrange.schema.declare.field_constraint import constraints_in
 from hashrange.schema.declare.field_kind import Codec, encode, kind_of
-from hashrange.schema.pattern import criterion
-from hashrange.schema.pattern.parameter_types import WORDS
+from hashrange.schema.pattern.parameter_types import WORDS, added_hint
 from hashrange.schema.pattern.signature import Parameter, format_type
-from hashrange.schema.pattern.value_source import Argument, BoundMinusArgument, Constant, FieldValue, Placeholders
+from hashrange.schema.pattern.value_source import Argument, Constant, FieldValue, Placeholders
+from hashrange.schema.write.sum_bounds import Addition, test_bounds
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import AttributeChange, PinnedCondition
 
@@ -54,6 +54,11 @@ class NestedChange(Struct, frozen=True):
         found = info.default if info is not None and info.default_factory is None and not info.is_required() else None
         return found or ([] if self.parameter.change == "APPEND" else None)
 
+    @property
+    def constraints(self) -> list[Any]:
+        """The constraints of what is there."""
+        return constraints_in(self.hint, self.info.metadata if self.info is not None else ())
+
 
 def read_nested_changes(intent: WriteIntent) -> tuple[NestedChange, ...]:
     """Return what a write changes inside fields, or refuse a path that leads nowhere."""
@@ -80,19 +85,27 @@ def change_nested(changes: tuple[NestedChange, ...]) -> Iterator[AttributeChange
         )
 
 
-def nested_conditions(changes: tuple[NestedChange, ...], placeholders: Placeholders) -> Iterator[PinnedCondition]:
-    """Yield the tests that there is a place for each change, and that sums stay within their bounds."""
+def nested_conditions(
+    label: str, changes: tuple[NestedChange, ...], placeholders: Placeholders
+) -> Iterator[PinnedCondition]:
+    """Yield the tests that there is a place for each change, and that sums and lengths stay within their bounds."""
     for change in changes:
         last = len(change.path.elements) - 1
         wanted = [DocumentPath(change.path.elements[:last]), *([change.path] if change.is_element else [])]
         exists: list[Condition] = [FunctionCall("attribute_exists", (path,)) for path in wanted]
         yield PinnedCondition(And(tuple(exists)) if len(exists) > 1 else exists[0], "", _depends(change))
-        if change.parameter.change == "ADD" and change.info is not None:
-            for operator, bound in introspection.bounds_in(change.info):
-                start = Constant(change.start) if change.start is not None else None
-                limit = BoundMinusArgument(change.parameter.name, bound, operator, INSIDE, start)
-                test = Comparison(operator, change.path, criterion.operand(limit, placeholders))
-                yield PinnedCondition(test, "", frozenset({change.parameter.name}))
+        kind = kind_of(hints.without_none(change.hint))
+        addition = Addition(
+            label=label,
+            parameter=change.parameter.name,
+            action=change.parameter.change,
+            path=change.path,
+            codec=INSIDE,
+            is_set=kind is not None and kind.category.name == "a set",
+            constraints=change.constraints,
+            start=Constant(change.start) if change.start is not None else None,
+        )
+        yield from test_bounds(addition, placeholders)
 
 
 def _has_start(change: NestedChange) -> bool:
@@ -192,8 +205,10 @@ def _refuse(intent: WriteIntent, parameter: Parameter, problem: str, remedy: str
 def nested_hint(change: NestedChange) -> Any:
     """Return the type that the value of a change is validated as."""
     parameter = change.parameter
-    if parameter.change or parameter.is_none or change.hint is Any:
+    if parameter.is_none or change.hint is Any:
         return hints.constrain(parameter.hint, parameter.constraints)
+    if parameter.change and parameter.change != "ONCE":
+        return added_hint(parameter, change.hint, change.constraints)
     own = change.info.metadata if change.info is not None else ()
     hint = change.hint if hints.is_optional(parameter.hint) else hints.drop_none(change.hint)
     return hints.constrain(hint, (*own, *parameter.constraints))

@@ -20,14 +20,14 @@ from hashrange.expr.nodes import (
     without_repeats,
 )
 from hashrange.schema.declare import introspection
-from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.criterion import Criterion
 from hashrange.schema.pattern.expression_text import used_values
 from hashrange.schema.pattern.value_source import (
+    Argument,
     ArgumentField,
-    BoundMinusArgument,
     FieldValue,
     FixedValue,
     KeyValue,
@@ -41,6 +41,7 @@ from hashrange.schema.write.delta import Delta
 from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
 from hashrange.schema.write.stored_defaults import test_initial_states
+from hashrange.schema.write.sum_bounds import Addition, test_bounds
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import PinnedCondition
 
@@ -82,7 +83,7 @@ def compute_conditions(
         *(test for test, is_needed in added if not is_needed),
         *_test_recovered(intent, pins, placeholders),
         *_test_bounds(intent, delta, placeholders),
-        *nested_conditions(nested, placeholders),
+        *nested_conditions(intent.label, nested, placeholders),
     )
     values = used_values(placeholders, (condition, *(found.condition for found in pinned)))
     return WriteConditions(condition, pinned, values)
@@ -103,15 +104,20 @@ def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
 
 
 def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) -> Iterator[PinnedCondition]:
-    """Yield the tests that numbers which are added to stay within the bounds of their fields."""
+    """Yield the tests that what is added to stays within the bounds of its field."""
     for name, change in delta.fields.items():
-        if change.action != "ADD" or not change.parameter:
-            continue
-        field = change.field
-        for operator, bound in introspection.bounds_of(intent.target, name):
-            limit = BoundMinusArgument(change.parameter, bound, operator, field.codec, change.start)
-            test = Comparison(operator, path_of(field.stored), criterion.operand(limit, placeholders))
-            yield PinnedCondition(test, "", frozenset({change.parameter}))
+        if change.parameter:
+            addition = Addition(
+                label=intent.label,
+                parameter=change.parameter,
+                action=change.action,
+                path=path_of(change.field.stored),
+                codec=change.field.codec,
+                is_set=change.field.codec.tag in {"SS", "NS", "BS"},
+                constraints=introspection.constraints_of(intent.target, name),
+                start=change.start,
+            )
+            yield from test_bounds(addition, placeholders)
 
 
 def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
@@ -227,8 +233,16 @@ def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterato
     for name, parameter in intent.tests.items():
         criterion.check_is_stored(intent.signature, intent.target, intent.fields[name], f"parameter {name!r}")
         yield criterion.compare(intent.fields[name], parameter, placeholders)
+    for name in sorted(intent.sets.keys() & intent.identity - intent.identifying):
+        yield _test_same_name(intent.fields[name], placeholders)
     for expression in intent.signature.wheres:
         yield criterion.read_where(intent.signature, intent.target, expression, placeholders)
+
+
+def _test_same_name(field: ModelField, placeholders: Placeholders) -> Criterion:
+    """Return the test of a field that the primary key has another form of: it is not given another value."""
+    same = criterion.equal(field.stored, FieldValue(Argument(field.name), field.codec), placeholders)
+    return Criterion(join_any([same.condition, criterion.is_absent(field.stored).condition]))
 
 
 def _implies_existence(tree: Condition) -> bool:

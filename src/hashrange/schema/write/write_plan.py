@@ -16,18 +16,20 @@ from hashrange.expr.nodes import And, Condition, DocumentPath, join_all, path_of
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.codec import counts_millis
+from hashrange.schema.declare.field_constraint import constraints_in
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.marker import Extensible, Marker
 from hashrange.schema.declare.model import Item, Model, loaded_keys
 from hashrange.schema.declare.table import Table
+from hashrange.schema.pattern.bound_source import BoundMinusArgument
 from hashrange.schema.pattern.criterion import allow_absence, exists, placeholders_in, require_absence
 from hashrange.schema.pattern.expression_text import Aliases, show, show_path, values_of
 from hashrange.schema.pattern.lint import Lint
+from hashrange.schema.pattern.parameter_types import added_hint
 from hashrange.schema.pattern.signature import Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     NOW,
     Arguments,
-    BoundMinusArgument,
     KeyOfRecovered,
     LoadedValue,
     StateKey,
@@ -353,8 +355,9 @@ def _checked(target: ModelClass, name: str, parameter: Parameter) -> Any:
     """Return the type of a value that is set: the field's own with its constraints, where the parameter has it too."""
     models = (target, *introspection.with_variants(introspection.root(introspection.item_of(target))))
     info = next((each.model_fields[name] for each in models if name in each.model_fields), None)
-    is_amount = parameter.change == "ADD"  # the bounds of the field are for the sum: they are in the condition
-    if info is None or is_amount or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
+    if info is not None and parameter.change in {"ADD", "APPEND", "DELETE"}:
+        return added_hint(parameter, info.annotation, constraints_in(info.annotation, info.metadata))
+    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
         return hints.constrain(parameter.hint, parameter.constraints)
     hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
     own = [fact for fact in info.metadata if isinstance(fact, Extensible) or not isinstance(fact, Marker)]
