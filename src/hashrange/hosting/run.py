@@ -31,6 +31,7 @@ from hashrange.provision import Declared, apply, create_tables, plan
 from hashrange.schema.declare.table import Table
 from hashrange.server.authentication import Authenticate, check_signature_format
 from hashrange.server.cross_origin import CrossOriginCheck
+from hashrange.server.log_format import share_logging
 from hashrange.server.runner import find_loop_factory, limit_connections, on_signals
 from hashrange.server.server import Server
 from hashrange.server.settings import HOST, PORT, ServerSettings
@@ -110,6 +111,7 @@ def run(options: HostingOptions, announce: Callable[[StartReport], None]) -> Non
 async def _host(options: HostingOptions, announce: Callable[[StartReport], None]) -> None:
     shutdown = Shutdown()
     on_signals(shutdown.request)
+    share_logging(system.package for system in options.systems)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen(options.host, options.web_port, "--web-port"))
         backend = await _open_backend(options, stack)

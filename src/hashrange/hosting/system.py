@@ -73,3 +73,8 @@ class System:
     summary: str  # one sentence
     patterns: tuple[Declared, ...]  # its tables are created from these
     start: Callable[[Host], RunningSystem]  # called once, on the event loop, after the tables were created
+
+    @property
+    def package(self) -> str:
+        """The package of its code, whose log lines the host shows."""
+        return self.start.__module__.partition(".")[0]

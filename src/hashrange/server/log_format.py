@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
+OURS = "hashrange"
 
-def configure_logging(level: str, *, as_json: bool = False) -> None:
-    """Send the log lines of hashrange to standard error, from that level on."""
+
+def configure_logging(level: str, *, as_json: bool = False, packages: Iterable[str] = ()) -> None:
+    """Send the log lines of hashrange, and of other packages, to standard error, from that level on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else KeyValueFormatter())
-    logger = logging.getLogger("hashrange")
+    logger = logging.getLogger(OURS)
     logger.handlers = [handler]
     logger.setLevel(level.upper())
     logger.propagate = False
+    share_logging(packages)
+
+
+def share_logging(packages: Iterable[str]) -> None:
+    """Send the log lines of packages where those of hashrange go, from the same level on."""
+    ours = logging.getLogger(OURS)
+    for name in set(packages) - {OURS}:
+        theirs = logging.getLogger(name)
+        theirs.handlers, theirs.propagate = list(ours.handlers), ours.propagate
+        theirs.setLevel(ours.level)
 
 
 class KeyValueFormatter(logging.Formatter):

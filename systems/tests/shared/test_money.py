@@ -53,6 +53,16 @@ def test_a_number_without_a_currency_is_no_money(text):
     assert list(find_money(text)) == []
 
 
+@pytest.mark.parametrize("text", ["-50 €", "\u221250 €", "-€50", "jetzt -1.250,00 €", "1.5e3 €", "1e3 EUR", "2E+3 €"])
+def test_a_discount_and_an_exponent_are_no_money(text):
+    assert list(find_money(text)) == []
+
+
+@pytest.mark.parametrize("text", ["Preis - 50 €", "10-50 €", "VB50 €", "- 50 €", "Nr. 3e: 50 €"])
+def test_a_dash_before_a_price_is_no_sign(text):
+    assert [money.minor for money in find_money(text)] == [5000]
+
+
 def test_every_amount_of_a_range_is_found():
     assert [money.minor for money in find_money("EUR 10,00 bis EUR 20,00")] == [1000, 2000]
     assert [money.minor for money in find_money("10,00 € 20,00 €")] == [1000, 2000]

@@ -63,3 +63,18 @@ def test_lines_go_to_standard_error_from_the_level_on(capsys):
         logger.handlers, logger.level, logger.propagate = before
         logger.manager._clear_cache()  # type: ignore[attr-defined]
     assert capsys.readouterr().err.endswith(" warning shown n=1\n")
+
+
+def test_lines_of_other_packages_go_there_too(capsys):
+    loggers = [logging.getLogger("hashrange"), logging.getLogger("an_application")]
+    before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
+    try:
+        configure_logging("info", packages=["an_application"])
+        logging.getLogger("an_application.worker").info("shown", extra={"fields": {"n": 1}})
+        logging.getLogger("an_application.worker").debug("hidden")
+    finally:
+        for logger, values in zip(loggers, before, strict=True):
+            logger.handlers, logger.level, logger.propagate = values
+        loggers[0].manager._clear_cache()  # type: ignore[attr-defined]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(" info shown n=1")

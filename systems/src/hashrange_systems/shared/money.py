@@ -43,6 +43,9 @@ AMOUNT = re.compile(
     rf"|(?P<number_first>{NUMBER}){DASHES}\s*(?:{DOLLAR.format('after')}|(?P<code_after>{CODE}))"
 )
 
+# Numbers that are no price, and whose end must not be read as one: a discount, "-50 €", and an exponent, "1.5e3 €".
+NO_PRICE = re.compile(rf"(?:(?<=\s)|^)[-\u2212](?:{CODE}|\$)?{NUMBER}|\d+(?:[.,]\d+)?[eE][+-]?\d+", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Money:
@@ -58,7 +61,7 @@ class Money:
 
 def find_money(text: str) -> Iterator[Money]:
     """Yield every amount with a currency in the text, in order."""
-    for match in AMOUNT.finditer(text):
+    for match in AMOUNT.finditer(NO_PRICE.sub("|", text)):
         money = make_money(match["number_after"] or match["number_first"], read_currency(match))
         if money:
             yield money

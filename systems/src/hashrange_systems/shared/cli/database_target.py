@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +35,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTarget:
-    """The database that a command uses: a directory, or an endpoint."""
+    """The database that a command uses: a directory, or an endpoint, whose tables are checked if they `must_exist`."""
 
     data: Path | None = None
     endpoint: str | None = None
+    must_exist: bool = False
 
     def find_directory(self, system: str) -> Path | None:
         """Return the directory of the system's keys and secret; for a local database it is created."""
@@ -66,7 +67,25 @@ class DatabaseTarget:
         except ImportError as missing:
             raise fail(str(missing), NO_DATABASE) from missing
         with remote:
+            if self.must_exist:
+                self._check_tables(remote, patterns)
             yield remote
+
+    def _check_tables(self, database: Transport, patterns: Sequence[Any]) -> None:
+        """Exit unless the tables of the patterns exist; single tables are made by the programs that need them."""
+        from hashrange import Table
+        from hashrange.provision import plan
+
+        declared = [each for each in patterns if not isinstance(each, Table)]
+        steps = plan(database, *declared).steps if declared else ()
+        missing = [step.table for step in steps if step.operation == "CreateTable"]
+        if missing:
+            raise fail(self._explain_missing(missing), NO_DATABASE)
+
+    def _explain_missing(self, tables: Sequence[str] = ()) -> str:
+        start = f"hashrange up --endpoint {self.endpoint}" if self.endpoint else "hashrange up"
+        which = f"The tables {', '.join(tables)}" if tables else "The tables"
+        return f"{which} are not there: {start} makes them."
 
     @contextmanager
     def exit_on_error(self) -> Iterator[None]:
@@ -82,8 +101,7 @@ class DatabaseTarget:
             hint = "If that is hashrange up or serve, work through it: --endpoint URL, the endpoint that it printed"
             raise fail(f"{error}\n{hint}", NO_DATABASE) from error
         except ResourceNotFoundException as error:
-            start = f"hashrange up --endpoint {self.endpoint}" if self.endpoint else "hashrange up"
-            raise fail(f"The tables are not there: {start} makes them.", NO_DATABASE) from error
+            raise fail(self._explain_missing(), NO_DATABASE) from error
         except HashrangeError as error:
             raise fail(str(error), NO_DATABASE) from error
 

@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import typer
 
 from hashrange_systems.shared.cli.database_target import DatabaseTarget
 
+PACKAGE = "hashrange_systems"
 LogLevel = Annotated[Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="How much to log.")]
 
 
 def run_worker(
     target: DatabaseTarget, log_level: str, run: Callable[[DatabaseTarget], Coroutine[Any, Any, None]]
 ) -> None:
-    """Run a worker on its database; an error ends the command with one sentence."""
+    """Run a worker on its database, whose tables must exist; an error ends the command with one sentence."""
     from hashrange import configure_logging
 
-    configure_logging(log_level)
+    configure_logging(log_level, packages=[PACKAGE])
     with target.exit_on_error():
-        asyncio.run(run(target))
+        asyncio.run(run(replace(target, must_exist=True)))
     typer.echo("stopped")
 
 
