@@ -1,6 +1,8 @@
 """The commands on a database in a directory: what they print, and their exit codes."""
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -42,6 +44,7 @@ def test_shops_are_added_imported_listed_changed_and_removed(command, tmp_path):
     assert command("between", "2026-01-01", "2026-01-31", "--json") == []
     assert command("stuck", "--json") == {"stuck": [], "released": []}
     assert "Nothing changed" in command("changes")
+    assert command("changes", "--json") == []
     assert command("changes", "--format", "csv").startswith("\ufeffat,kind,domain")
     assert "<rss" in command("changes", "--format", "rss")
     assert "removed" in command("remove", "antik.de", "--yes")
@@ -59,12 +62,42 @@ def test_a_crawl_of_an_address_that_may_not_be_requested_fails_with_the_reason(c
 def test_a_page_that_may_not_be_requested_is_not_explained(command):
     assert "may not be requested" in command("explain", "http://10.0.0.1/vase", code=1, data=False)
     assert "may not be requested" in command("try", "10.0.0.1", code=1, data=False)
+    assert "may not be requested" in command("explain", "http://10.0.0.1/vase", code=1)
+
+
+def test_a_page_is_explained_with_the_selectors_of_its_shop(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("AURA_ALLOW", "127.0.0.1")
+    page = b'<h1>Vase</h1><b class="mine">77,00 \xe2\x82\xac</b>'
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(404 if self.path == "/robots.txt" else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *line):
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        command("add", url)
+        command("set", url, "--price-selector", ".mine")
+        stored = command("explain", f"{url}vase", "--json")
+        alone = command("explain", f"{url}vase", "--json", data=False)
+        server.shutdown()
+    assert (stored["facts"]["price_minor"], alone["facts"]["price_minor"]) == (7700, None)
 
 
 def test_members_get_a_key_that_is_shown_once(command):
     assert command("member", "add", "ann@example.com", "--json")["key"]
     assert "already in use" in command("member", "add", "ANN@example.com", code=1)
     assert [each["email"] for each in command("member", "list", "--json")] == ["ann@example.com"]
+    command("member", "operator", "ann@example.com")
+    assert command("member", "list", "--json")[0]["operator"] is True
+    command("member", "operator", "ann@example.com", "--revoke")
+    assert command("member", "list", "--json")[0]["operator"] is False
 
 
 def test_a_table_of_seed_001_is_moved_by_one_command(command, tmp_path, monkeypatch):

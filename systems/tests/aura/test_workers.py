@@ -93,10 +93,13 @@ def test_a_crawl_killed_in_the_middle_goes_on_and_ends_with_the_same_table(datab
             (shop,) = [shop async for shop in resumed.crawls.find_due()]
             state = shop.crawl
             await resumed.crawl(server, "w2")
-            return server, seen, before, state, await resumed.stored(server), await crawl_elsewhere(server, sandbox)
+            after, whole = await resumed.stored(server), await crawl_elsewhere(server, sandbox)
+            return server, seen, before, state, process.pid, after, whole
 
-    server, seen, before, state, after, whole = asyncio.run(run())
+    server, seen, before, state, pid, after, whole = asyncio.run(run())
     assert isinstance(state, LeasedCrawl)
+    assert state.crawl_owner.endswith(" (command line)"), state.crawl_owner
+    assert f"-{pid}-" in state.crawl_owner, "an owner is one process"
     assert 5 < len(before) < len(after) == 1 + 6 + 60
     again = set(server.paths) & seen - {"/robots.txt", "/sitemap.xml"}
     assert len(again) < 40, "most of what was visited is not visited again"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.health import Health
 from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
+from hashrange_systems.aura.service.owner import make_owner
 from hashrange_systems.aura.service.preview import Preview
 from hashrange_systems.aura.service.price_recorder import PriceRecorder
 from hashrange_systems.aura.service.products import Products
@@ -33,7 +32,6 @@ from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
-from hashrange_systems.shared.identifier import make_id
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.email_sender import Email
 from hashrange_systems.shared.notifications.sender import Sender
@@ -113,8 +111,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     senders = make_senders(settings, fetcher, clock, mailbox)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
     scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
-    owner = f"{socket.gethostname()}-{os.getpid()}-{make_id()[:6]}"
-    presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=owner)
+    presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
     services = Services(
         db=db,
         work=work,

@@ -37,9 +37,9 @@ class HostedAura:
         assert response.status_code == status, response.text
         return response
 
-    async def sign_up(self, email):
+    async def sign_up(self, email, **role):
         """Add a member, and sign in as it."""
-        added = await self.services.members.add(email)
+        added = await self.services.members.add(email, **role)
         response = await self.client.post("/aura/sign-in", data={"key": added.key})
         assert response.status_code == 303, response.text
         return added

@@ -287,6 +287,9 @@ def test_options_are_saved_refused_with_every_field_and_a_shop_is_paused_and_rem
             await site.post("/shop/haus.test/resume")
             await site.post("/shop/haus.test/details", name="Haus", country="AT")
             assert "Austria" in (await site.get("/")).text
+            refused = await site.post("/shop/haus.test/remove", 403)
+            assert "Only an operator" in refused.text
+            await site.services.members.set_operator("one@example.com", operator=True)
             await site.post("/shop/haus.test/remove")
             assert "There are no shops yet" in (await site.get("/")).text
 
@@ -322,5 +325,19 @@ def test_the_api_answers_with_a_key(path):
             assert (await site.get("/api/watches")).json()["items"][0]["belowMinor"] == 100
             problem = await site.get("/api/shops/nothing.test", 404)
             assert problem.headers["content-type"] == "application/problem+json"
+
+    run(scenario)
+
+
+def test_only_an_operator_removes_a_shop_through_the_api():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            await add_product(site)
+            for operator, status in ((False, 403), (True, 204)):
+                added = await site.services.members.add(f"{operator}@example.com", operator=operator)
+                headers = {"Authorization": f"Bearer {added.key}"}
+                answer = await site.client.delete("/aura/api/shops/haus.test", headers=headers)
+                assert answer.status_code == status, answer.text
+            assert await site.services.db.shop("haus.test") is None
 
     run(scenario)

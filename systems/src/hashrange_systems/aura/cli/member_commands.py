@@ -1,4 +1,4 @@
-"""Commands for members: add, list."""
+"""Commands for members: add, list, operator."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import typer
 from hashrange_systems.aura.cli.target import run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
 
+Email = Annotated[str, typer.Argument(help="The e-mail address.")]
+
 app = typer.Typer(help="Members: people with a watch list and an API key.", no_args_is_help=True)
 
 
 @app.command("add")
 def add(
-    email: Annotated[str, typer.Argument(help="The e-mail address.")],
+    email: Email,
+    operator: Annotated[bool, typer.Option("--operator", help="May remove shops.")] = False,
     data: Data = None,
     endpoint: Endpoint = None,
     as_json: AsJson = False,
@@ -22,7 +25,9 @@ def add(
     """Add a member and print the API key. Example: hashrange aura member add ann@example.com."""
     from hashrange_systems.shared.cli.output import print_json
 
-    new = run_with_services(DatabaseTarget(data, endpoint), lambda services: services.members.add(email))
+    new = run_with_services(
+        DatabaseTarget(data, endpoint), lambda services: services.members.add(email, operator=operator)
+    )
     if as_json:
         print_json({"memberId": new.member.member_id, "email": new.member.email, "key": new.key})
     else:
@@ -37,7 +42,24 @@ def list_members(data: Data = None, endpoint: Endpoint = None, as_json: AsJson =
 
     found = run_with_services(DatabaseTarget(data, endpoint), lambda services: services.members.list_members())
     if as_json:
-        print_json([{"memberId": each.member_id, "email": each.email} for each in found])
+        print_json([{"memberId": each.member_id, "email": each.email, "operator": each.operator} for each in found])
     else:
-        rows = [(each.member_id, each.email, f"{each.created_at:%Y-%m-%d}") for each in found]
-        print_table("Members", ("id", "e-mail", "since"), rows, empty="There are no members.")
+        rows = [
+            (each.member_id, each.email, f"{each.created_at:%Y-%m-%d}", "operator" if each.operator else "")
+            for each in found
+        ]
+        print_table("Members", ("id", "e-mail", "since", "role"), rows, empty="There are no members.")
+
+
+@app.command("operator")
+def set_operator(
+    email: Email,
+    revoke: Annotated[bool, typer.Option("--revoke", help="No operator any more.")] = False,
+    data: Data = None,
+    endpoint: Endpoint = None,
+) -> None:
+    """Let a member remove shops. Example: hashrange aura member operator ann@example.com."""
+    run_with_services(
+        DatabaseTarget(data, endpoint), lambda services: services.members.set_operator(email, operator=not revoke)
+    )
+    typer.echo(f"{email}  {'member' if revoke else 'operator'}")

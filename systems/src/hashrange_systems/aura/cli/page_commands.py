@@ -31,7 +31,13 @@ SEARCH_HELP = """Find products by the words of their titles.
 [bold]Example[/bold]  hashrange aura search "blue vase" --country DE"""
 EXPLAIN_HELP = """Show what every extractor says about a page, and which answer was chosen.
 
-[bold]Example[/bold]  hashrange aura explain https://antik-mueller.de/vase --price-selector .preis"""
+[bold]Examples[/bold]
+
+\b
+  hashrange aura explain https://antik-mueller.de/vase --price-selector .preis
+  hashrange aura explain https://antik-mueller.de/vase --endpoint aws    with the selectors that its shop has there
+
+Without a database, only the selectors that are given are asked."""
 
 
 def changes(
@@ -43,6 +49,7 @@ def changes(
     ] = "table",
     data: Data = None,
     endpoint: Endpoint = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show what changed."""
     from hashrange_systems.aura.cli.shop_output import change_json, print_changes
@@ -53,7 +60,7 @@ def changes(
         return await services.changes.latest(limit, days=days, country=country.upper() if country else None)
 
     found = run_with_services(DatabaseTarget(data, endpoint), find)
-    match form:
+    match "json" if as_json else form:
         case "json":
             print_json([change_json(change) for change in found])
         case "csv":
@@ -117,14 +124,24 @@ def explain(
     url: PageUrl,
     price_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the price.")] = None,
     state_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the state.")] = None,
+    data: Data = None,
+    endpoint: Endpoint = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what every extractor says about a page."""
     from hashrange_systems.aura.cli.preview_target import run_with_preview
     from hashrange_systems.aura.extraction.page_facts import Overrides
 
-    overrides = Overrides(price=price_selector, state=state_selector)
-    found = run_with_preview(lambda preview: preview.explain(url, overrides))
+    async def find(services: Services) -> Explanation:
+        stored = await services.registry.find_overrides(url)
+        price, state = price_selector or stored.price, state_selector or stored.state
+        return await services.preview.explain(url, Overrides(price=price, state=state))
+
+    if data is None and endpoint is None:
+        given = Overrides(price=price_selector, state=state_selector)
+        found = run_with_preview(lambda preview: preview.explain(url, given))
+    else:
+        found = run_with_services(DatabaseTarget(data, endpoint), find)
     if as_json:
         from dataclasses import asdict
 

@@ -51,10 +51,11 @@ Any number may work on one database: a shop is worked on by one of them, and whe
 
 def crawl(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
     """Crawl a shop now."""
+    from hashrange_systems.aura.service.owner import make_owner
 
     async def act(services: Services) -> Shop:
         found = await services.registry.find(shop)
-        lease = await services.crawls.start(found, "command line")
+        lease = await services.crawls.start(found, make_owner("command line"))
         if lease is None:
             raise busy(found.domain, "crawled")
         await services.crawler.crawl(lease)
@@ -65,10 +66,11 @@ def crawl(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json:
 
 def scrape(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
     """Scrape a shop now."""
+    from hashrange_systems.aura.service.owner import make_owner
 
     async def act(services: Services) -> Shop:
         found = await services.registry.find(shop)
-        lease = await services.scrapes.start(found, "command line")
+        lease = await services.scrapes.start(found, make_owner("command line"))
         if lease is None:
             raise busy(found.domain, "scraped, or has not been crawled since")
         await services.scraper.scrape(lease)

@@ -67,7 +67,7 @@ class Demo:
     async def _add_member(self, at: datetime) -> None:
         work = self.services.work
         items: list[Item] = [
-            Member(member_id=MEMBER, email=EMAIL, created_at=at),
+            Member(member_id=MEMBER, email=EMAIL, created_at=at, operator=True),
             MemberEmail(address=EMAIL, member_id=MEMBER),
             Channel(member_id=MEMBER, channel_id="demo-mail", kind="EMAIL", target=EMAIL, created_at=at),
             SavedSearch(member_id=MEMBER, search_id="demo-search", text="Kommode Rokoko", created_at=at),

@@ -38,7 +38,9 @@ from hashrange_systems.aura.extraction.structured_product import PageContext, re
 from hashrange_systems.aura.extraction.url_shape import find_place
 from hashrange_systems.aura.model.page_kind import PageType, ProductState
 from hashrange_systems.shared.money import Money
+from hashrange_systems.shared.text import clean
 
+MAX_TITLE, MAX_DESCRIPTION = 2000, 8000  # bytes
 STANDARDS = ("json-ld", "microdata", "rdfa", "opengraph")
 
 
@@ -61,7 +63,7 @@ def extract_page(url: str, body: bytes, content_type: str | None, overrides: Ove
         return PageFacts(
             url=url,
             state="REMOVED" if missing else "UNKNOWN",
-            title=shape.title,
+            title=tidy(shape.title, MAX_TITLE),
             blocked=blocked,
             missing=missing,
             language=language,
@@ -143,7 +145,7 @@ def combine(
     common = describe(links, decoded, standards) | {
         "url": url,
         "type": page_type,
-        "title": first(answers, lambda answer: answer.title),
+        "title": tidy(first(answers, lambda answer: answer.title), MAX_TITLE),
         "language": first(answers[::-1], lambda answer: answer.language),
         "answers": tuple(answers),
     }
@@ -159,12 +161,17 @@ def combine(
         price_minor=price.minor if price else None,
         currency=price.currency if price else None,
         price_note=first(answers, lambda answer: answer.price_note),
-        number=first(answers, lambda answer: answer.number),
-        description=first(answers, lambda answer: answer.description),
+        number=tidy(first(answers, lambda answer: answer.number), MAX_TITLE),
+        description=tidy(first(answers, lambda answer: answer.description), MAX_DESCRIPTION),
         images=tuple(dict.fromkeys(filter(None, (resolve(links.base, image) for image in images)))),
         auction=auction,
         disagreements=tuple(disagreements),
     )
+
+
+def tidy(text: str | None, longest: int) -> str | None:
+    """Return a text for pages and feeds, on one line and without control characters; None if nothing is left."""
+    return clean(text, longest) or None if text else None
 
 
 def first(answers: Sequence[ExtractorAnswer], read: Callable[[ExtractorAnswer], Any]) -> Any:

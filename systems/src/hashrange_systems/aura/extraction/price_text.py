@@ -25,6 +25,9 @@ NUMBER_ALONE = re.compile(r"\d[\d .,'\u2019\u00a0\u202f]{0,24}")
 EXPONENT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?)(\d+)")
 CROWN = re.compile(r"(?<!\w)kr\.?(?!\w)", re.IGNORECASE)
 CROWNS = {"sv": "SEK", "se": "SEK", "no": "NOK", "nb": "NOK", "nn": "NOK", "da": "DKK", "dk": "DKK"}
+# "Ft" is also a foot: without the language, only an amount with groups of digits is money.
+FORINT = re.compile(r"(?<=\d)[ \u00a0\u202f]?Ft\b\.?")
+GROUPED_FORINT = re.compile(r"(\d{1,3}(?:[. \u00a0\u202f]\d{3})+)[ \u00a0\u202f]?Ft\b\.?")
 DOLLAR = re.compile(r"(?<![A-Za-z])\$")
 DOLLARS = {"au": "AU $", "ca": "CA $", "nz": "NZ $", "hk": "HK $", "sg": "S $"}
 
@@ -60,6 +63,7 @@ def choose_price(found: Iterable[Money], *, negotiable: bool = False) -> PriceRe
 def name_currency(text: str, place: str) -> str:
     """Return the text with the currencies that only its country makes clear."""
     text = CROWN.sub(CROWNS.get(place, "kr"), text)
+    text = FORINT.sub(" HUF", text) if place == "hu" else GROUPED_FORINT.sub(r"\1 HUF", text)
     return DOLLAR.sub(DOLLARS.get(place, "$"), text)
 
 

@@ -9,6 +9,9 @@ from xml.sax.saxutils import escape
 from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.aura.work_schema import Change
 from hashrange_systems.shared.reports.csv_export import write_csv
+from hashrange_systems.shared.text import clean
+
+MAX_TEXT = 5000
 
 COLUMNS = (
     "at", "kind", "domain", "country", "url", "title", "state", "price_minor", "currency", "old_state",
@@ -46,12 +49,12 @@ def make_entry(change: Change) -> str:
     text = change.detail or f"{change.old_state or ''} {before} → {change.state or ''} {after}".strip()
     title = f"{change.kind}: {change.title or change.url}"
     return (
-        f"<item><title>{clean(title)}</title><link>{clean(change.url)}</link>"
-        f'<guid isPermaLink="false">{clean(change.change_id)}</guid>'
-        f"<pubDate>{format_datetime(change.at)}</pubDate><description>{clean(text)}</description></item>"
+        f"<item><title>{write_text(title)}</title><link>{write_text(change.url)}</link>"
+        f'<guid isPermaLink="false">{write_text(change.change_id)}</guid>'
+        f"<pubDate>{format_datetime(change.at)}</pubDate><description>{write_text(text)}</description></item>"
     )
 
 
-def clean(text: str) -> str:
+def write_text(text: str) -> str:
     """Return a text for XML: escaped, without characters that XML cannot have."""
-    return escape("".join(each for each in text if each >= " " or each in "\t\n"))
+    return escape(clean(text, MAX_TEXT))

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from hashrange import Taken
+from hashrange_systems.aura.errors import OperatorOnly
 from hashrange_systems.aura.work_schema import (
     Channel,
     ChannelKind,
@@ -66,10 +67,10 @@ class Members:
     policy: Policy = field(default_factory=Policy)
     make_id: MakeId = make_id
 
-    async def add(self, email: str) -> NewMember:
-        """Add a member with a key; e-mail addresses are unique."""
+    async def add(self, email: str, *, operator: bool = False) -> NewMember:
+        """Add a member with a key, who may remove shops if an operator; e-mail addresses are unique."""
         address = validate_email(email)
-        member = Member(member_id=self.make_id(), email=address, created_at=self._now())
+        member = Member(member_id=self.make_id(), email=address, created_at=self._now(), operator=operator)
         key = make_key()
         stored = MemberKey(
             digest=digest_of(key), member_id=member.member_id, name="first key", created_at=member.created_at
@@ -94,6 +95,10 @@ class Members:
         if guard is None:
             raise ResourceMissing("member")
         return await self.find(guard.member_id)
+
+    async def set_operator(self, email: str, *, operator: bool) -> Member:
+        """Let a member remove shops, or not any more; raise ResourceMissing."""
+        return await self.work.set_operator((await self.by_email(email)).member_id, operator=operator)
 
     async def authenticate(self, key: str) -> Member:
         """Return the member of an API key; raise ApiKeyInvalid."""
@@ -196,6 +201,12 @@ def find_addresses(target: Target) -> list[IPv4Address | IPv6Address]:
 def name_key(digest: str) -> str:
     """Return the id of a key, which names it in sessions and forms: the beginning of its hash."""
     return digest[:KEY_ID_LENGTH]
+
+
+def require_operator(member: Member) -> None:
+    """Raise OperatorOnly unless the member is an operator."""
+    if not member.operator:
+        raise OperatorOnly
 
 
 def digest_of(key: str) -> str:

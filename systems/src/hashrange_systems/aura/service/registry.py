@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from hashrange import Conflict, Missing, Page, Taken, Unreadable
 from hashrange_systems.aura.errors import ShopDamaged, ShopTaken
+from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.model.country import UNKNOWN, country_name, parse_country
 from hashrange_systems.aura.model.domain import ShopAddress, find_core_name, parse_address, spellings
 from hashrange_systems.aura.schema import Aura, Crawled, Scraped, Shop, ShopType
@@ -246,6 +247,15 @@ class Registry:
     async def options(self, domain: str) -> ShopOptions:
         """Return what the operator set for a shop."""
         return await self.work.options(domain) or ShopOptions(domain=domain)
+
+    async def find_overrides(self, address: str) -> Overrides:
+        """Return the selectors of the shop that a URL belongs to; none if it is not registered."""
+        try:
+            shop = await self.find(address)
+        except ResourceMissing:
+            return Overrides()
+        options = await self.options(shop.domain)
+        return Overrides(price=options.price_selector, state=options.state_selector)
 
     async def save_options(self, options: ShopOptions) -> ShopOptions:
         """Store the options of a registered shop."""

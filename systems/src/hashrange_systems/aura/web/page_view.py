@@ -20,9 +20,11 @@ from hashrange_systems.aura.schema import (
 )
 from hashrange_systems.aura.work_schema import Change, ScrapeReport
 from hashrange_systems.shared.money import Money
+from hashrange_systems.shared.text import clean
 
 AnyStage = NeverCrawled | Crawling | Crawled | NeverScraped | Scraping | Scraped
 
+MAX_TITLE = 2000  # bytes
 TONES = {
     "AVAILABLE": "up",
     "SOLD": "down",
@@ -74,7 +76,9 @@ def name_kind(change: Change) -> str:
 
 def name_product(product: Url | Change) -> str:
     """Return the title of a product, or the last part of its URL."""
-    return product.title or shorten(product.url.rstrip("/").rpartition("/")[2] or product.url, 80)
+    return clean(product.title or "", MAX_TITLE) or shorten(
+        product.url.rstrip("/").rpartition("/")[2] or product.url, 80
+    )
 
 
 def format_price(minor: int | None, currency: str | None) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from dataclasses import dataclass, field
 
 from hashrange import HashrangeError
 from hashrange_systems.aura.errors import CrawlRunning
 from hashrange_systems.aura.schema import LeasedCrawl, Shop
+from hashrange_systems.aura.service.owner import make_owner
 from hashrange_systems.aura.services import Services
 from hashrange_systems.shared.errors import LimitReached
 
@@ -30,7 +29,7 @@ class RunNow:
         """Crawl a shop now, then scrape it; raise CrawlRunning if a worker is at it."""
         if len(self._tasks) >= AT_ONCE:
             raise LimitReached("Some shops are being crawled by hand already: wait until one has ended.")
-        lease = await self.services.crawls.start(shop, f"{socket.gethostname()}:{os.getpid()}:by-hand")
+        lease = await self.services.crawls.start(shop, make_owner("by hand"))
         if lease is None:
             raise CrawlRunning(shop.domain, "crawled", None)
         task = asyncio.create_task(self._run(lease))

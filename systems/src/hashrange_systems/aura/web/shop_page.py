@@ -11,6 +11,7 @@ from starlette.responses import Response
 from hashrange_systems.aura.extraction.page_answer import explain_selector
 from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.schema import Shop
+from hashrange_systems.aura.service.members import require_operator
 from hashrange_systems.aura.service.preview import Explanation
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn, read_submitted_form
 from hashrange_systems.aura.web.page_renderer import Visitor
@@ -151,9 +152,10 @@ async def stop_shop(request: Request, deps: Deps, domain: str) -> Response:
     return redirect_to(request, link_shop(domain), "stopping")
 
 
-@router.post("/shop/{domain}/remove", dependencies=[Depends(read_submitted_form)])
-async def remove_shop(request: Request, deps: Deps, domain: str) -> Response:
-    """Remove a shop with everything that is known about it."""
+@router.post("/shop/{domain}/remove")
+async def remove_shop(request: Request, deps: Deps, sent: Posted, domain: str) -> Response:
+    """Remove a shop with everything that is known about it; only operators may."""
+    require_operator(sent.visitor.user)
     await deps.services.registry.remove(domain)
     return redirect_to(request, "/", "removed")
 

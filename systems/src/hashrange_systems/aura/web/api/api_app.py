@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from hashrange import __version__
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.schema import Price, Shop, Url
+from hashrange_systems.aura.service.members import require_operator
 from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.services import Services
@@ -181,8 +182,9 @@ async def read_shop(deps: ApiDeps, domain: str) -> dict[str, Any]:
 
 
 @router.delete("/shops/{domain}", status_code=204)
-async def remove_shop(deps: ApiDeps, domain: str) -> Response:
-    """Remove a shop with everything that is known about it."""
+async def remove_shop(deps: ApiDeps, caller: Caller, domain: str) -> Response:
+    """Remove a shop with everything that is known about it; only operators may."""
+    require_operator(caller)
     await deps.services.registry.remove(domain)
     return Response(status_code=204)
 
