@@ -1,6 +1,8 @@
 """Crawls of the farm's difficult shops, judged by the farm's own log; and the demo data, which is written once."""
 
 import asyncio
+import time
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 from hashrange import ManualClock
@@ -8,7 +10,30 @@ from hashrange_systems.aura.demo.demo_data import Demo
 from hashrange_systems.aura.service.registry import ShopInput
 from systems.tests.aura.web.hosted_aura import host_aura
 
-SLACK_S = 0.2  # between the start of a request and the moment at which the farm notes it
+SLACK_S = 0.2  # between the start of a request and the moment at which the farm notes it, on a quiet machine
+TURNS = 5  # of the event loop between the two: to connect, to accept, to send and to read
+BEAT_S = 0.01
+
+
+class LoopLag:
+    """How late the event loop was at worst: that much later, for each of its turns, a request may be noted."""
+
+    worst = 0.0
+
+    @asynccontextmanager
+    async def measured(self):
+        """Measure until the block ends."""
+        task = asyncio.create_task(self._measure())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    async def _measure(self):
+        while True:
+            start = time.monotonic()
+            await asyncio.sleep(BEAT_S)
+            self.worst = max(self.worst, time.monotonic() - start - BEAT_S)
 
 
 async def crawl(site, domain):
@@ -19,8 +44,10 @@ async def crawl(site, domain):
 
 
 def test_robots_rules_crawl_delays_and_private_redirects_are_kept():
+    lag = LoopLag()
+
     async def scenario():
-        async with host_aura(ManualClock(), demo=True) as site:
+        async with host_aura(ManualClock(), demo=True) as site, lag.measured():
             done = await asyncio.gather(crawl(site, "strenge-regeln.test"), crawl(site, "einbruch.test"))
             stored = {url.url async for url in site.services.db.urls("einbruch.test")}
             return site.running.farm, done, stored
@@ -31,7 +58,9 @@ def test_robots_rules_crawl_delays_and_private_redirects_are_kept():
     assert [path for path in paths if path.startswith("/produkt/")], "it was crawled"
     assert not [path for path in paths if path.endswith("-3") or "?" in path or path.startswith("/intern")]
     gaps = [later.at - earlier.at for earlier, later in pairwise(requests[1:])]
-    assert min(gaps) >= 1 - SLACK_S, "Crawl-delay: 1, after robots.txt was read"
+    late = SLACK_S + TURNS * lag.worst
+    assert min(gaps) >= 1 - late, "Crawl-delay: 1, after robots.txt was read"
+    assert sum(gaps) >= len(gaps) - late, "one late request does not hide that the others were too early"
     assert all(done), "a redirect to a private address does not end a crawl"
     assert not [url for url in stored if "127.0.0.1" in url or "169.254" in url]
 

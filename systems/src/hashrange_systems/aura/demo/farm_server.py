@@ -93,13 +93,15 @@ class Farm:
         self._socket.close()
 
     async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            async with asyncio.timeout(SEND_TIMEOUT_S):
-                head = await reader.readuntil(b"\r\n\r\n")
-                await send(writer, self.respond(head))
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        try:
+            with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(SEND_TIMEOUT_S):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    await send(writer, self.respond(head))
+        finally:  # also when the process ends inside a body that drips
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
     def respond(self, head: bytes) -> FarmResponse:
         """Return the response to a request, and log it."""
