@@ -10,6 +10,7 @@ from hashrange.core.errors import CORAL, InternalServerError, ServiceError
 GZIP = 16 + zlib.MAX_WBITS
 GZIP_MAGIC = b"\x1f\x8b"
 ENCODINGS = {b"gzip": GZIP, b"deflate": zlib.MAX_WBITS}
+NO_ENCODING = b"identity"
 COMPRESSED_OVER = 4096
 CHUNK_BYTES = 64 * 1024  # bytes that are inflated at once
 MAX_MEMBERS = 1024  # of a gzip body; the time for an empty one counts too, and no client sends more than one
@@ -28,7 +29,10 @@ class RequestTooLarge(ServiceError, wire_name="RequestEntityTooLargeException"):
 
 def inflate(body: bytes, encoding: bytes, limit: int) -> bytes:
     """Undo the encoding of a request's body, as long as it has at most `limit` bytes; the time is linear in both."""
-    window = ENCODINGS.get(encoding.strip().lower())
+    encoding = encoding.strip().lower()
+    if encoding == NO_ENCODING:
+        return body
+    window = ENCODINGS.get(encoding)
     if window is None:
         raise InternalServerError
     chunks: list[bytes] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from time import perf_counter
 from typing import Protocol, cast
 
 from hashrange.server.dispatcher import Dispatcher, report_failure
@@ -16,6 +17,7 @@ from hashrange.server.metrics import Metrics
 from hashrange.server.request_reader import ReaderHost, RequestReader
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+SECONDS_PER_TURN = 0.01  # of the requests of one packet, after which those of other clients are run
 HIGH_WATER = 1024 * 1024  # bytes of unread responses, beyond which a client's next request has to wait
 
 
@@ -39,7 +41,9 @@ class ServerConnection(asyncio.Protocol):
     """Hands requests to the dispatcher and writes its responses."""
 
     __slots__ = (
+        "_awaits_turn",
         "_backlog",
+        "_buffered",
         "_host",
         "_is_reading",
         "_lingers",
@@ -49,6 +53,7 @@ class ServerConnection(asyncio.Protocol):
         "_since",
         "_suspended",
         "_transport",
+        "_turn_ends",
         "_unsent",
         "_works_off",
         "_write_paused",
@@ -64,6 +69,9 @@ class ServerConnection(asyncio.Protocol):
         self._backlog: deque[HttpRequest | PlainResponse] = deque()  # requests that wait for the client to read
         self.held = 0  # responses that wait for a commit
         self._unsent = 0  # bytes of responses since the last write
+        self._turn_ends = 0.0  # when requests have to wait for those of other clients
+        self._awaits_turn = False
+        self._buffered = 0  # bytes of responses that the client of a stopping server has not taken
         self._works_off = False  # the backlog; it must not begin again inside itself
         self._write_paused = False  # the client does not read
         self._suspended = 0  # how many times `suspend` was called: a request is answered later
@@ -89,6 +97,7 @@ class ServerConnection(asyncio.Protocol):
             return
         reader = self._reader
         was_partial = reader.is_partial
+        self._turn_ends = perf_counter() + SECONDS_PER_TURN
         reader.feed(data)
         if reader.is_partial and (self._host.stopping or not was_partial):
             self._since = self._host.now
@@ -124,7 +133,7 @@ class ServerConnection(asyncio.Protocol):
 
     def take(self, request: HttpRequest) -> None:
         """Run a complete request, or queue it behind those that wait."""
-        if self._backlog or self._write_paused or self._suspended or self._unsent > HIGH_WATER:
+        if self._backlog or self._must_wait():
             self._backlog.append(request)
         else:
             self._host.dispatcher.handle(self, request)
@@ -198,8 +207,12 @@ class ServerConnection(asyncio.Protocol):
     def drain(self, began: float) -> None:
         """Close the connection unless a request is arriving or being processed, of a server that began to stop then."""
         host = self._host
-        if self._reader.is_partial and host.now - max(self._since, began) > host.settings.stall:
-            self.abort()  # whoever has sent nothing for so long does not send the rest in time either
+        buffered = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        if buffered != self._buffered:
+            self._buffered, self._since = buffered, host.now
+        waits_for_client = self._reader.is_partial or self._lingers or buffered
+        if waits_for_client and host.now - max(self._since, began) > host.settings.stall:
+            self.abort()  # whoever has sent or taken nothing for so long does not do the rest in time either
         elif not (self._reader.is_partial or self.held or self._backlog or self._suspended or self.ended):
             self.close()
 
@@ -247,7 +260,8 @@ class ServerConnection(asyncio.Protocol):
             return
         self._works_off = True
         self.flush()
-        while self._backlog and not (self._write_paused or self._suspended or self._unsent > HIGH_WATER):
+        self._turn_ends = perf_counter() + SECONDS_PER_TURN
+        while self._backlog and not self._must_wait():
             item = self._backlog.popleft()
             if isinstance(item, HttpRequest):
                 self._host.dispatcher.handle(self, item)
@@ -257,6 +271,19 @@ class ServerConnection(asyncio.Protocol):
         self._works_off = False
         if self.ended or self._backlog or not self._is_reading:
             self._pause_or_close()
+
+    def _must_wait(self) -> bool:
+        """Return whether the next request has to wait: for the client, for an earlier one, or for other clients."""
+        if self._write_paused or self._suspended or self._unsent > HIGH_WATER or self._awaits_turn:
+            return True
+        if perf_counter() > self._turn_ends:
+            self._awaits_turn = True
+            asyncio.get_running_loop().call_soon(self._take_turn)
+        return self._awaits_turn
+
+    def _take_turn(self) -> None:
+        self._awaits_turn = False
+        self._work_off()
 
     def _pause_or_close(self) -> None:
         """Stop reading while requests wait, resume when they are done, and close after the last response."""

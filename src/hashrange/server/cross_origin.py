@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from hashrange.server.http_request import ABSOLUTE
+
 log = logging.getLogger(__name__)
 
 ANY = "*"
 AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\s\\,]+)(?::[0-9]{0,5})?", re.IGNORECASE)
-ABSOLUTE = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*://([^/?#]*)")
 LOOPBACK_NAME = "localhost"
 MAX_REMEMBERED = 256  # hosts that were accepted, and pages that were reported
 ORIGIN_REFUSED = (
@@ -29,6 +30,10 @@ HOST_REFUSED = (
 HOST_MISSING = "The request has no Host header"
 HOST_INVALID = "The Host header is repeated or malformed"
 ORIGIN_REPEATED = "The Origin header is repeated"
+ORIGIN_EMPTY = (
+    "Requests of web pages are refused, and this one has an empty Origin header. To allow a page, start the server with "
+    "--cors ORIGIN"
+)
 
 
 class CrossOriginCheck:
@@ -81,6 +86,8 @@ class CrossOriginCheck:
         origin = headers[b"origin"].decode("latin-1")
         if ANY in self._origins or origin.lower() in self._origins:
             return None
+        if not origin:
+            return 403, ORIGIN_EMPTY
         shown = origin if origin.isprintable() and origin.isascii() else "ORIGIN"
         self._report(headers[b"origin"], ORIGIN_REFUSED.format(shown))
         return 403, ORIGIN_REFUSED.format(shown)
@@ -89,6 +96,8 @@ class CrossOriginCheck:
         if ANY in self._hosts or name in self._hosts or name in self._names:
             return True
         address = _read_address(name)
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:  # ::ffff:127.0.0.1
+            address = address.ipv4_mapped
         if address is None:
             return name == LOOPBACK_NAME or name.endswith(f".{LOOPBACK_NAME}")
         # An address cannot be made to resolve to another machine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from hashrange.server.http_response import ResponseForm, find_response_form
@@ -9,6 +11,7 @@ from hashrange.server.http_response import ResponseForm, find_response_form
 Headers = dict[bytes, bytes]  # by lower-case name, as `add_header` adds them
 
 SIGNATURE_LENGTH = 64
+ABSOLUTE = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*://([^/?#]*)")
 
 
 class RequestHead(Struct, frozen=True, eq=False, gc=False):
@@ -53,8 +56,19 @@ def make_request(method: bytes, url: bytes, headers: Headers, body: bytes, *, ke
     is_word = signed[-SIGNATURE_LENGTH:].replace(b"-", b"").isalnum()  # as in `head_cache`
     authorization = signed[:-SIGNATURE_LENGTH] if is_word else b""
     target = find(b"x-amz-target", b"")
+    if not url.startswith(b"/"):
+        url = strip_authority(url)
     head = RequestHead(method, url, frozenset(headers), target, authorization, keep_alive, connection, form)
     return HttpRequest(head, body, headers)
+
+
+def strip_authority(url: bytes) -> bytes:
+    """Return the path and query of a request target that is a whole URL, as proxies send it."""
+    match = ABSOLUTE.match(url)
+    if match is None:
+        return url
+    rest = url[match.end() :]
+    return rest if rest.startswith(b"/") else b"/" + rest
 
 
 def split_headers(source: bytes) -> Headers:

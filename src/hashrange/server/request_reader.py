@@ -10,11 +10,12 @@ from typing import Protocol
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.server.cross_origin import CrossOriginCheck
-from hashrange.server.head_cache import HeadCache
+from hashrange.server.head_cache import END, HeadCache
 from hashrange.server.http_request import HttpRequest, add_header, make_request
 from hashrange.server.settings import ServerSettings
 
 HEADER_OVERHEAD = len(": \r\n")
+LINE_OVERHEAD = len("OPTIONS  HTTP/1.1\r\n")  # at most: the methods that are served are shorter
 
 
 class ReaderHost(Protocol):
@@ -58,7 +59,9 @@ class RequestReader:
         "_begun",
         "_body",
         "_counted",
+        "_data",
         "_fields",
+        "_head_size",
         "_headers",
         "_heads",
         "_host",
@@ -83,6 +86,8 @@ class RequestReader:
         self._body = bytearray()
         self._url = b""
         self._begun = False
+        self._data = b""  # the packet that is being parsed, and nothing but the head in it so far; else empty
+        self._head_size = 0  # bytes of its headers and trailers
         self._packet = b""  # the packet that it began with, while that is parsed
         self._at_least = self._at_most = 0  # its bytes so far; a packet may hold the end of another request
         self._counted = 0  # bytes of its body that `unfinished` includes
@@ -117,8 +122,12 @@ class RequestReader:
     # What httptools calls; `on_body` goes straight into its container
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Collect a header."""
-        add_header(self._fields, name.lower(), value)
+        """Collect a header; trailers, which come after the headers are complete, are only counted."""
+        self._head_size += len(name) + len(value) + HEADER_OVERHEAD
+        if self._head_size > self._settings.max_head:
+            self._refuse_head()
+        elif self._headers is None:
+            add_header(self._fields, name.lower(), value)
 
     @property
     def on_body(self) -> object:
@@ -138,7 +147,7 @@ class RequestReader:
         self._headers = headers = self._fields
         self._fields = {}
         if self._at_most > self._settings.max_head:
-            self._check_head(headers)
+            self._check_head()
         assert self._parser is not None
         problem = self._host.cross_origin.find_problem(self._url, headers, self._parser.get_http_version())
         if problem is not None:
@@ -162,7 +171,8 @@ class RequestReader:
         self._begun = False
         self._url = b""
         self._headers = None
-        self._fields.clear()  # trailers, which nobody reads
+        self._head_size = 0
+        self._data = b""
         self._body.clear()
         self._sink.ended = not keep_alive
         if self._counted:
@@ -176,9 +186,10 @@ class RequestReader:
     def _parse(self, data: bytes) -> None:
         completed = self.completed
         self._packet = b"" if self._begun else data
+        self._data = data if self._headers is None else b""
         self._at_most += len(data)
         self._feed_parser(data)
-        self._packet = b""
+        self._packet = self._data = b""
         if self.completed == completed:
             self._at_least += len(data)
             self._count_partial()
@@ -199,12 +210,18 @@ class RequestReader:
         except HttpParserError as error:
             self._sink.refuse(400, f"Bad request: {error}")
 
-    def _check_head(self, headers: dict[bytes, bytes]) -> None:
-        size = sum(len(name) + len(value) + HEADER_OVERHEAD for name, value in headers.items())
-        if len(self._url) > self._settings.max_line:
-            self._sink.refuse(400, f"The request line is longer than {self._settings.max_line} bytes")
-        elif size > self._settings.max_head:
-            self._sink.refuse(400, f"The headers are longer than {self._settings.max_head} bytes")
+    def _check_head(self) -> None:
+        """Check the bytes of a head as they were received, with spaces that are not part of a value."""
+        settings = self._settings
+        if len(self._url) > settings.max_line:
+            self._sink.refuse(400, f"The request line is longer than {settings.max_line} bytes")
+        elif self._data:
+            received = self._at_least + self._data.find(END)
+            if received > len(self._url) + LINE_OVERHEAD + settings.max_head:
+                self._refuse_head()
+
+    def _refuse_head(self) -> None:
+        self._sink.refuse(400, f"The headers are longer than {self._settings.max_head} bytes")
 
     def _count_partial(self) -> None:
         """Check the size of a request that is still arriving, alone and together with those of other connections."""
@@ -213,7 +230,7 @@ class RequestReader:
         self.is_partial = True
         settings, body = self._settings, len(self._body)
         if self._headers is None and self._at_least > settings.max_line + settings.max_head:
-            self._sink.refuse(400, f"The headers are longer than {settings.max_head} bytes")
+            self._refuse_head()
         elif body > settings.max_body:
             self._sink.refuse(413, f"The request is larger than {settings.max_body} bytes")
         else:

@@ -69,6 +69,11 @@ def test_a_deflated_body_has_a_largest_size():
         inflate(zlib.compress(b"x" * (LIMIT + 1)), b"deflate", LIMIT)
 
 
+@pytest.mark.parametrize("encoding", [b"identity", b" Identity "])
+def test_identity_is_no_encoding(encoding):
+    assert inflate(b"x", encoding, LIMIT) == b"x"
+
+
 @pytest.mark.parametrize("encoding", [b"deflate", b"br", b"garbage", b""])
 def test_other_encodings_are_an_internal_error(encoding):
     with pytest.raises(InternalServerError):

@@ -44,6 +44,21 @@ def test_pipelined_requests_are_answered_in_order(client):
         assert kinds[5].json == {"Item": {"pk": {"S": "b"}}}
 
 
+def test_pipelined_requests_do_not_keep_other_clients_waiting(client, connect, server):
+    for number in range(40):
+        batch = [{"PutRequest": {"Item": {"pk": {"S": f"{number}-{at}"}}}} for at in range(25)]
+        client.call("BatchWriteItem", {"RequestItems": {"things": batch}})
+    slow = build(
+        "Scan",
+        {"TableName": "things", "FilterExpression": "pk = :v", "ExpressionAttributeValues": {":v": {"S": "?"}}},
+    )
+    client.send(slow * 200 + put("last"))
+    client.read()
+    assert connect(server).ask(get("last")).json == {}  # run while most of the scans wait
+    assert [client.read().status for _ in range(200)] == [200] * 200
+    assert client.ask(get("last")).json["Item"] == {"pk": {"S": "last"}}
+
+
 def test_a_request_may_come_byte_by_byte(client):
     client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for byte in put("a", name="desk"):

@@ -38,6 +38,12 @@ def test_a_request_of_a_web_page_is_refused(client, request_):
     assert client.has_ended()
 
 
+def test_an_empty_origin_is_called_empty(client):
+    text = client.ask(build("ListTables", {}, origin="")).body.decode()
+    assert "has an empty Origin header" in text
+    assert text.endswith("--cors ORIGIN\n")
+
+
 def test_the_refusal_names_the_option(client):
     text = client.ask(build("ListTables", {}, origin=PAGE)).body.decode()
     assert text == (
@@ -95,7 +101,7 @@ def test_a_cached_head_does_not_let_an_origin_pass(client):
     "host",
     [
         "localhost", "localhost:8000", "LOCALHOST", "localhost.", "localhost.:8000", "db.localhost", "a.b.LocalHost:1",
-        "127.0.0.1", "127.0.0.1:9", "127.1.2.3", "[::1]", "[::1]:8000", "localhost:",
+        "127.0.0.1", "127.0.0.1:9", "127.1.2.3", "[::1]", "[::1]:8000", "localhost:", "[::ffff:127.0.0.1]:8000",
     ],
 )  # fmt: skip
 def test_the_names_of_this_machine_are_accepted(client, host):
@@ -106,7 +112,7 @@ def test_the_names_of_this_machine_are_accepted(client, host):
     "host",
     [
         "rebound.example", "rebound.example:8000", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example",
-        "192.168.1.7", "[2001:db8::1]", "2130706433", "0x7f.1", "dynamodb:8000", "169.254.169.254", "rebound.example.",
+        "192.168.1.7", "[2001:db8::1]", "[::ffff:192.168.1.7]", "2130706433", "0x7f.1", "dynamodb:8000", "169.254.169.254", "rebound.example.",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("build_request", [

@@ -108,6 +108,26 @@ def test_longer_headers_and_request_lines_are_refused(client, connect, server, r
     assert works(connect, server)
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [b"A: b\r\n" * 40_000, b"A:" + b" " * 20_000 + b"b\r\n", b"A:b" + b" " * 40_000 + b"\r\n"],
+    ids=["the same one", "spaces before a value", "spaces after a value"],
+)
+def test_all_received_bytes_of_a_head_count(client, headers):
+    client.send(LIST.replace(b"Host:", headers + b"Host:"))
+    assert client.read().status == 400
+    assert client.has_ended()
+
+
+def test_trailers_count_against_the_limit_of_headers(client, connect, server):
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    assert client.ask(head + b"a:xx\r\n" * 500 + b"\r\n").error == "UnknownOperationException"
+    client.send(head + b"a:xx\r\n" * 300_000)  # the end does not matter
+    response = client.read()
+    assert (response.status, response.headers["connection"]) == (400, "close")
+    assert works(connect, server)
+
+
 def test_headers_without_an_end_are_refused(client):
     client.send(b"POST / HTTP/1.1\r\n" + (b"X-Filler: " + b"x" * KIB + b"\r\n") * 64)
     assert client.read().status == 400

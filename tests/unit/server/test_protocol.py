@@ -45,6 +45,16 @@ def test_both_media_types_are_taken_and_echoed(client, sent, echoed):
     assert (response.status, response.headers["content-type"]) == (200, echoed)
 
 
+@pytest.mark.parametrize(("path", "status"), [("", 200), ("/", 200), ("/metrics", 200), ("/other", 404)])
+def test_a_target_may_be_a_whole_url_as_proxies_send_it(client, path, status):
+    assert client.ask(build(method="GET", path=f"http://localhost:8000{path}")).status == status
+    assert client.ask(build("ListTables", {}, path=f"http://localhost:8000{path}")).status == 200
+
+
+def test_identity_is_no_encoding(client):
+    assert client.ask(get("a", content_encoding="identity")).json == {}
+
+
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
 def test_streams_operations_alone_have_a_second_target(client, operation):
     response = client.ask(build(x_amz_target=f"DynamoDBStreams_20120810.{operation}", request={}))

@@ -118,6 +118,21 @@ def test_a_request_that_was_arriving_is_answered_and_is_the_last(engine):
     witness.close()
 
 
+@pytest.mark.parametrize("is_refused", [True, False], ids=["refused", "not reading"])
+def test_a_client_that_takes_no_notice_does_not_delay_the_stop(engine, is_refused):
+    engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": "big"}, "text": {"S": "x" * 300_000}}})
+    stopping = Stopping(engine, grace=150.0, stall=0.2, linger=150.0, write_timeout=150.0)
+    client, witness = Client(stopping.port), Client(stopping.port)
+    client.send(b"garbage\r\n\r\n" if is_refused else get("big") * 60)
+    witness.ask(LIST)
+    began = time.monotonic()
+    stopping.begin()
+    stopping.end()
+    assert time.monotonic() - began < 100  # of a grace of 150
+    client.close()
+    witness.close()
+
+
 def test_a_request_that_never_arrives_is_not_waited_for_longer_than_the_grace(engine):
     stopping = Stopping(engine, grace=0.2)
     client = Client(stopping.port)
