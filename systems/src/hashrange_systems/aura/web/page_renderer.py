@@ -15,7 +15,7 @@ from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
-from hashrange_systems.shared.web.sign_in import write_session
+from hashrange_systems.shared.web.sign_in_redirect import write_session
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment, redirect_to
 
 STATIC = Path(__file__).with_name("static")

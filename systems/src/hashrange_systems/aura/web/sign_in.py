@@ -8,7 +8,7 @@ from starlette.responses import Response
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted
 from hashrange_systems.shared.errors import ApiKeyInvalid, TooManyRequests
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.sign_in import find_client_address, parse_next_path
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address, parse_next_path
 from hashrange_systems.shared.web.templating import redirect_to
 
 router = APIRouter(include_in_schema=False)

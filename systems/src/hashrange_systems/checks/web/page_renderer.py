@@ -21,7 +21,7 @@ from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.session import Session
 from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
-from hashrange_systems.shared.web.sign_in import write_session
+from hashrange_systems.shared.web.sign_in_redirect import write_session
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment, redirect_to
 
 Visitor = SignedInVisitor[ActiveUser]

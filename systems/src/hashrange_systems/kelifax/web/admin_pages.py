@@ -40,7 +40,7 @@ from hashrange_systems.shared.errors import (
 )
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
 
 log = logging.getLogger(__name__)

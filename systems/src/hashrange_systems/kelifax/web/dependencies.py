@@ -14,7 +14,7 @@ from hashrange_systems.kelifax.web.visitor import SignedInAdmin, Visitor, Visito
 from hashrange_systems.shared.errors import FormRejected
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

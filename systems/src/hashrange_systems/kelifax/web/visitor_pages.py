@@ -11,7 +11,7 @@ from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, 
 from hashrange_systems.kelifax.web.resource_page import explain
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
 from hashrange_systems.shared.web.same_origin import is_loopback
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 from hashrange_systems.shared.web.templating import redirect_to
 
 router = APIRouter(include_in_schema=False)

@@ -26,7 +26,7 @@ from hashrange_systems.shared.errors import ApiKeyInvalid
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 
 PROBLEMS = ProblemHandlers("aura")
 KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)

@@ -14,7 +14,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 
 KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)
 OPERATOR = HTTPBearer(scheme_name="operator", description="The operator's token; no API key.", auto_error=False)

@@ -27,7 +27,7 @@ from hashrange_systems.kelifax.web.api.api_models import (
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
 from hashrange_systems.shared.web.problem import Problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 
 DEFAULT_SIZE, MAX_SIZE = 10, 50  # of a page, as the original has them
 MAX_FORM = 256 * 1024  # bytes of a submission; a logo has its own limit
