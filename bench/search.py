@@ -18,7 +18,7 @@ from bench.settings import Settings
 from bench.workload import Json
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.schema import Kelifax, Published, checkpoints
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.search.scan_search import find_by_scan
 from hashrange_systems.kelifax.search.search import Search
@@ -66,16 +66,16 @@ async def measure(settings: Settings) -> Json:
         for batch in make_batches(settings.resources, vocabulary, chance):
             await db.batch(batch)
         note(f"wrote {settings.resources:,} resources in {time.monotonic() - began:.1f} s")
-        follower = IndexFollower(db)
+        index_consumer = IndexConsumer(db)
         began = time.monotonic()
-        await follower.catch_up()
+        await index_consumer.catch_up()
         built = time.monotonic() - began
         note(f"built the index in {built:.1f} s")
         queries = make_queries(vocabulary, chance)
-        await compare(db, Search(db, follower), queries[:SCANS])
-        by_index = await time_all(Search(db, follower).find, queries)
+        await compare(db, Search(db, index_consumer), queries[:SCANS])
+        by_index = await time_all(Search(db, index_consumer).find, queries)
         by_scan = await time_all(lambda query: find_by_scan(db, query), queries[:SCANS])
-        await follower.close()
+        await index_consumer.close()
     return summarise(settings, by_index, by_scan, built)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import time
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from urllib.parse import quote
 from hashrange.client.http.connection import HttpResponse
 from hashrange.client.http.connector import Endpoint
 from hashrange.core.clock import Clock, SystemClock
+from hashrange.core.signing_key import derive_signing_key
 
 VERSION = version("hashrange")
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -98,12 +98,3 @@ class Signer:
             return False
         self._offset = there - self._clock.millis() // 1000
         return True
-
-
-@lru_cache(maxsize=32)
-def derive_signing_key(secret: str, scope: str) -> bytes:
-    """Return the signing key of a scope; it changes once a day."""
-    key = f"AWS4{secret}".encode()
-    for element in scope.split("/"):
-        key = hmac.digest(key, element.encode(), "sha256")
-    return key

@@ -28,11 +28,13 @@ from hashrange.core.values import INVALID_PARAMETER, Item, measure
 pack_head = Struct(">IH").pack
 unpack_checksum = Struct(">I").unpack_from
 FIRST_ROWID = 1 << 62
-HASH_LIMIT = 2048
-RANGE_LIMIT = 1024
-HASH_TOO_LONG = f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of{HASH_LIMIT} bytes"
+MAX_PARTITION_KEY_BYTES = 2048
+MAX_SORT_KEY_BYTES = 1024
+HASH_TOO_LONG = (
+    f"{INVALID_PARAMETER}Size of hashkey has exceeded the maximum size limit of{MAX_PARTITION_KEY_BYTES} bytes"
+)
 RANGE_TOO_LONG = (
-    f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of {RANGE_LIMIT} bytes"
+    f"{INVALID_PARAMETER}Aggregated size of all range keys has exceeded the size limit of {MAX_SORT_KEY_BYTES} bytes"
 )
 TYPE_NAMES = {"S": "string", "B": "binary"}  # a number is never empty
 COMPLEMENT = bytes(255 - byte for byte in range(256))
@@ -88,9 +90,9 @@ class KeyAttribute(NamedTuple):
 
 def check_key_size(hash_bytes: int, range_bytes: int, error: type[ValidationException] = ValidationException) -> None:
     """Raise for a partition key or a sort key whose attributes are too long together."""
-    if hash_bytes > HASH_LIMIT:
+    if hash_bytes > MAX_PARTITION_KEY_BYTES:
         raise error(HASH_TOO_LONG)
-    if range_bytes > RANGE_LIMIT:
+    if range_bytes > MAX_SORT_KEY_BYTES:
         raise error(RANGE_TOO_LONG)
 
 
@@ -113,7 +115,7 @@ class KeyEncoder:
         self.attributes = hashes + ranges
         # Encodes the key of an item; None when a key attribute is missing or has a wrong type or length.
         self.encode: Encode = _make_encoder(
-            _make_joiner(hashes, HASH_LIMIT), _make_joiner(ranges, RANGE_LIMIT) if ranges else None
+            _make_joiner(hashes, MAX_PARTITION_KEY_BYTES), _make_joiner(ranges, MAX_SORT_KEY_BYTES) if ranges else None
         )
 
     def partition(self, parts: Sequence[str]) -> bytes:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TOKEN_LIFE = 10 * 60 * 1000
 TOKENS_PER_SLICE = 100  # expired tokens that a request with a token deletes; a million at once took 2.4 seconds
-SIZE_LIMIT = 4 * 1024 * 1024
+MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"  # of reads; the service's text is unknown
 PAYLOAD = "Transaction payload size cannot exceed 4MB. Payload Size: "
 TWICE = "Transaction request cannot include multiple operations on one item"
@@ -45,7 +45,7 @@ MISMATCHED_TOKEN = (
 def check_payload(entries: list[Wire]) -> None:
     """Raise when the members of a transaction are too large together."""
     size = len(orjson.dumps(entries))
-    if size > SIZE_LIMIT:
+    if size > MAX_TRANSACTION_BYTES:
         raise ValidationException(f"{PAYLOAD}: {PAYLOAD}{size}")  # the service says it twice
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hashrange.core.limits import MAX_IN_OPERANDS
 from hashrange.core.values import Value
 from hashrange.expr.errors import ExpressionError
 from hashrange.expr.functions import FUNCTIONS, Role, Values, find_function, misplaced
@@ -56,7 +57,6 @@ from hashrange.expr.reserved_words import is_reserved
 
 MAX_PATH_DEPTH = 32
 MAX_INDEX = 2**31 - 1
-MAX_OPTIONS = 100
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 # The types of values that each operator takes; operators that are not here take any.
 OPERATOR_TYPES = dict.fromkeys((*ORDERINGS, "BETWEEN"), ORDERED_TYPES) | dict.fromkeys("+-", frozenset({"N"}))
@@ -333,7 +333,7 @@ def _check_count(node: Node) -> None:
             "Incorrect number of operands for operator or function; "
             f"operator or function: {node.function}, number of operands: {len(node.arguments)}"
         )
-    if isinstance(node, Membership) and len(node.options) > MAX_OPTIONS:
+    if isinstance(node, Membership) and len(node.options) > MAX_IN_OPERANDS:
         raise ExpressionError(
             f"The IN operator is provided with too many operands; number of operands: {len(node.options)}"
         )

@@ -33,7 +33,7 @@ VERBS = (*EFFECTS, SEED)
 
 
 class When(TypedDict, total=False):
-    """Which calls of an operation a fault strikes; by default all."""
+    """Which calls of an operation a fault applies; by default all."""
 
     table: str  # only those on this table
     times: int  # at most so many
@@ -44,8 +44,8 @@ class When(TypedDict, total=False):
 class Faults:
     """Injected faults: `hashrange.open(faults=faults)`. They may be added and cleared at any time.
 
-    A call is struck by the first fault whose turn it is; delays come on top. The same seed and the same calls give the
-    same strikes. An invalid request is refused as usual, and uses no strike up.
+    A call is applied by the first fault whose turn it is; delays come on top. The same seed and the same calls give the
+    same applies. An invalid request is refused as usual, and uses no apply up.
     """
 
     def __init__(self, *, seed: int = 0) -> None:
@@ -124,7 +124,7 @@ class Faults:
     # -- what the engine calls -----------------------------------------------------------------------------------------
 
     def perform(self, engine: Engine, operation: Operation, request: Wire) -> bytes:
-        """Run one request inside the engine's group, or apply the fault that strikes it."""
+        """Run one request inside the engine's group, or apply the fault that applies it."""
         if not shape.accept(operation.name, request):
             request = shape.convert(operation.name, request, operation.violations)
         chosen = self.choose(operation, request)
@@ -133,8 +133,8 @@ class Faults:
         fault, effect = chosen
         try:
             outcome = effect.apply(engine, operation, request)
-        except ServiceError:  # an invalid request uses no strike up
-            fault.struck -= 1
+        except ServiceError:  # an invalid request uses no apply up
+            fault.applied -= 1
             raise
         logger.info("Fault injected into %s: %s", operation.name, fault)
         if isinstance(outcome, ServiceError):
@@ -142,7 +142,7 @@ class Faults:
         return outcome
 
     def choose(self, operation: Operation, request: Wire) -> tuple[InjectedFault, Effect] | None:
-        """Return the fault that strikes a call, if any, and its effect."""
+        """Return the fault that applies a call, if any, and its effect."""
         with self._lock:
             for fault in self:
                 effect = fault.effect

@@ -18,7 +18,7 @@ ANY = "*"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class InjectedFault:
-    """A fault and its count: it has `struck` so many of the `seen` calls that it could strike."""
+    """A fault and its count: it has `applied` so many of the `seen` calls that it could apply."""
 
     effect: Effect | DelayEffect
     operation: str = ANY
@@ -28,15 +28,15 @@ class InjectedFault:
     chance: float = 1.0
     luck: Random = field(repr=False)
     seen: int = 0
-    struck: int = 0
+    applied: int = 0
 
     def __post_init__(self) -> None:
         if self.operation != ANY:
             self._check_operation()
         if self.times is not None and self.times < 1:
-            raise ValueError(f"times is how often a fault strikes, at least 1: not {self.times}")
+            raise ValueError(f"times is how often a fault applies, at least 1: not {self.times}")
         if self.every < 1:
-            raise ValueError(f"every is which calls a fault strikes, 10 for each tenth, at least 1: not {self.every}")
+            raise ValueError(f"every is which calls a fault applies, 10 for each tenth, at least 1: not {self.every}")
         if not 0 < self.chance <= 1:
             raise ValueError(f"chance is more than 0 and at most 1: not {self.chance}")
 
@@ -49,7 +49,7 @@ class InjectedFault:
             raise ValueError(f"{self.effect.verb} happens to {', '.join(possible)}: not to {self.operation}")
 
     def concerns(self, operation: Operation, request: Wire) -> bool:
-        """Return whether a call is one of those that it could strike."""
+        """Return whether a call is one of those that it could apply."""
         return (
             self.operation in (ANY, operation.name)
             and self.effect.applies_to(operation)
@@ -58,12 +58,12 @@ class InjectedFault:
         )
 
     def is_due(self) -> bool:
-        """Count a call that it could strike, and tell whether it does."""
+        """Count a call that it could apply, and tell whether it does."""
         self.seen += 1
-        is_over = self.times is not None and self.struck >= self.times
+        is_over = self.times is not None and self.applied >= self.times
         if is_over or self.seen % self.every or (self.chance < 1 and self.luck.random() >= self.chance):
             return False
-        self.struck += 1
+        self.applied += 1
         return True
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_BATCH_KEYS
 from hashrange.core.values import check_key
 from hashrange.core.wire import Wire
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from hashrange.engine.table import Table
     from hashrange.expr.projection import Projection
 
-KEY_LIMIT = 100
-RESPONSE_LIMIT = 16 * 1024 * 1024
+MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 
 
 class TableKeys:
@@ -78,7 +78,7 @@ VIOLATIONS = ViolationReport(messages=lambda violations: [_message(violation) fo
 def batch_get_item(engine: Engine, request: Wire) -> bytes:
     """Return the items that exist, in the order asked; what exceeds the size limit is left unprocessed."""
     asked = request["RequestItems"]
-    if sum(len(content["Keys"]) for content in asked.values()) > KEY_LIMIT:
+    if sum(len(content["Keys"]) for content in asked.values()) > MAX_BATCH_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     check_mixing_across(asked.values(), BATCH_GET)
     parts = [TableKeys(name, content) for name, content in asked.items()]
@@ -91,7 +91,7 @@ def batch_get_item(engine: Engine, request: Wire) -> bytes:
 
 
 def _read(engine: Engine, parts: list[TableKeys]) -> None:
-    room = RESPONSE_LIMIT
+    room = MAX_RESPONSE_BYTES
     for part in parts:
         for encoded, key in part.keys.items():
             row = load_row(engine, part.table, encoded)

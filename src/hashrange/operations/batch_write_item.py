@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_BATCH_WRITES
 from hashrange.core.values import SEVERAL_TYPES, ErrorWording, Item, check_item
 from hashrange.core.wire import Wire
 from hashrange.engine import write
@@ -19,8 +20,6 @@ from hashrange.engine.write import Image, WriteResult
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
-
-LIMIT = 25
 
 
 class BatchEntry:
@@ -68,7 +67,7 @@ VIOLATIONS = ViolationReport(
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every entry, or refuse the whole batch."""
     members = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
-    if len(members) > LIMIT:
+    if len(members) > MAX_BATCH_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
     for member in members:
         if member.puts:

@@ -13,7 +13,7 @@ from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capac
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table, check_scalars
-from hashrange.engine.transaction import SIZE_LIMIT, TOO_LARGE, TWICE, cancel, reason_for
+from hashrange.engine.transaction import MAX_TRANSACTION_BYTES, TOO_LARGE, TWICE, cancel, reason_for
 from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import TRANSACT_GET
 from hashrange.expr.request_expressions import check_mixing, read_expressions
@@ -37,7 +37,7 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
         if projection is not None:
             check_scalars(table, projection.document_attributes)
     rows = [load_row(engine, table, key) for table, key in zip(tables, keys, strict=True)]
-    if sum(row.size for row in rows if row) > SIZE_LIMIT:
+    if sum(row.size for row in rows if row) > MAX_TRANSACTION_BYTES:
         raise ValidationException(TOO_LARGE)
     shown = b",".join(_show(row, projection) for row, (_, projection) in zip(rows, asked, strict=True))
     body = b'{"Responses":[' + shown + b"]"

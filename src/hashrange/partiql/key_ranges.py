@@ -13,9 +13,9 @@ from itertools import groupby, pairwise, product
 from hashrange.core.errors import ValidationException
 from hashrange.core.keys import (
     ENCODERS,
-    HASH_LIMIT,
     HASH_TOO_LONG,
-    RANGE_LIMIT,
+    MAX_PARTITION_KEY_BYTES,
+    MAX_SORT_KEY_BYTES,
     RANGE_TOO_LONG,
     KeyAttribute,
     KeyEncoder,
@@ -142,7 +142,7 @@ class KeyRangePlanner:
         return found
 
     def _check_types(self, branch: WhereBranch) -> None:
-        limits = [(self.hash, HASH_LIMIT)] + ([(self.sort, RANGE_LIMIT)] if self.sort else [])
+        limits = [(self.hash, MAX_PARTITION_KEY_BYTES)] + ([(self.sort, MAX_SORT_KEY_BYTES)] if self.sort else [])
         for attribute, limit in limits:
             for clause in branch.keys:
                 for operand in clause.operands if clause.attribute == attribute.name else ():
@@ -215,7 +215,7 @@ def _check_operand(attribute: KeyAttribute, operand: Value, limit: int) -> None:
     if not content:
         raise ValidationException(message_for_empty_key(attribute))
     if len(ENCODERS[attribute.tag](content)) > limit:
-        raise ValidationException(HASH_TOO_LONG if limit == HASH_LIMIT else RANGE_TOO_LONG)
+        raise ValidationException(HASH_TOO_LONG if limit == MAX_PARTITION_KEY_BYTES else RANGE_TOO_LONG)
 
 
 def _is_negative(condition: Condition) -> bool:

@@ -24,6 +24,7 @@ from hashrange.client.database import Database
 from hashrange.client.optional_import import import_optional
 from hashrange.client.transport import Transport
 from hashrange.core.errors import HashrangeError, PlanError
+from hashrange.core.limits import MAX_BATCH_WRITES
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import check_item
 from hashrange.core.wire import Wire
@@ -37,7 +38,7 @@ from hashrange.provision.table_plan import require_tables
 from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
 from hashrange.schema.declare.table import Declared, Table
 from hashrange.schema.items.loader import load
-from hashrange.session.batch import MAX_BATCH_WRITES, batch_write
+from hashrange.session.batch import batch_write
 from hashrange.session.runnable import Task
 from hashrange.session.session import Session
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import parse_qsl, quote
 
@@ -17,6 +16,7 @@ from hashrange.core.errors import (
     InvalidSignatureException,
     UnrecognizedClientException,
 )
+from hashrange.core.signing_key import derive_signing_key
 from hashrange.server.authentication import parse_query, parse_signature
 from hashrange.server.http_request import HttpRequest, joined_values
 
@@ -154,15 +154,6 @@ def check_signature(signature: RequestSignature, secret: str, request: HttpReque
             f"{MISMATCH}\n\nThe Canonical String for this request should have been\n'{canonical}'\n\n"
             f"The String-to-Sign should have been\n'{to_sign}'\n"
         )
-
-
-@lru_cache(maxsize=64)
-def derive_signing_key(secret: str, scope: str) -> bytes:
-    """Return the signing key of a scope; it changes once a day."""
-    key = f"AWS4{secret}".encode()
-    for element in scope.split("/"):
-        key = hmac.digest(key, element.encode(), "sha256")
-    return key
 
 
 def canonicalise_request(request: HttpRequest, signed_headers: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from hashrange.core.errors import ServiceError
+from hashrange.core.limits import MAX_BATCH_KEYS, MAX_BATCH_WRITES
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 from hashrange.schema.declare.table import Table
@@ -17,8 +18,6 @@ from hashrange.session.steps import MAX_ATTEMPTS, Call, Pause, Steps, backoff
 if TYPE_CHECKING:
     from hashrange.session.session import Session
 
-MAX_BATCH_KEYS = 100
-MAX_BATCH_WRITES = 25
 
 TableItem: TypeAlias = tuple[Table, Raw]
 

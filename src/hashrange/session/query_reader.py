@@ -223,7 +223,8 @@ class BranchReader:
             return None
 
     def _load_whole_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
-        from hashrange.session.batch import MAX_BATCH_KEYS, batch_get
+        from hashrange.core.limits import MAX_BATCH_KEYS
+        from hashrange.session.batch import batch_get
 
         session, table = self.call.session, self.call.plan.table
         items = list(dict.fromkeys(introspection.item_of(model) for model in self.branch.models))

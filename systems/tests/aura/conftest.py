@@ -7,7 +7,7 @@ from hashrange import LocalKeys
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.site import make_sandbox
 from hashrange_systems.aura.work_schema import Work, checkpoints
-from systems.tests.aura.workplace import Workplace
+from systems.tests.aura.services import AuraServices
 
 
 @pytest.fixture
@@ -33,6 +33,6 @@ def sandbox():
 
 
 @pytest.fixture
-def workplace(db, work, clock, sandbox):
+def services(db, work, clock, sandbox):
     """The services, on the tables."""
-    return Workplace(db, work, clock, sandbox)
+    return AuraServices(db, work, clock, sandbox)

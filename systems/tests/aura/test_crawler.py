@@ -6,8 +6,8 @@ import gzip
 import pytest
 
 from hashrange_systems.aura.schema import Crawled, NeverCrawled
+from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import Answer, serving_shop
-from systems.tests.aura.workplace import Workplace
 
 pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
@@ -17,16 +17,16 @@ def run(coroutine):
 
 
 @pytest.fixture
-def visit(workplace):
+def visit(services):
     """Serve a shop that a function prepares, register and crawl it; returns the server, the shop and its URLs."""
 
     def act(prepare):
         async def crawl():
             async with serving_shop() as server:
                 prepare(server)
-                await workplace.add(server)
-                shop = await workplace.crawl(server)
-                return server, shop, await workplace.stored(server)
+                await services.add(server)
+                shop = await services.crawl(server)
+                return server, shop, await services.stored(server)
 
         return run(crawl())
 
@@ -116,19 +116,19 @@ def test_an_entity_bomb_in_a_sitemap_is_refused(visit):
     assert isinstance(shop.crawl, Crawled)
 
 
-def test_a_second_crawl_asks_conditionally_and_keeps_the_hash(workplace, clock):
+def test_a_second_crawl_asks_conditionally_and_keeps_the_hash(services, clock):
     async def crawl_twice():
         async with serving_shop() as server:
             server.page("/", "/vase", ETag='"home"')
             server.product("/vase", ETag='"1"', Last_Modified="Thu, 15 Jan 2026 10:00:00 GMT")
-            await workplace.add(server)
-            await workplace.crawl(server)
-            url = (await workplace.stored(server))["/vase"]
-            await workplace.db.reprice(url, "a" * 64, "AVAILABLE", 10000, "EUR")
+            await services.add(server)
+            await services.crawl(server)
+            url = (await services.stored(server))["/vase"]
+            await services.db.reprice(url, "a" * 64, "AVAILABLE", 10000, "EUR")
             clock.advance(3 * 86400)
             server.log.clear()
-            await workplace.crawl(server)
-            return server, await workplace.stored(server), await workplace.work.crawl_reports(server.domain)
+            await services.crawl(server)
+            return server, await services.stored(server), await services.work.crawl_reports(server.domain)
 
     server, stored, reports = run(crawl_twice())
     heads = {path: head for _, path, head in server.log}
@@ -140,25 +140,25 @@ def test_a_second_crawl_asks_conditionally_and_keeps_the_hash(workplace, clock):
     assert (reports[0].unchanged, reports[0].fetched) == (2, 2)
 
 
-def test_a_page_that_is_gone_is_counted_and_one_that_returns_is_not(workplace, clock):
+def test_a_page_that_is_gone_is_counted_and_one_that_returns_is_not(services, clock):
     async def crawl():
         async with serving_shop() as server:
             server.page("/", "/vase")
             server.product("/vase")
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             counts = []
             for status in (404, 410, 200):
                 clock.advance(3 * 86400)
                 server.answers["/vase"].status = status
-                await workplace.crawl(server)
-                counts.append((await workplace.stored(server))["/vase"].missing_count)
+                await services.crawl(server)
+                counts.append((await services.stored(server))["/vase"].missing_count)
             return counts
 
     assert run(crawl()) == [1, 2, 0]
 
 
-def test_retry_after_is_kept_and_the_page_is_read_in_the_end(workplace):
+def test_retry_after_is_kept_and_the_page_is_read_in_the_end(services):
     async def crawl():
         async with serving_shop() as server:
             times = []
@@ -169,26 +169,26 @@ def test_retry_after_is_kept_and_the_page_is_read_in_the_end(workplace):
 
             server.page("/", "/slow")
             server.answers["/slow"] = busy
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             asked = [at for at, path, _ in server.log if path == "/slow"]
-            return asked, await workplace.stored(server)
+            return asked, await services.stored(server)
 
     asked, stored = run(crawl())
     assert "/slow" in stored
     assert asked[-1] - asked[0] >= 1.5  # two waits of a second; the first request may arrive late
 
 
-def test_requests_are_spaced_by_the_crawl_delay(workplace):
+def test_requests_are_spaced_by_the_crawl_delay(services):
     async def crawl():
         async with serving_shop() as server:
             server.text("/robots.txt", "User-agent: *\nCrawl-delay: 0.2")
             server.page("/", *(f"/{number}" for number in range(4)))
             for number in range(4):
                 server.page(f"/{number}")
-            await workplace.add(server)
-            await workplace.crawl(server)
-            (report,) = await workplace.work.crawl_reports(server.domain)
+            await services.add(server)
+            await services.crawl(server)
+            (report,) = await services.work.crawl_reports(server.domain)
             return [at for at, _, _ in server.log], report
 
     times, report = run(crawl())
@@ -213,14 +213,14 @@ def test_endless_spaces_end(visit):
     assert not any("kalender" in path for path in server.paths)
 
 
-def test_a_site_that_is_down_is_tried_again_later(workplace, clock):
+def test_a_site_that_is_down_is_tried_again_later(services, clock):
     async def crawl():
         async with serving_shop() as server:
-            await workplace.add(server)
-        shop = await workplace.crawl(server)
-        due = [each async for each in workplace.crawls.find_due()]
+            await services.add(server)
+        shop = await services.crawl(server)
+        due = [each async for each in services.crawls.find_due()]
         clock.advance(360)
-        return shop, due, [each.domain async for each in workplace.crawls.find_due()]
+        return shop, due, [each.domain async for each in services.crawls.find_due()]
 
     shop, due, later = run(crawl())
     assert isinstance(shop.crawl, NeverCrawled)
@@ -230,8 +230,8 @@ def test_a_site_that_is_down_is_tried_again_later(workplace, clock):
     assert later == [shop.domain]
 
 
-def test_a_crawl_ends_at_its_limit_of_pages_and_says_so(workplace, db, work, clock, sandbox):
-    small = Workplace(db, work, clock, sandbox, max_pages=5)
+def test_a_crawl_ends_at_its_limit_of_pages_and_says_so(services, db, work, clock, sandbox):
+    small = AuraServices(db, work, clock, sandbox, max_pages=5)
 
     async def crawl():
         async with serving_shop() as server:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hashrange_systems.aura.errors import FetchRefused, ShopTaken
 from hashrange_systems.aura.model.domain import find_core_name, parse_address, spellings
 from hashrange_systems.aura.service.members import Members
-from hashrange_systems.aura.service.registrar import Registrar
 from hashrange_systems.aura.service.registry import Registry, ShopInput
+from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.work_schema import ShopOptions
 from hashrange_systems.shared.errors import InvalidInput, ResourceMissing
 from systems.tests.aura.plain import get_item, put_item
@@ -192,16 +192,16 @@ def test_a_shop_that_another_program_writes_is_registered_and_joined_to_its_rela
 
 # ── preview ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("database", ["embedded"], indirect=True)
-def test_a_dry_run_looks_at_ten_pages_and_stores_nothing(database, workplace):
+def test_a_dry_run_looks_at_ten_pages_and_stores_nothing(database, services):
     async def look():
         async with serving_shop() as server:
             server.text("/robots.txt", "User-agent: *\nCrawl-delay: 0.01\nDisallow: /secret")
             server.page("/", "/secret", *(f"/{number}" for number in range(20)))
             for number in range(20):
                 server.product(f"/{number}")
-            found = await workplace.preview.dry_run(server.url)
-            explained = await workplace.preview.explain(f"{server.url}3?utm_source=x")
-            forbidden = await workplace.preview.explain(f"{server.url}secret")
+            found = await services.preview.dry_run(server.url)
+            explained = await services.preview.explain(f"{server.url}3?utm_source=x")
+            forbidden = await services.preview.explain(f"{server.url}secret")
             return found, explained, forbidden, server
 
     found, explained, forbidden, server = asyncio.run(look())
@@ -216,9 +216,9 @@ def test_a_dry_run_looks_at_ten_pages_and_stores_nothing(database, workplace):
 
 
 @pytest.mark.parametrize("database", ["embedded"], indirect=True)
-def test_a_dry_run_of_a_private_address_is_refused(workplace):
+def test_a_dry_run_of_a_private_address_is_refused(services):
     with pytest.raises(FetchRefused, match="may not be requested"):
-        run(workplace.preview.dry_run("http://10.0.0.1/"))
+        run(services.preview.dry_run("http://10.0.0.1/"))
 
 
 @pytest.mark.parametrize(

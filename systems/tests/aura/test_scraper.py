@@ -22,8 +22,8 @@ CAPTCHA = b"<html><title>Just a moment...</title><body>Please verify you are a h
 class Story:
     """A shop with one vase that is crawled and scraped again and again while its page changes."""
 
-    def __init__(self, workplace, clock):
-        self.workplace, self.clock = workplace, clock
+    def __init__(self, services, clock):
+        self.services, self.clock = services, clock
 
     def tell(self, *steps, prepare=None):
         """Scrape before the first step and after each; return the scraped vase after every scrape."""
@@ -34,28 +34,28 @@ class Story:
                 self.server = server
                 server.page("/", "/vase")
                 server.product("/vase", title="Blue vase")
-                await self.workplace.add(server)
+                await self.services.add(server)
                 if prepare is not None:
                     await prepare(server)
                 for step in (None, *steps):
                     if step is not None:
                         self.clock.advance(3 * DAY)
                         step(server)
-                    await self.workplace.crawl(server)
+                    await self.services.crawl(server)
                     self.clock.advance(60)
-                    shop = await self.workplace.scrape(server)
+                    shop = await self.services.scrape(server)
                     assert isinstance(shop.scrape, Scraped), shop.last_scrape_error
-                    seen.append((await self.workplace.stored(server))["/vase"])
-                history = await self.workplace.products.history(server.domain, seen[-1].url)
-                changes = await self.workplace.changes.latest()
+                    seen.append((await self.services.stored(server))["/vase"])
+                history = await self.services.products.history(server.domain, seen[-1].url)
+                changes = await self.services.changes.latest()
                 return seen, history, changes
 
         return asyncio.run(run())
 
 
 @pytest.fixture
-def story(workplace, clock):
-    return Story(workplace, clock)
+def story(services, clock):
+    return Story(services, clock)
 
 
 def test_a_new_price_is_recorded_with_its_history_and_an_event(story):
@@ -132,7 +132,7 @@ def test_a_product_is_removed_when_it_is_missing_twice_or_gone_for_good(story):
 
 
 @pytest.mark.parametrize("known", ["5d41402abc4b2a76b9719d911017c592", "f" * 64])
-def test_trap_a_hash_of_another_program_is_replaced_without_an_event(story, database, workplace, known):
+def test_trap_a_hash_of_another_program_is_replaced_without_an_event(story, database, services, known):
     async def write(server):
         url = f"{server.url}vase"
         item = {"pk": f"SHOP#{server.domain}", "sk": f"URL#{url}", "url": url, "type": "product", "hash": known}
@@ -162,11 +162,11 @@ def test_auction_data_that_change_are_events(story):
     assert change.detail == "100.00 EUR to 200.00 EUR → 300.00 EUR to 400.00 EUR"
 
 
-def test_a_hash_is_never_written_without_its_history(workplace, database, monkeypatch):
+def test_a_hash_is_never_written_without_its_history(services, database, monkeypatch):
     async def run():
-        url = await workplace.db.create(Url(domain="a.de", url="https://a.de/vase", type="product"))
-        await workplace.recorder.record(url, finding("AVAILABLE", 100), "DE")
-        return await workplace.recorder.record(url, finding("SOLD", 100), "DE")  # within the same second: no history
+        url = await services.db.create(Url(domain="a.de", url="https://a.de/vase", type="product"))
+        await services.recorder.record(url, finding("AVAILABLE", 100), "DE")
+        return await services.recorder.record(url, finding("SOLD", 100), "DE")  # within the same second: no history
 
     assert asyncio.run(run()) is None
     stored = get_item(database, "SHOP#a.de", "URL#https://a.de/vase")
@@ -179,7 +179,7 @@ def finding(state, minor):
     return Finding(state=state, price_minor=minor, currency="EUR")
 
 
-def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(workplace, clock):
+def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
     names = [f"/vase-{number}" for number in range(6)]
 
     def serve(server: ShopServer, kind):
@@ -187,31 +187,31 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(workplace, clock)
             server.product(path) if kind == "product" else server.page(path, title="Vase")
 
     async def subscribe(hooks, subscription):
-        member = (await workplace.members.add(f"{subscription}@example.com")).member
+        member = (await services.members.add(f"{subscription}@example.com")).member
         path = f"{hooks.url}{subscription.lower()}"
         hooks.text(f"/{subscription.lower()}", "")
-        await workplace.members.add_channel(member.member_id, "WEBHOOK", path, subscription)
+        await services.members.add_channel(member.member_id, "WEBHOOK", path, subscription)
 
     async def run():
         async with serving_shop() as server, serving_shop() as hooks:
             server.page("/", *names)
-            await workplace.add(server)
+            await services.add(server)
             for subscription in ("WATCHED", "ALARMS", "EVERYTHING"):
                 await subscribe(hooks, subscription)
             broken = []
             for kind in ("product", "product", "product", "page", "product"):
                 serve(server, "product")
                 clock.advance(3 * DAY)
-                await workplace.crawl(server)
+                await services.crawl(server)
                 serve(server, kind)
                 clock.advance(60)
-                await workplace.scrape(server)
-                (report, *_) = await workplace.products.scrape_reports(server.domain)
+                await services.scrape(server)
+                (report, *_) = await services.products.scrape_reports(server.domain)
                 broken.append(report.broken)
-            await workplace.watches.tell_changes()
-            await workplace.outbox.send_due("all")
-            await workplace.outbox.send_due("all")  # nothing is sent twice
-            return broken, await workplace.changes.latest(), Counter(hooks.paths)
+            await services.watches.tell_changes()
+            await services.outbox.send_due("all")
+            await services.outbox.send_due("all")  # nothing is sent twice
+            return broken, await services.changes.latest(), Counter(hooks.paths)
 
     broken, changes, sent = asyncio.run(run())
     assert [each is not None for each in broken] == [False, False, False, True, False]
@@ -221,14 +221,14 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(workplace, clock)
     assert sent == {"/alarms": 2, "/everything": 8}
 
 
-def test_a_price_alert_is_told_once_and_armed_again(workplace, clock, story):
+def test_a_price_alert_is_told_once_and_armed_again(services, clock, story):
     async def watch(server):
-        member = (await workplace.members.add("ann@example.com")).member
-        await workplace.members.add_channel(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
+        member = (await services.members.add("ann@example.com")).member
+        await services.members.add_channel(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
         story.member = member.member_id
 
     async def watch_vase(server):
-        await workplace.watches.watch(
+        await services.watches.watch(
             story.member, server.domain, f"{server.url}vase", AlertRule(below_minor=9000, currency="EUR", states=False)
         )
 
@@ -236,20 +236,20 @@ def test_a_price_alert_is_told_once_and_armed_again(workplace, clock, story):
         async with serving_shop() as server:
             server.page("/", "/vase")
             server.product("/vase")
-            await workplace.add(server)
+            await services.add(server)
             await watch(server)
             counts = []
             for price in ("100.00", "80.00", "70.00", "95.00", "85.00"):
                 server.product("/vase", price=price)
                 clock.advance(3 * DAY)
-                await workplace.crawl(server)
+                await services.crawl(server)
                 clock.advance(60)
-                await workplace.scrape(server)
-                await workplace.watches.tell_changes()
-                await workplace.watches.tell_changes()  # nothing is told twice
+                await services.scrape(server)
+                await services.watches.tell_changes()
+                await services.watches.tell_changes()  # nothing is told twice
                 if price == "100.00":
                     await watch_vase(server)
-                counts.append(len(await workplace.notices.list_messages(story.member)))
+                counts.append(len(await services.notices.list_messages(story.member)))
             return counts
 
     assert asyncio.run(run()) == [0, 1, 1, 1, 2]
@@ -302,7 +302,7 @@ def test_a_page_that_shows_nothing_for_once_stays_a_product(story):
     assert [change.kind for change in changes] == ["PRICE", "NEW"]
 
 
-def test_new_selectors_read_a_page_again_that_did_not_change(story, workplace):
+def test_new_selectors_read_a_page_again_that_did_not_change(story, services):
     def serve(server):
         server.product("/vase", title="Blue vase", ETag='"1"')
         answer = server.answers["/vase"]
@@ -312,17 +312,17 @@ def test_new_selectors_read_a_page_again_that_did_not_change(story, workplace):
         async with serving_shop() as server:
             server.page("/", "/vase")
             serve(server)
-            await workplace.add(server)
+            await services.add(server)
             prices = []
             for selector in (None, ".mine", ".mine", None):
-                await workplace.registry.save_options(ShopOptions(domain=server.domain, price_selector=selector))
-                workplace.clock.advance(3 * DAY)
-                await workplace.crawl(server)
+                await services.registry.save_options(ShopOptions(domain=server.domain, price_selector=selector))
+                services.clock.advance(3 * DAY)
+                await services.crawl(server)
                 server.log.clear()
-                workplace.clock.advance(60)
-                await workplace.scrape(server)
+                services.clock.advance(60)
+                await services.scrape(server)
                 (head,) = [head for _, path, head in server.log if path == "/vase"]
-                price = (await workplace.stored(server))["/vase"].price_minor
+                price = (await services.stored(server))["/vase"].price_minor
                 prices.append((price, "If-None-Match" in head))
             return prices
 
@@ -354,34 +354,34 @@ def put_vase(database, server, path):
 
 
 @pytest.mark.parametrize("path", ["x?b=1&a=2", "m\u00f6bel", "vase#top"])
-def test_a_url_in_the_spelling_of_another_program_is_scraped(workplace, database, clock, path):
+def test_a_url_in_the_spelling_of_another_program_is_scraped(services, database, clock, path):
     async def run():
         async with serving_shop() as server:
             server.page("/")
             for served in ("/x?b=1&a=2", "/m%C3%B6bel", "/vase"):
                 server.product(served)
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             put_vase(database, server, path)
             clock.advance(60)
-            await workplace.scrape(server)
-            return (await workplace.stored(server))[f"/{path}"], await workplace.changes.latest()
+            await services.scrape(server)
+            return (await services.stored(server))[f"/{path}"], await services.changes.latest()
 
     url, changes = asyncio.run(run())
     assert (url.state, url.price_minor, changes) == ("AVAILABLE", 10000, [])
 
 
-def test_a_crawl_moves_a_url_to_its_canonical_spelling_so_that_it_is_stored_once(workplace, database, clock):
+def test_a_crawl_moves_a_url_to_its_canonical_spelling_so_that_it_is_stored_once(services, database, clock):
     async def run():
         async with serving_shop() as server:
             server.page("/", "/x?a=2&b=1")
             server.product("/x?a=2&b=1")
-            await workplace.add(server)
+            await services.add(server)
             put_vase(database, server, "x?b=1&a=2")
-            await workplace.crawl(server)
+            await services.crawl(server)
             clock.advance(60)
-            await workplace.scrape(server)
-            return await workplace.stored(server), await workplace.changes.latest()
+            await services.scrape(server)
+            return await services.stored(server), await services.changes.latest()
 
     stored, changes = asyncio.run(run())
     assert sorted(stored) == ["/", "/x?a=2&b=1"]
@@ -389,18 +389,18 @@ def test_a_crawl_moves_a_url_to_its_canonical_spelling_so_that_it_is_stored_once
     assert changes == []  # the product is not new
 
 
-def test_products_that_may_not_be_visited_are_counted(workplace, clock):
+def test_products_that_may_not_be_visited_are_counted(services, clock):
     async def run():
         async with serving_shop() as server:
             server.page("/", "/vase", "/private/vase")
             server.product("/vase")
             server.product("/private/vase")
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             server.text("/robots.txt", "User-agent: *\nDisallow: /private")
             clock.advance(60)
-            await workplace.scrape(server)
-            (report,) = await workplace.products.scrape_reports(server.domain)
+            await services.scrape(server)
+            (report,) = await services.products.scrape_reports(server.domain)
             return report
 
     report = asyncio.run(run())

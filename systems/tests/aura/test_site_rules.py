@@ -10,8 +10,8 @@ from hashrange_systems.aura.service import frontier as frontier_module
 from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.work_schema import ShopOptions
 from systems.tests.aura.plain import put_shop
+from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import Answer, LoopbackNames, serving_shop
-from systems.tests.aura.workplace import Workplace
 
 pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
@@ -21,7 +21,7 @@ FORBID_ALL = "User-agent: *\nDisallow: /\n"
 @pytest.fixture
 def named(db, work, clock, sandbox):
     """The services, for which every name is this machine."""
-    return Workplace(db, work, clock, sandbox, resolver=LoopbackNames())
+    return AuraServices(db, work, clock, sandbox, resolver=LoopbackNames())
 
 
 def find_requests(server):
@@ -30,10 +30,10 @@ def find_requests(server):
     return [f"{host.partition(':')[0]}{path}" for path, host in heads]
 
 
-async def crawl(workplace, domain):
+async def crawl(services, domain):
     """Crawl a registered shop, and return it."""
-    await workplace.crawler.crawl(await workplace.crawls.start(await workplace.db.shop(domain).required(), "w1"))
-    return await workplace.db.shop(domain).required()
+    await services.crawler.crawl(await services.crawls.start(await services.db.shop(domain).required(), "w1"))
+    return await services.db.shop(domain).required()
 
 
 def test_a_shop_stored_with_www_is_crawled_and_scraped(named, database, clock):
@@ -94,16 +94,16 @@ def test_a_dry_run_keeps_the_robots_txt_of_every_host_too(named):
 
 
 @pytest.mark.parametrize("declared", [False, True])
-def test_a_sitemap_that_robots_txt_forbids_is_not_requested(workplace, declared):
+def test_a_sitemap_that_robots_txt_forbids_is_not_requested(services, declared):
     async def run():
         async with serving_shop() as server:
             line = f"Sitemap: {server.url}sitemap.xml\n" if declared else ""
             server.text("/robots.txt", f"{line}User-agent: *\nDisallow: /sitemap")
             server.text("/sitemap.xml", f"{server.url}vase")
             server.page("/")
-            await workplace.add(server)
-            shop = await workplace.crawl(server)
-            (report,) = await workplace.work.crawl_reports(server.domain)
+            await services.add(server)
+            shop = await services.crawl(server)
+            (report,) = await services.work.crawl_reports(server.domain)
             return server.paths, shop, report
 
     paths, shop, report = asyncio.run(run())
@@ -113,7 +113,7 @@ def test_a_sitemap_that_robots_txt_forbids_is_not_requested(workplace, declared)
 
 
 @pytest.mark.parametrize("rule", ["robots", "option"])
-def test_what_is_forbidden_while_a_crawl_is_interrupted_is_not_requested_when_it_goes_on(workplace, rule):
+def test_what_is_forbidden_while_a_crawl_is_interrupted_is_not_requested_when_it_goes_on(services, rule):
     async def run():
         async with serving_shop() as server:
             server.page("/", *(f"/vase/{number}" for number in range(60)), "/open")
@@ -123,39 +123,39 @@ def test_what_is_forbidden_while_a_crawl_is_interrupted_is_not_requested_when_it
 
             async def stop(path):
                 if len(server.log) == 20:
-                    await workplace.registry.request_stop(server.domain, stop=True)
+                    await services.registry.request_stop(server.domain, stop=True)
 
             server.before = stop
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             server.before = None
             server.log.clear()
             if rule == "robots":
                 server.text("/robots.txt", "User-agent: *\nDisallow: /vase")
             excludes = ["/vase"] if rule == "option" else []
-            await workplace.registry.save_options(ShopOptions(domain=server.domain, excludes=excludes))
-            return await workplace.crawl(server), server.paths
+            await services.registry.save_options(ShopOptions(domain=server.domain, excludes=excludes))
+            return await services.crawl(server), server.paths
 
     shop, paths = asyncio.run(run())
     assert isinstance(shop.crawl, Crawled)
     assert not [path for path in paths if path.startswith("/vase")]
 
 
-def test_a_start_page_that_is_forbidden_while_a_crawl_is_interrupted_fails_it(workplace):
+def test_a_start_page_that_is_forbidden_while_a_crawl_is_interrupted_fails_it(services):
     async def run():
         async with serving_shop() as server:
             server.page("/", "/a", "/b")
 
             async def stop(path):
-                await workplace.registry.request_stop(server.domain, stop=True)
+                await services.registry.request_stop(server.domain, stop=True)
 
-            await workplace.add(server)
+            await services.add(server)
             server.before = stop
-            await workplace.crawl(server)
+            await services.crawl(server)
             server.before = None
-            await workplace.registry.request_stop(server.domain, stop=False)
+            await services.registry.request_stop(server.domain, stop=False)
             server.text("/robots.txt", FORBID_ALL)
-            return await workplace.crawl(server)
+            return await services.crawl(server)
 
     shop = asyncio.run(run())
     assert isinstance(shop.crawl, NeverCrawled)
@@ -163,7 +163,7 @@ def test_a_start_page_that_is_forbidden_while_a_crawl_is_interrupted_fails_it(wo
 
 
 # ── waits ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_sitemap_whose_server_asks_to_wait_is_read_after_the_wait(workplace):
+def test_a_sitemap_whose_server_asks_to_wait_is_read_after_the_wait(services):
     async def run():
         async with serving_shop() as server:
             asked = []
@@ -177,29 +177,29 @@ def test_a_sitemap_whose_server_asks_to_wait_is_read_after_the_wait(workplace):
             server.answers["/sitemap.xml"] = sitemap
             server.page("/")
             server.product("/vase")
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             times = [at for at, path, _ in server.log if path == "/sitemap.xml"]
-            return times, await workplace.stored(server)
+            return times, await services.stored(server)
 
     times, stored = asyncio.run(run())
     assert "/vase" in stored
     assert times[1] - times[0] >= 0.5  # a second; the first request may arrive late
 
 
-def test_a_storm_of_errors_fails_the_crawl_and_it_goes_on_later(workplace, clock):
+def test_a_storm_of_errors_fails_the_crawl_and_it_goes_on_later(services, clock):
     async def run():
         async with serving_shop() as server:
             server.page("/", *(f"/vase/{number}" for number in range(60)))
             for number in range(60):
                 server.text(f"/vase/{number}", "busy", 503, **{"Retry-After": "0"})
-            await workplace.add(server)
-            failed = await workplace.crawl(server)
+            await services.add(server)
+            failed = await services.crawl(server)
             requests = len(server.log)
             for number in range(60):
                 server.product(f"/vase/{number}")
             clock.advance(3600)
-            return failed, requests, await workplace.crawl(server), await workplace.stored(server)
+            return failed, requests, await services.crawl(server), await services.stored(server)
 
     failed, requests, done, stored = asyncio.run(run())
     assert isinstance(failed.crawl, NeverCrawled)
@@ -218,27 +218,27 @@ def prepare_catalogue(server, pages):
         server.product(f"/vase/{number}")
 
 
-def crawl_catalogue(workplace, pages):
+def crawl_catalogue(services, pages):
     async def run():
         async with serving_shop() as server:
             prepare_catalogue(server, pages)
-            await workplace.add(server)
-            await workplace.crawl(server)
-            (report,) = await workplace.work.crawl_reports(server.domain)
-            return [path for path in await workplace.stored(server) if path.startswith("/vase")], report
+            await services.add(server)
+            await services.crawl(server)
+            (report,) = await services.work.crawl_reports(server.domain)
+            return [path for path in await services.stored(server) if path.startswith("/vase")], report
 
     return asyncio.run(run())
 
 
-def test_a_catalogue_with_only_next_links_is_read_to_its_end(workplace):
-    products, report = crawl_catalogue(workplace, 40)
+def test_a_catalogue_with_only_next_links_is_read_to_its_end(services):
+    products, report = crawl_catalogue(services, 40)
     assert len(products) == 40
     assert report.note is None
 
 
-def test_links_that_are_too_deep_are_left_out_with_a_note(workplace, monkeypatch):
+def test_links_that_are_too_deep_are_left_out_with_a_note(services, monkeypatch):
     monkeypatch.setattr(frontier_module, "MAX_DEPTH", 5)
     monkeypatch.setattr(crawler_module, "MAX_DEPTH", 5)
-    products, report = crawl_catalogue(workplace, 40)
+    products, report = crawl_catalogue(services, 40)
     assert len(products) == 4
     assert report.note == "pages more than 5 links away from the start were left out"

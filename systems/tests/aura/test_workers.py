@@ -11,11 +11,11 @@ import pytest
 import hashrange
 from hashrange import LocalKeys, ManualClock
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled
-from hashrange_systems.aura.service.heartbeat import LeaseLost, keep_alive
+from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.work_schema import Work
 from systems.tests.aura.plain import get_item, put_shop
+from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
-from systems.tests.aura.workplace import Workplace
 
 TIMES = {"last_seen", "first_seen", "scraped_at"}
 embedded = pytest.mark.parametrize("database", ["embedded"], indirect=True)
@@ -37,16 +37,16 @@ def plain(urls):
     return {path: url.model_dump(exclude=TIMES) for path, url in urls.items()}
 
 
-def test_of_two_workers_on_one_shop_one_crawls(workplace):
+def test_of_two_workers_on_one_shop_one_crawls(services):
     async def run():
         async with serving_shop() as server:
             prepare(server, 20)
-            await workplace.add(server)
-            shop = await workplace.db.shop(server.domain).required()
-            leases = await asyncio.gather(*(workplace.crawls.start(shop, f"w{number}") for number in range(4)))
+            await services.add(server)
+            shop = await services.db.shop(server.domain).required()
+            leases = await asyncio.gather(*(services.crawls.start(shop, f"w{number}") for number in range(4)))
             (lease,) = [lease for lease in leases if lease is not None]
-            await workplace.crawler.crawl(lease)
-            return server, await workplace.stored(server)
+            await services.crawler.crawl(lease)
+            return server, await services.stored(server)
 
     server, stored = asyncio.run(run())
     assert len(stored) == 1 + 2 + 20
@@ -67,7 +67,7 @@ async def start_process(server, url):
 @pytest.mark.parametrize("database", ["wire"], indirect=True)
 def test_a_crawl_killed_in_the_middle_goes_on_and_ends_with_the_same_table(database, db, work, server_url, sandbox):
     later = ManualClock(int(time.time()) + 300)  # the lease of the killed worker has expired
-    resumed = Workplace(db, work, later, sandbox)
+    resumed = AuraServices(db, work, later, sandbox)
 
     async def run():
         async with serving_shop() as server:
@@ -111,7 +111,7 @@ async def crawl_elsewhere(server, sandbox):
     clock = ManualClock(int(time.time()))
     with hashrange.open(clock=clock) as memory:
         hashrange.create_tables(memory, Aura, Work)
-        other = Workplace(
+        other = AuraServices(
             Aura.open(memory, clock=clock), Work.open(memory, clock=clock, keys=LocalKeys.generate()), clock, sandbox
         )
         await other.add(server)
@@ -120,76 +120,76 @@ async def crawl_elsewhere(server, sandbox):
 
 
 @embedded
-def test_a_crawl_that_the_operator_stops_goes_on_later(workplace):
+def test_a_crawl_that_the_operator_stops_goes_on_later(services):
     async def run():
         async with serving_shop() as server:
             prepare(server, 200)
-            await workplace.add(server)
+            await services.add(server)
 
             async def stop(path):
                 if len(server.log) == 100:
-                    await workplace.registry.request_stop(server.domain, stop=True)
+                    await services.registry.request_stop(server.domain, stop=True)
 
             server.before = stop
-            stopped = await workplace.crawl(server)
+            stopped = await services.crawl(server)
             first = set(server.paths)
-            due = [shop.domain async for shop in workplace.crawls.find_due()]
-            await workplace.registry.request_stop(server.domain, stop=False)
-            resumed = [shop.domain async for shop in workplace.crawls.find_due()]
+            due = [shop.domain async for shop in services.crawls.find_due()]
+            await services.registry.request_stop(server.domain, stop=False)
+            resumed = [shop.domain async for shop in services.crawls.find_due()]
             assert resumed == [server.domain], "it goes on at once"
             server.before = None
             server.log.clear()
-            done = await workplace.crawl(server)
-            return stopped, first, due, done, server, await workplace.stored(server)
+            done = await services.crawl(server)
+            return stopped, first, due, done, server, await services.stored(server)
 
     stopped, first, due, done, server, stored = asyncio.run(run())
     assert isinstance(stopped.crawl, NeverCrawled)
     assert stopped.last_crawl_error == "stopped by the operator"
     assert due == []
-    assert 100 <= len(first) <= 100 + workplace.crawler.limits.at_once, "it ends at its next page"
+    assert 100 <= len(first) <= 100 + services.crawler.limits.at_once, "it ends at its next page"
     assert isinstance(done.crawl, Crawled)
     assert len(stored) == 1 + 20 + 200
     assert not set(server.paths) & first - {"/robots.txt"}
 
 
 @embedded
-def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_goes_on_later(workplace, clock):
+def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_goes_on_later(services, clock):
     async def run():
         async with serving_shop() as server:
             prepare(server, 60)
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             clock.advance(60)
             server.log.clear()
 
             async def stop(path):
                 if len([path for path in server.paths if path.startswith("/vase")]) == 3:
-                    await workplace.registry.request_stop(server.domain, stop=True)
+                    await services.registry.request_stop(server.domain, stop=True)
 
             server.before = stop
-            stopped = await workplace.scrape(server)
+            stopped = await services.scrape(server)
             first = [path for path in server.paths if path.startswith("/vase")]
-            await workplace.registry.request_stop(server.domain, stop=False)
+            await services.registry.request_stop(server.domain, stop=False)
             server.before = None
             server.log.clear()
             clock.advance(360)
-            done = await workplace.scrape(server)
-            (report,) = await workplace.products.scrape_reports(server.domain)
+            done = await services.scrape(server)
+            (report,) = await services.products.scrape_reports(server.domain)
             return stopped, first, done, [path for path in server.paths if path in first], report
 
     stopped, first, done, again, report = asyncio.run(run())
     assert stopped.last_scrape_error == "stopped by the operator"
-    assert 3 <= len(first) <= 3 + workplace.scraper.limits.at_once
+    assert 3 <= len(first) <= 3 + services.scraper.limits.at_once
     assert (done.last_scrape_error, again, report.products) == (None, [], 60)
 
 
 @embedded
-def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(workplace):
+def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(services):
     async def run():
         async with serving_shop() as server:
             prepare(server, 60)
-            await workplace.add(server)
-            lease = await workplace.crawls.start(await workplace.db.shop(server.domain).required(), "w1")
+            await services.add(server)
+            lease = await services.crawls.start(await services.db.shop(server.domain).required(), "w1")
             half = asyncio.Event()
 
             async def interrupt(path):
@@ -197,14 +197,14 @@ def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(workpl
                     half.set()
 
             server.before = interrupt
-            crawl = asyncio.create_task(workplace.crawler.crawl(lease))
+            crawl = asyncio.create_task(services.crawler.crawl(lease))
             await half.wait()
             crawl.cancel()
             await asyncio.gather(crawl, return_exceptions=True)
-            (released,) = [shop async for shop in workplace.crawls.find_due()]
+            (released,) = [shop async for shop in services.crawls.find_due()]
             server.before = None
-            done = await workplace.crawl(server, "w2")
-            return released, done, await workplace.stored(server)
+            done = await services.crawl(server, "w2")
+            return released, done, await services.stored(server)
 
     released, done, stored = asyncio.run(run())
     assert (released.last_crawl_error, released.crawl_retry_at, released.crawl_attempts) == (None, None, 0)
@@ -214,14 +214,14 @@ def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(workpl
 
 # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @embedded
-def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(workplace, clock):
+def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(services, clock):
     async def run():
-        put_shop(workplace.db.session.transport, "a.de")
-        await workplace.db.add_countries({"DE"})
-        first = await workplace.crawls.start(await workplace.db.shop("a.de").required(), "w1")
+        put_shop(services.db.session.transport, "a.de")
+        await services.db.add_countries({"DE"})
+        first = await services.crawls.start(await services.db.shop("a.de").required(), "w1")
         clock.advance(61)
-        (shop,) = [shop async for shop in workplace.crawls.find_due()]
-        second = await workplace.crawls.start(shop, "w2")
+        (shop,) = [shop async for shop in services.crawls.find_due()]
+        second = await services.crawls.start(shop, "w2")
         assert second.last_crawled_start == first.last_crawled_start  # only the owner tells them apart
         stopped = asyncio.Event()
 
@@ -232,16 +232,16 @@ def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(workplace, clock
                 stopped.set()
 
         with pytest.raises(LeaseLost):
-            await keep_alive(lambda: workplace.crawls.extend(first), work(), every_s=0.01)
-        await workplace.crawls.fail(first, "late", 1)
-        return stopped.is_set(), (await workplace.db.shop("a.de").required()).crawl
+            await keep_alive(lambda: services.crawls.extend(first), work(), every_s=0.01)
+        await services.crawls.fail(first, "late", 1)
+        return stopped.is_set(), (await services.db.shop("a.de").required()).crawl
 
     stopped, crawl = asyncio.run(run())
     assert stopped
     assert crawl.crawl_owner == "w2"
 
 
-def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database, workplace, clock):
+def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database, services, clock):
     """The index alone shows neither the lease nor its owner."""
 
     async def run():
@@ -252,9 +252,9 @@ def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database
         put_shop(database, "original.de", "PROGRESS#2026-01-15T08:00:00Z")
         put_shop(database, "young.de", "PROGRESS#2026-01-15T11:00:00Z", crawl_owner="w3",
                  crawl_lease_until="2026-01-15T11:01:00Z")  # fmt: skip
-        await workplace.db.add_countries({"DE"})
-        stuck = {each.shop.domain: each.abandoned for each in await workplace.crawls.find_stuck()}
-        return stuck, sorted(await workplace.crawls.reap()), await workplace.crawls.reap()
+        await services.db.add_countries({"DE"})
+        stuck = {each.shop.domain: each.abandoned for each in await services.crawls.find_stuck()}
+        return stuck, sorted(await services.crawls.reap()), await services.crawls.reap()
 
     stuck, reaped, again = asyncio.run(run())
     assert stuck == {"live.de": False, "dead.de": True, "original.de": True}
@@ -265,7 +265,7 @@ def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database
 
 
 @embedded
-def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, workplace, clock):
+def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, services, clock):
     done = "DONE#2026-01-10T00:00:00Z"
     put_shop(database, "new.de", done)
     put_shop(database, "uncrawled.de")
@@ -279,22 +279,22 @@ def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, work
     put_shop(database, "recent.de", "DONE#2026-01-15T11:00:00Z", "DONE#2026-01-15T10:00:00Z")
 
     async def find():
-        await workplace.db.add_countries({"DE"})
-        return {shop.domain async for shop in workplace.scrapes.find_eligible()}
+        await services.db.add_countries({"DE"})
+        return {shop.domain async for shop in services.scrapes.find_eligible()}
 
     assert asyncio.run(find()) == {"new.de", "again.de", "inside.de"}
 
 
 @embedded
-def test_a_scrape_that_was_interrupted_does_not_visit_products_again(workplace, clock):
+def test_a_scrape_that_was_interrupted_does_not_visit_products_again(services, clock):
     async def run():
         async with serving_shop() as server:
             prepare(server, 120)
-            await workplace.add(server)
-            await workplace.crawl(server)
+            await services.add(server)
+            await services.crawl(server)
             server.log.clear()
             clock.advance(60)
-            lease = await workplace.scrapes.start(await workplace.db.shop(server.domain).required(), "w1")
+            lease = await services.scrapes.start(await services.db.shop(server.domain).required(), "w1")
             half = asyncio.Event()
 
             async def interrupt(path):
@@ -302,19 +302,19 @@ def test_a_scrape_that_was_interrupted_does_not_visit_products_again(workplace, 
                     half.set()
 
             server.before = interrupt
-            scrape = asyncio.create_task(workplace.scraper.scrape(lease))
+            scrape = asyncio.create_task(services.scraper.scrape(lease))
             await half.wait()
             scrape.cancel()
             await asyncio.gather(scrape, return_exceptions=True)
-            released = await workplace.db.shop(server.domain).required()
-            eligible = [each.domain async for each in workplace.scrapes.find_eligible()]
+            released = await services.db.shop(server.domain).required()
+            eligible = [each.domain async for each in services.scrapes.find_eligible()]
             first = {path for path in server.paths if path.startswith("/vase")}
             server.log.clear()
             clock.advance(1)  # scraped_at has whole seconds
-            shop = await workplace.scrape(server, "w2")
+            shop = await services.scrape(server, "w2")
             again = [path for path in server.paths if path in first]
-            (report,) = await workplace.products.scrape_reports(server.domain)
-            changes = await workplace.changes.latest(500)
+            (report,) = await services.products.scrape_reports(server.domain)
+            changes = await services.changes.latest(500)
             return released, eligible, shop, again, report, changes
 
     released, eligible, shop, again, report, changes = asyncio.run(run())

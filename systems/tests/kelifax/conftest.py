@@ -9,7 +9,7 @@ import hashrange
 from hashrange import ManualClock
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.shared import password
-from systems.tests.kelifax.services import Desk
+from systems.tests.kelifax.services import KelifaxServices
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def quick_hashes(monkeypatch):
 
 
 @pytest.fixture
-def desk(clock):
+def kelifax(clock):
     """The services on a database in memory."""
     with hashrange.open(clock=clock) as opened:
-        yield Desk(opened, clock)
+        yield KelifaxServices(opened, clock)
 
 
 @pytest.fixture
 def desk_anywhere(database, clock):
     """The services embedded, and over the wire; a real server deletes what has expired by its own clock."""
     embedded = isinstance(database, hashrange.Database)
-    return Desk(database, clock if embedded else ManualClock(int(time.time())))
+    return KelifaxServices(database, clock if embedded else ManualClock(int(time.time())))

@@ -54,7 +54,7 @@ def make_form(name="Pixel Kit", url=None, email="zoe@techcorp.com", **changes):
     return {"submitter": submitter, "resource": resource, "details": details}
 
 
-class Desk:
+class KelifaxServices:
     """All services, with a mailbox."""
 
     def __init__(self, database, clock, *, by_mail=True, fetcher=None, hooks=()):

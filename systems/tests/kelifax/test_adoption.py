@@ -14,7 +14,7 @@ from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import StateConflict
 from systems.tests.kelifax.entries import EXAMPLE, get_plain, put_plain
-from systems.tests.kelifax.services import ANN, Desk
+from systems.tests.kelifax.services import ANN, KelifaxServices
 
 APPROVED = {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z"}
 DAMAGED = {
@@ -54,7 +54,7 @@ def put_original(database, slug, **more):
     return item
 
 
-class Shop(Desk):
+class Shop(KelifaxServices):
     """Services on a table that the original system made; the other tables are made by the adoption."""
 
     def __init__(self, database, clock):
@@ -150,119 +150,119 @@ def test_a_dry_run_reports_what_the_real_run_reports(shop):
     run(act())
 
 
-def test_the_url_of_what_the_originals_code_approves_is_claimed_damaged_or_not(desk):
+def test_the_url_of_what_the_originals_code_approves_is_claimed_damaged_or_not(kelifax):
     async def act():
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         consumer = adoption.make_consumer()
-        put_original(desk.database, "beside", **APPROVED | {"resourceUrl": "https://beside.example.org/"})
+        put_original(kelifax.database, "beside", **APPROVED | {"resourceUrl": "https://beside.example.org/"})
         broken = {"resourceUrl": "https://broken.example.org/", "learningResources": DAMAGED["extra key"]}
-        put_original(desk.database, "broken", **APPROVED | broken)
+        put_original(kelifax.database, "broken", **APPROVED | broken)
         await adoption.follow(consumer)
         for url, slug in (("https://www.beside.example.org", "beside"), ("http://broken.example.org", "broken")):
             with pytest.raises(AlreadyListed) as refused:
-                await desk.submit(f"Twin of {slug}", url=url)
+                await kelifax.submit(f"Twin of {slug}", url=url)
             assert (refused.value.existing.slug, refused.value.existing.status) == (slug, "published")
-        put_original(desk.database, "beside", **APPROVED | {"resourceUrl": "https://moved.example.org/"})
+        put_original(kelifax.database, "beside", **APPROVED | {"resourceUrl": "https://moved.example.org/"})
         await adoption.follow(consumer)
-        assert await desk.submit("A twin", url="https://beside.example.org/") == "a-twin"
+        assert await kelifax.submit("A twin", url="https://beside.example.org/") == "a-twin"
         with pytest.raises(AlreadyListed):
-            await desk.submit("Another twin", url="https://moved.example.org/")
+            await kelifax.submit("Another twin", url="https://moved.example.org/")
 
     run(act())
 
 
 def test_what_the_originals_code_writes_beside_ours_is_repaired(desk_anywhere):
-    async def act(desk):
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+    async def act(kelifax):
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         consumer = adoption.make_consumer()
-        await desk.list_resource("Pixel Kit")
-        put_original(desk.database, "new-tool", **APPROVED)
-        put_original(desk.database, "odd-tool", **APPROVED | {"learningResources": DAMAGED["missing type"]})
-        ours = get_plain(desk.database, "pixel-kit")
-        put_plain(desk.database, ours | {"resourceStatus": "rejected", "rejectedAt": "2026-01-15T13:00:00Z"})
-        assert [entry.slug for entry in (await desk.directory.browse(Filters())).entries] == []
+        await kelifax.list_resource("Pixel Kit")
+        put_original(kelifax.database, "new-tool", **APPROVED)
+        put_original(kelifax.database, "odd-tool", **APPROVED | {"learningResources": DAMAGED["missing type"]})
+        ours = get_plain(kelifax.database, "pixel-kit")
+        put_plain(kelifax.database, ours | {"resourceStatus": "rejected", "rejectedAt": "2026-01-15T13:00:00Z"})
+        assert [entry.slug for entry in (await kelifax.directory.browse(Filters())).entries] == []
         await adoption.follow(consumer)
-        assert {entry.slug for entry in (await desk.directory.browse(Filters())).entries} == {"new-tool", "odd-tool"}
-        assert isinstance(await desk.db.resource("new-tool"), Published)
-        assert "publicFeed" not in get_plain(desk.database, "pixel-kit")
-        claims = [claim.claimed_by for claim in await desk.db.claims()]
+        assert {entry.slug for entry in (await kelifax.directory.browse(Filters())).entries} == {"new-tool", "odd-tool"}
+        assert isinstance(await kelifax.db.resource("new-tool"), Published)
+        assert "publicFeed" not in get_plain(kelifax.database, "pixel-kit")
+        claims = [claim.claimed_by for claim in await kelifax.db.claims()]
         assert "pixel-kit" in claims
-        desk.database.call(
+        kelifax.database.call(
             "DeleteItem", {"TableName": "kelifax-resources", "Key": {"resourceSlug": {"S": "pixel-kit"}}}
         )
         await adoption.follow(consumer)
-        assert "pixel-kit" not in [claim.claimed_by for claim in await desk.db.claims()]
-        assert await desk.db.link("pixel-kit") is None
+        assert "pixel-kit" not in [claim.claimed_by for claim in await kelifax.db.claims()]
+        assert await kelifax.db.link("pixel-kit") is None
 
     run(act(desk_anywhere))
 
 
 # ── damaged items ────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("lesson", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_item_shows_in_the_queue_and_can_be_rejected_and_deleted_and_nothing_else(desk, lesson):
+def test_a_damaged_item_shows_in_the_queue_and_can_be_rejected_and_deleted_and_nothing_else(kelifax, lesson):
     async def act():
-        desk.clock.advance(-3600)
-        await desk.submit("Before")
-        desk.clock.advance(3600)
-        put_original(desk.database, "broken", learningResources=lesson, createdAt="2026-01-15T11:30:00Z")
-        await desk.submit("After")
-        before = get_plain(desk.database, "broken")
-        queue = (await desk.moderation.queue()).entries
+        kelifax.clock.advance(-3600)
+        await kelifax.submit("Before")
+        kelifax.clock.advance(3600)
+        put_original(kelifax.database, "broken", learningResources=lesson, createdAt="2026-01-15T11:30:00Z")
+        await kelifax.submit("After")
+        before = get_plain(kelifax.database, "broken")
+        queue = (await kelifax.moderation.queue()).entries
         assert [entry.resource_slug for entry in queue] == ["before", "broken", "after"]
         assert isinstance(queue[1], DamagedItem)
         assert queue[1].text("learningResources") == lesson
-        pages = [await desk.moderation.queue(1)]
+        pages = [await kelifax.moderation.queue(1)]
         while pages[-1].cursor:
-            pages.append(await desk.moderation.queue(1, pages[-1].cursor))
+            pages.append(await kelifax.moderation.queue(1, pages[-1].cursor))
         assert {entry.resource_slug for page in pages for entry in page.entries} == {"before", "broken", "after"}
-        assert isinstance((await desk.moderation.look("broken")).resource, DamagedItem)
-        for refused in (desk.moderation.approve("broken", ANN), desk.moderation.unpublish("broken", ANN, "No.")):
+        assert isinstance((await kelifax.moderation.look("broken")).resource, DamagedItem)
+        for refused in (kelifax.moderation.approve("broken", ANN), kelifax.moderation.unpublish("broken", ANN, "No.")):
             with pytest.raises(StateConflict, match="damaged"):
                 await refused
-        assert get_plain(desk.database, "broken") == before
-        await desk.moderation.reject("broken", ANN, "The lessons cannot be read.")
-        after = get_plain(desk.database, "broken")
+        assert get_plain(kelifax.database, "broken") == before
+        await kelifax.moderation.reject("broken", ANN, "The lessons cannot be read.")
+        after = get_plain(kelifax.database, "broken")
         assert (after["resourceStatus"], after["learningResources"]) == ("rejected", lesson)
-        assert (await desk.moderation.history("broken"))[0].verdict == "rejected"
-        await desk.deletion.delete("broken", ANN)
-        assert [entry.resource_slug for entry in (await desk.moderation.queue()).entries] == ["before", "after"]
+        assert (await kelifax.moderation.history("broken"))[0].verdict == "rejected"
+        await kelifax.deletion.delete("broken", ANN)
+        assert [entry.resource_slug for entry in (await kelifax.moderation.queue()).entries] == ["before", "after"]
 
     run(act())
 
 
-def test_a_damaged_item_shows_in_lists_search_export_and_on_its_page_without_personal_data(desk):
+def test_a_damaged_item_shows_in_lists_search_export_and_on_its_page_without_personal_data(kelifax):
     async def act():
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
-        await desk.list_resource()
-        put_original(desk.database, "broken", **APPROVED | {"learningResources": DAMAGED["extra key"]})
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
+        await kelifax.list_resource()
+        put_original(kelifax.database, "broken", **APPROVED | {"learningResources": DAMAGED["extra key"]})
         await adoption.adopt()
-        listed = (await desk.directory.browse(Filters())).entries
+        listed = (await kelifax.directory.browse(Filters())).entries
         assert [(entry.slug, bool(entry.damage)) for entry in listed] == [("pixel-kit", False), ("broken", True)]
-        page = await desk.directory.find("broken")
+        page = await kelifax.directory.find("broken")
         assert page.raw["learningResources"] == DAMAGED["extra key"]
-        exported = {entry.slug: entry async for entry in desk.directory.list_all()}
+        exported = {entry.slug: entry async for entry in kelifax.directory.list_all()}
         assert set(exported) == {"pixel-kit", "broken"}
-        assert [entry.slug for entry in await desk.directory.scan("automation")] == ["broken"]
+        assert [entry.slug for entry in await kelifax.directory.scan("automation")] == ["broken"]
         for shown in (listed, page, json.dumps(exported["broken"].to_json())):
             assert not [word for word in ("John", "techcorp", "Doe", "+1234567890") if word in repr(shown)]
 
     run(act())
 
 
-def test_a_damaged_item_that_was_mended_meanwhile_is_not_touched(desk):
+def test_a_damaged_item_that_was_mended_meanwhile_is_not_touched(kelifax):
     async def act():
-        put_original(desk.database, "broken", learningResources=DAMAGED["extra key"])
-        seen = (await desk.moderation.look("broken")).resource
-        put_original(desk.database, "broken", learningResources="")
+        put_original(kelifax.database, "broken", learningResources=DAMAGED["extra key"])
+        seen = (await kelifax.moderation.look("broken")).resource
+        put_original(kelifax.database, "broken", learningResources="")
         from hashrange_systems.kelifax.schema import Decision
         from hashrange_systems.kelifax.service.damaged import reject_damaged
         from hashrange_systems.shared.epoch import from_ms
 
-        now = from_ms(desk.clock.millis())
+        now = from_ms(kelifax.clock.millis())
         decision = Decision(resource_slug="broken", decided_at=now, actor="ann", verdict="rejected", reason="No.")
         with pytest.raises(DecisionTaken):
-            await reject_damaged(desk.db, seen, decision, now)
-        assert get_plain(desk.database, "broken")["resourceStatus"] == "pending"
-        assert await desk.moderation.history("broken") == []
+            await reject_damaged(kelifax.db, seen, decision, now)
+        assert get_plain(kelifax.database, "broken")["resourceStatus"] == "pending"
+        assert await kelifax.moderation.history("broken") == []
 
     run(act())

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from hashrange_systems.kelifax.logos.logo_follower import LogoFollower
+from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.schema import Published
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.search.search import Search
 from hashrange_systems.kelifax.service.adoption import Adoption
@@ -36,47 +36,47 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-def store(desk, slug="odd-tool", **more):
-    put_plain(desk.database, APPROVED | {"resourceSlug": slug, "resourceUrl": f"https://{slug}.example/"} | more)
+def store(kelifax, slug="odd-tool", **more):
+    put_plain(kelifax.database, APPROVED | {"resourceSlug": slug, "resourceUrl": f"https://{slug}.example/"} | more)
 
 
 def find_secrets(*shown):
     return [word for word in SECRETS if word in repr(shown)]
 
 
-def read_index(desk, name):
-    return desk.database.call("Scan", {"TableName": "kelifax-resources", "IndexName": name})["Items"]
+def read_index(kelifax, name):
+    return kelifax.database.call("Scan", {"TableName": "kelifax-resources", "IndexName": name})["Items"]
 
 
 # ── personal data ────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("attribute", PRIVATE)
-def test_the_public_reads_neither_the_value_nor_the_name_of_a_private_attribute_that_is_damaged(desk, attribute):
+def test_the_public_reads_neither_the_value_nor_the_name_of_a_private_attribute_that_is_damaged(kelifax, attribute):
     async def act():
-        store(desk, **{attribute: PRIVATE[attribute]})
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        store(kelifax, **{attribute: PRIVATE[attribute]})
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         await adoption.adopt()
-        listed = (await desk.directory.browse(Filters())).entries
-        page = await desk.directory.find("odd-tool")
-        exported = [entry.to_json() async for entry in desk.directory.list_all()]
+        listed = (await kelifax.directory.browse(Filters())).entries
+        page = await kelifax.directory.find("odd-tool")
+        exported = [entry.to_json() async for entry in kelifax.directory.list_all()]
         assert listed[0].damage == page.damage == "an attribute that is not public cannot be read"
-        assert find_secrets(listed, page, json.dumps(exported), await desk.directory.scan("automation")) == []
+        assert find_secrets(listed, page, json.dumps(exported), await kelifax.directory.scan("automation")) == []
         for index in ("PublicFeedIndex", "PublicCategoryIndex"):
-            assert find_secrets(read_index(desk, index)) == []
+            assert find_secrets(read_index(kelifax, index)) == []
         with pytest.raises(StateConflict) as refused:
-            await desk.reviews.vote("odd-tool", "visitor", "client")
+            await kelifax.reviews.vote("odd-tool", "visitor", "client")
         assert find_secrets(str(refused.value)) == []
-        assert (await desk.moderation.look("odd-tool")).resource.reason == f"{attribute} must be a text"
+        assert (await kelifax.moderation.look("odd-tool")).resource.reason == f"{attribute} must be a text"
 
     run(act())
 
 
-def test_a_reason_names_the_attribute_and_the_rule_and_never_the_value(desk):
+def test_a_reason_names_the_attribute_and_the_rule_and_never_the_value(kelifax):
     async def act():
-        store(desk, "pipe", learningResources=LESSON)
-        store(desk, "time", approvedAt="yesterday at noon")
-        store(desk, "nothing", resourceName="")
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        reasons = {slug: (await desk.directory.find(slug)).damage for slug in ("pipe", "time", "nothing")}
+        store(kelifax, "pipe", learningResources=LESSON)
+        store(kelifax, "time", approvedAt="yesterday at noon")
+        store(kelifax, "nothing", resourceName="")
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        reasons = {slug: (await kelifax.directory.find(slug)).damage for slug in ("pipe", "time", "nothing")}
         assert reasons == {
             "pipe": "learningResources must be JSON objects with title, url and type, joined by pipes",
             "time": "approvedAt must be a time such as 2026-01-15T12:00:00Z",
@@ -86,32 +86,32 @@ def test_a_reason_names_the_attribute_and_the_rule_and_never_the_value(desk):
     run(act())
 
 
-def test_a_reason_that_was_stored_with_a_value_is_not_shown_and_adoption_replaces_it(desk):
+def test_a_reason_that_was_stored_with_a_value_is_not_shown_and_adoption_replaces_it(kelifax):
     async def act():
         old = {"publishedAt": "2025-10-26T10:00:00Z", "publicFeed": "approved", "publicCategory": "development"}
-        store(desk, **old, submitterPhone=4930123456789, damage={"Approved.submitter_phone is 4930123456789: no"})
-        listed = (await desk.directory.browse(Filters())).entries
+        store(kelifax, **old, submitterPhone=4930123456789, damage={"Approved.submitter_phone is 4930123456789: no"})
+        listed = (await kelifax.directory.browse(Filters())).entries
         assert (bool(listed[0].damage), find_secrets(listed)) == (True, [])
-        report = await Adoption(desk.db, desk.clock, desk.deletion).adopt()
+        report = await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
         assert report.published == 0
-        assert find_secrets(read_index(desk, "PublicFeedIndex")) == []
+        assert find_secrets(read_index(kelifax, "PublicFeedIndex")) == []
 
     run(act())
 
 
-def test_erasing_a_person_clears_the_damage_and_finds_items_of_any_status(desk):
+def test_erasing_a_person_clears_the_damage_and_finds_items_of_any_status(kelifax):
     async def act():
         person = {"submitterEmail": "jane@leaky.example.org", "submitterDomain": "leaky.example.org"}
-        store(desk, "phone", **person, submitterPhone=4930123456789)
-        store(desk, "lesson", **person, submitterPhone=4930123456789, learningResources=LESSON)
-        store(desk, "status", **person, resourceStatus="published")
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        report = await Privacy(desk.db, desk.clock, desk.reviews).erase_person("jane@leaky.example.org", ANN)
+        store(kelifax, "phone", **person, submitterPhone=4930123456789)
+        store(kelifax, "lesson", **person, submitterPhone=4930123456789, learningResources=LESSON)
+        store(kelifax, "status", **person, resourceStatus="published")
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        report = await Privacy(kelifax.db, kelifax.clock, kelifax.reviews).erase_person("jane@leaky.example.org", ANN)
         assert sorted(report.resources) == ["lesson", "phone", "status"]
-        stored = desk.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
+        stored = kelifax.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
         assert not [word for word in ("leaky", "4930123456789", "John") if word in repr(stored)]
-        assert "damage" not in get_plain(desk.database, "phone")
-        damage = {entry.slug: entry.damage for entry in (await desk.directory.browse(Filters())).entries}
+        assert "damage" not in get_plain(kelifax.database, "phone")
+        damage = {entry.slug: entry.damage for entry in (await kelifax.directory.browse(Filters())).entries}
         assert damage["phone"] is None
         assert damage["lesson"].startswith("learningResources must")
 
@@ -119,99 +119,99 @@ def test_erasing_a_person_clears_the_damage_and_finds_items_of_any_status(desk):
 
 
 # ── mended, undone, unknown ──────────────────────────────────────────────────────────────────────────────────────────
-def test_an_item_that_another_program_mended_is_no_longer_marked(desk):
+def test_an_item_that_another_program_mended_is_no_longer_marked(kelifax):
     async def act():
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         consumer = adoption.make_consumer()
-        store(desk, learningResources=LESSON)
+        store(kelifax, learningResources=LESSON)
         await adoption.follow(consumer)
-        assert (await desk.directory.browse(Filters())).entries[0].damage
-        put_plain(desk.database, get_plain(desk.database, "odd-tool") | {"learningResources": ""})
+        assert (await kelifax.directory.browse(Filters())).entries[0].damage
+        put_plain(kelifax.database, get_plain(kelifax.database, "odd-tool") | {"learningResources": ""})
         await adoption.follow(consumer)
-        assert (await desk.directory.browse(Filters())).entries[0].damage is None
-        assert "damage" not in get_plain(desk.database, "odd-tool")
+        assert (await kelifax.directory.browse(Filters())).entries[0].damage is None
+        assert "damage" not in get_plain(kelifax.database, "odd-tool")
 
     run(act())
 
 
-def test_the_rejection_of_a_damaged_item_can_be_undone_and_everything_is_as_it_was(desk):
+def test_the_rejection_of_a_damaged_item_can_be_undone_and_everything_is_as_it_was(kelifax):
     async def act():
-        store(desk, learningResources=LESSON)
-        store(desk, "waiting", resourceStatus="pending", approvedAt="", learningResources=LESSON)
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        before = {slug: get_plain(desk.database, slug) for slug in ("odd-tool", "waiting")}
+        store(kelifax, learningResources=LESSON)
+        store(kelifax, "waiting", resourceStatus="pending", approvedAt="", learningResources=LESSON)
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        before = {slug: get_plain(kelifax.database, slug) for slug in ("odd-tool", "waiting")}
         for slug in before:
-            await desk.moderation.reject(slug, ANN, "The lessons cannot be read.")
-            assert get_plain(desk.database, slug)["resourceStatus"] == "rejected"
-        assert (await desk.directory.browse(Filters())).entries == []
+            await kelifax.moderation.reject(slug, ANN, "The lessons cannot be read.")
+            assert get_plain(kelifax.database, slug)["resourceStatus"] == "rejected"
+        assert (await kelifax.directory.browse(Filters())).entries == []
         for slug, item in before.items():
-            await desk.moderation.undo(slug, ANN)
-            assert get_plain(desk.database, slug) == item
+            await kelifax.moderation.undo(slug, ANN)
+            assert get_plain(kelifax.database, slug) == item
         with pytest.raises(StateConflict):
-            await desk.moderation.undo("odd-tool", ANN)
+            await kelifax.moderation.undo("odd-tool", ANN)
 
     run(act())
 
 
-def test_undoing_the_rejection_of_an_item_that_was_mended_meanwhile_lists_it_again(desk):
+def test_undoing_the_rejection_of_an_item_that_was_mended_meanwhile_lists_it_again(kelifax):
     async def act():
-        store(desk, learningResources=LESSON)
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        await desk.moderation.reject("odd-tool", ANN, "The lessons cannot be read.")
-        put_plain(desk.database, get_plain(desk.database, "odd-tool") | {"learningResources": ""})
-        await desk.moderation.undo("odd-tool", ANN)
-        assert isinstance(await desk.db.resource("odd-tool"), Published)
+        store(kelifax, learningResources=LESSON)
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        await kelifax.moderation.reject("odd-tool", ANN, "The lessons cannot be read.")
+        put_plain(kelifax.database, get_plain(kelifax.database, "odd-tool") | {"learningResources": ""})
+        await kelifax.moderation.undo("odd-tool", ANN)
+        assert isinstance(await kelifax.db.resource("odd-tool"), Published)
 
     run(act())
 
 
-def test_an_approved_item_without_the_time_of_its_approval_or_a_category_is_in_the_lists(desk):
+def test_an_approved_item_without_the_time_of_its_approval_or_a_category_is_in_the_lists(kelifax):
     async def act():
-        await desk.list_resource()
-        store(desk, "no-time", approvedAt="")
+        await kelifax.list_resource()
+        store(kelifax, "no-time", approvedAt="")
         item = {name: value for name, value in APPROVED.items() if name not in {"category", "approvedAt"}}
-        put_plain(desk.database, item | {"resourceSlug": "no-category", "resourceUrl": "https://other.example/"})
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        listed = {entry.slug: entry for entry in (await desk.directory.browse(Filters())).entries}
+        put_plain(kelifax.database, item | {"resourceSlug": "no-category", "resourceUrl": "https://other.example/"})
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        listed = {entry.slug: entry for entry in (await kelifax.directory.browse(Filters())).entries}
         assert set(listed) == {"pixel-kit", "no-time", "no-category"}
         assert (listed["no-time"].published_at.year, listed["no-time"].damage) == (2025, "approvedAt is missing")
-        other = (await desk.directory.browse(Filters(category="other"))).entries
+        other = (await kelifax.directory.browse(Filters(category="other"))).entries
         assert [entry.slug for entry in other] == ["no-category"]
 
     run(act())
 
 
-def test_an_item_of_an_unknown_status_can_be_opened_counted_and_deleted_and_holds_its_slug(desk):
+def test_an_item_of_an_unknown_status_can_be_opened_counted_and_deleted_and_holds_its_slug(kelifax):
     async def act():
-        store(desk, "pixel-kit", resourceStatus="published")
-        found = (await desk.moderation.look("pixel-kit")).resource
+        store(kelifax, "pixel-kit", resourceStatus="published")
+        found = (await kelifax.moderation.look("pixel-kit")).resource
         assert isinstance(found, DamagedItem)
         assert found.reason == "resourceStatus must be pending, approved or rejected"
-        assert (await Analytics(desk.db).report()).damaged == 1
-        assert (await desk.submissions.duplicates.find_by_slug("pixel-kit")).status == "damaged"
+        assert (await Analytics(kelifax.db).report()).damaged == 1
+        assert (await kelifax.submissions.duplicates.find_by_slug("pixel-kit")).status == "damaged"
         with pytest.raises(StateConflict):
-            await desk.moderation.approve("pixel-kit", ANN)
-        await desk.deletion.delete("pixel-kit", ANN)
-        assert desk.database.call("Scan", {"TableName": "kelifax-resources"})["Items"] == []
+            await kelifax.moderation.approve("pixel-kit", ANN)
+        await kelifax.deletion.delete("pixel-kit", ANN)
+        assert kelifax.database.call("Scan", {"TableName": "kelifax-resources"})["Items"] == []
 
     run(act())
 
 
-def test_an_item_that_cannot_be_followed_in_the_stream_leaves_no_copy_of_itself(desk):
+def test_an_item_that_cannot_be_followed_in_the_stream_leaves_no_copy_of_itself(kelifax):
     async def act():
-        adoption = Adoption(desk.db, desk.clock, desk.deletion)
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         consumer = adoption.make_consumer()
         odd = {name: value for name, value in APPROVED.items() if name != "resourceUrl"}
         wire = to_wire(odd | {"resourceSlug": "no-url", "viewCount": {}, "logoImage": 7})
-        desk.database.call("PutItem", {"TableName": "kelifax-resources", "Item": wire | {"tags": {"NS": ["1"]}}})
-        follower = IndexFollower(desk.db)
-        await follower.catch_up()
+        kelifax.database.call("PutItem", {"TableName": "kelifax-resources", "Item": wire | {"tags": {"NS": ["1"]}}})
+        index_consumer = IndexConsumer(kelifax.db)
+        await index_consumer.catch_up()
         await adoption.follow(consumer)
-        await follower.catch_up()
-        await LogoFollower(desk.db, LogoRecords.open(desk.database, clock=desk.clock)).catch_up()
-        found = await Search(desk.db, follower).find(SearchQuery(text="automation"))
+        await index_consumer.catch_up()
+        await LogoConsumer(kelifax.db, LogoRecords.open(kelifax.database, clock=kelifax.clock)).catch_up()
+        found = await Search(kelifax.db, index_consumer).find(SearchQuery(text="automation"))
         assert [(hit.document.slug, bool(hit.document.damage)) for hit in found.hits] == [("no-url", True)]
-        stored = desk.database.call("Scan", {"TableName": "kelifax-checkpoints"})["Items"]
+        stored = kelifax.database.call("Scan", {"TableName": "kelifax-checkpoints"})["Items"]
         assert "techcorp" not in repr(stored)
 
     run(act())

@@ -21,22 +21,22 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-async def fill(desk, count):
+async def fill(kelifax, count):
     """Publish resources whose category, tags and pricing vary; return what each has."""
     made = {}
     for number in range(count):
         tags = [tag for tag, every in (("even", 2), ("third", 3), ("fifth", 5)) if number % every == 0]
         category, pricing = CATEGORIES[number % 3], PRICING[number % 4]
-        slug = await desk.list_resource(f"Tool {number:03d}", category=category, tags=tags, pricing=[pricing])
+        slug = await kelifax.list_resource(f"Tool {number:03d}", category=category, tags=tags, pricing=[pricing])
         made[slug] = (category, set(tags), pricing)
-        desk.clock.advance(60)
+        kelifax.clock.advance(60)
     return made
 
 
-async def read_all(desk, filters, size):
+async def read_all(kelifax, filters, size):
     found, cursor, sizes = [], None, []
     while True:
-        page = await desk.directory.browse(filters, size, cursor)
+        page = await kelifax.directory.browse(filters, size, cursor)
         found += [entry.slug for entry in page.entries]
         sizes.append(len(page.entries))
         cursor = page.cursor
@@ -44,9 +44,9 @@ async def read_all(desk, filters, size):
             return found, sizes
 
 
-def test_filters_combine_and_pages_are_full_in_every_order(desk):
+def test_filters_combine_and_pages_are_full_in_every_order(kelifax):
     async def act():
-        made = await fill(desk, 36)
+        made = await fill(kelifax, 36)
         newest = sorted(made, reverse=True)
         for filters in (
             Filters(),
@@ -66,18 +66,18 @@ def test_filters_combine_and_pages_are_full_in_every_order(desk):
                 and {tag.lower() for tag in filters.tags} <= made[slug][1]
                 and filters.pricing in {None, made[slug][2]}
             ]
-            found, sizes = await read_all(desk, filters, 4)
+            found, sizes = await read_all(kelifax, filters, 4)
             assert found == (wanted if filters.sort == "newest" else sorted(wanted)), filters
             assert all(size == 4 for size in sizes[:-1]), filters
 
     run(act())
 
 
-def test_a_cursor_of_another_list_or_a_forged_one_is_refused(desk):
+def test_a_cursor_of_another_list_or_a_forged_one_is_refused(kelifax):
     async def act():
-        await fill(desk, 8)
-        newest = (await desk.directory.browse(Filters(), 2)).cursor
-        by_name = (await desk.directory.browse(Filters(sort="name"), 2)).cursor
+        await fill(kelifax, 8)
+        newest = (await kelifax.directory.browse(Filters(), 2)).cursor
+        by_name = (await kelifax.directory.browse(Filters(sort="name"), 2)).cursor
         for filters, cursor in (
             (Filters(category="design"), newest),
             (Filters(), newest[:-2]),
@@ -89,22 +89,22 @@ def test_a_cursor_of_another_list_or_a_forged_one_is_refused(desk):
             (Filters(tags=("even",)), newest),
         ):
             with pytest.raises(CursorInvalid):
-                await desk.directory.browse(filters, 2, cursor)
+                await kelifax.directory.browse(filters, 2, cursor)
 
     run(act())
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_while_statuses_change_between_pages_what_stays_is_listed_once(desk, seed):
+def test_while_statuses_change_between_pages_what_stays_is_listed_once(kelifax, seed):
     """The oracle: what is published before the first page and after the last one is listed exactly once."""
     chance = random.Random(seed)
 
     async def act():
-        made = await fill(desk, 14)
+        made = await fill(kelifax, 14)
         filters = (Filters(), Filters(tags=("even",)))[seed % 2]
         moved, found, cursor = set(), [], None
         while True:
-            page = await desk.directory.browse(filters, 2, cursor)
+            page = await kelifax.directory.browse(filters, 2, cursor)
             found += [entry.slug for entry in page.entries]
             cursor = page.cursor
             if cursor is None:
@@ -112,10 +112,10 @@ def test_while_statuses_change_between_pages_what_stays_is_listed_once(desk, see
             slug = chance.choice(sorted(made))
             moved.add(slug)
             if chance.random() < 0.5:
-                await desk.moderation.bulk("unpublish", [slug], ANN, "for a while")
+                await kelifax.moderation.bulk("unpublish", [slug], ANN, "for a while")
             else:
                 new = f"New {len(moved)} {chance.random()}"
-                moved.add(await desk.list_resource(new, tags=["even"]))
+                moved.add(await kelifax.list_resource(new, tags=["even"]))
         stable = [slug for slug in made if slug not in moved and set(filters.tags) <= made[slug][1]]
         assert [slug for slug in found if slug in stable] == sorted(stable, reverse=True)
         assert len(found) == len(set(found))
@@ -123,25 +123,25 @@ def test_while_statuses_change_between_pages_what_stays_is_listed_once(desk, see
     run(act())
 
 
-def test_related_resources_share_tags_and_the_category_and_are_published(desk):
+def test_related_resources_share_tags_and_the_category_and_are_published(kelifax):
     async def act():
-        await desk.list_resource("Pixel Kit", tags=["icons", "vector"])
-        await desk.list_resource("Vector Pen", tags=["vector", "icons"])
-        await desk.list_resource("Grid Maker", tags=["grid"])
-        await desk.list_resource("Word Bot", category="ai", tags=["vector"])
-        await desk.list_resource("Far Away", category="other", tags=["sea"])
-        await desk.submit("Waiting", tags=["icons", "vector"])
-        found = await desk.directory.related(await desk.directory.find("pixel-kit"))
+        await kelifax.list_resource("Pixel Kit", tags=["icons", "vector"])
+        await kelifax.list_resource("Vector Pen", tags=["vector", "icons"])
+        await kelifax.list_resource("Grid Maker", tags=["grid"])
+        await kelifax.list_resource("Word Bot", category="ai", tags=["vector"])
+        await kelifax.list_resource("Far Away", category="other", tags=["sea"])
+        await kelifax.submit("Waiting", tags=["icons", "vector"])
+        found = await kelifax.directory.related(await kelifax.directory.find("pixel-kit"))
         assert [entry.slug for entry in found] == ["vector-pen", "word-bot", "grid-maker"]
 
     run(act())
 
 
-def test_what_is_not_published_is_missing_and_so_are_keys_of_other_items(desk):
+def test_what_is_not_published_is_missing_and_so_are_keys_of_other_items(kelifax):
     async def act():
-        await desk.submit("Waiting One")
-        await desk.submit("Rejected One")
-        await desk.moderation.reject("rejected-one", ANN, "The page is empty.")
+        await kelifax.submit("Waiting One")
+        await kelifax.submit("Rejected One")
+        await kelifax.moderation.reject("rejected-one", ANN, "The page is empty.")
         for slug in (
             "waiting-one",
             "rejected-one",
@@ -152,68 +152,68 @@ def test_what_is_not_published_is_missing_and_so_are_keys_of_other_items(desk):
             "a/b",
         ):
             with pytest.raises(ResourceMissing):
-                await desk.directory.find(slug)
-        assert await desk.directory.scan("icons") == []
+                await kelifax.directory.find(slug)
+        assert await kelifax.directory.scan("icons") == []
 
     run(act())
 
 
 def test_views_are_counted_apart_and_flushed_exactly_once(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
+    async def act(kelifax):
+        await kelifax.list_resource()
         for _ in range(7):
-            desk.views.count("pixel-kit")
-        desk.views.count("none")
-        await desk.views.store()
-        assert (await desk.directory.find("pixel-kit")).views == 0
-        desk.views.count("pixel-kit")
-        await desk.views.store()
-        await asyncio.gather(desk.views.flush(), desk.views.flush(), desk.views.flush())
-        await desk.views.flush()
-        resource = await desk.db.resource("pixel-kit").consistent()
+            kelifax.views.count("pixel-kit")
+        kelifax.views.count("none")
+        await kelifax.views.store()
+        assert (await kelifax.directory.find("pixel-kit")).views == 0
+        kelifax.views.count("pixel-kit")
+        await kelifax.views.store()
+        await asyncio.gather(kelifax.views.flush(), kelifax.views.flush(), kelifax.views.flush())
+        await kelifax.views.flush()
+        resource = await kelifax.db.resource("pixel-kit").consistent()
         assert (resource.view_count, resource.last_viewed is not None) == (8, True)
-        assert await desk.db.views("pixel-kit") is None
-        trend = await desk.views.trend("pixel-kit", 7)
+        assert await kelifax.db.views("pixel-kit") is None
+        trend = await kelifax.views.trend("pixel-kit", 7)
         assert [views for _, views in trend] == [0] * 6 + [8]
 
     run(act(desk_anywhere))
 
 
 # ── personal data ────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_no_public_value_and_no_public_index_has_personal_data(desk):
+def test_no_public_value_and_no_public_index_has_personal_data(kelifax):
     async def act():
         form = make_form(email="zoe@techcorp.com")
         form["submitter"] |= {"phoneNumber": "+49301234567", "company": "Tech Corp"}
-        await desk.submissions.submit(form, "c")
-        await desk.submissions.confirm(await desk.find_token("confirm-submission"))
-        await desk.moderation.approve("pixel-kit", ANN)
+        await kelifax.submissions.submit(form, "c")
+        await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
+        await kelifax.moderation.approve("pixel-kit", ANN)
         review = {
             "rating": "4",
             "text": "Does what it says, every day.",
             "displayName": "Lena",
             "email": "l@techcorp.com",
         }
-        await desk.reviews.submit("pixel-kit", review, "c")
-        await desk.reviews.confirm(await desk.find_token("confirm-review"))
-        (waiting,), _ = await desk.reviews.waiting()
-        await desk.reviews.publish("pixel-kit", waiting.reviewer, ANN)
-        entry = await desk.directory.find("pixel-kit")
+        await kelifax.reviews.submit("pixel-kit", review, "c")
+        await kelifax.reviews.confirm(await kelifax.find_token("confirm-review"))
+        (waiting,), _ = await kelifax.reviews.waiting()
+        await kelifax.reviews.publish("pixel-kit", waiting.reviewer, ANN)
+        entry = await kelifax.directory.find("pixel-kit")
         shown = [
             entry,
             entry.to_json(),
-            await desk.directory.browse(Filters()),
-            await desk.directory.browse(Filters(tags=("icons",), sort="popular")),
-            await desk.directory.scan("icons"),
-            [each async for each in desk.directory.list_all()],
-            await desk.directory.featured(),
-            await desk.directory.facets(),
-            await desk.reviews.published("pixel-kit"),
-            await desk.submissions.preflight(make_form("Pixel Kid", email="eve@example.com")),
+            await kelifax.directory.browse(Filters()),
+            await kelifax.directory.browse(Filters(tags=("icons",), sort="popular")),
+            await kelifax.directory.scan("icons"),
+            [each async for each in kelifax.directory.list_all()],
+            await kelifax.directory.featured(),
+            await kelifax.directory.facets(),
+            await kelifax.reviews.published("pixel-kit"),
+            await kelifax.submissions.preflight(make_form("Pixel Kid", email="eve@example.com")),
         ]
         for value in shown:
             assert not [word for word in PERSONAL if word in repr(value)], value
         for index in ("PublicFeedIndex", "PublicCategoryIndex"):
-            rows = desk.database.call("Scan", {"TableName": "kelifax-resources", "IndexName": index})["Items"]
+            rows = kelifax.database.call("Scan", {"TableName": "kelifax-resources", "IndexName": index})["Items"]
             assert rows
             assert not [word for word in PERSONAL if word in repr(rows)]
 

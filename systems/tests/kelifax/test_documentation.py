@@ -16,7 +16,7 @@ from hashrange_systems.kelifax.cli import app
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.service.directory import Filters
-from systems.tests.kelifax.services import ANN, Desk, make_form
+from systems.tests.kelifax.services import ANN, KelifaxServices, make_form
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
 READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
@@ -45,14 +45,14 @@ class Meter:
     def __init__(self):
         clock = ManualClock(1_768_478_400)
         self.database, self.events = hashrange.open(clock=clock), []
-        self.desk = Desk(self.database, clock, hooks=[self.events.append])
+        self.kelifax = KelifaxServices(self.database, clock, hooks=[self.events.append])
         fixed_id = "00000000-0000-4000-8000-000000000000"  # the size of an item, and so its cost, depends on its id
-        self.desk.submissions = replace(self.desk.submissions, make_id=lambda: fixed_id)
+        self.kelifax.submissions = replace(self.kelifax.submissions, make_id=lambda: fixed_id)
 
     async def fill(self):
         for number in range(20):
-            await self.desk.list_resource(f"Tool {number:02d}")
-            self.desk.clock.advance(60)
+            await self.kelifax.list_resource(f"Tool {number:02d}")
+            self.kelifax.clock.advance(60)
 
     def spend(self, action):
         """The read and write units of an action."""
@@ -70,24 +70,24 @@ class Meter:
 def measure():
     """What each action costs, in the order of a resource's life."""
     meter = Meter()
-    desk = meter.desk
+    kelifax = meter.kelifax
     asyncio.run(meter.fill())
-    accept = desk.submissions.accept(parse_draft(make_form()))
+    accept = kelifax.submissions.accept(parse_draft(make_form()))
     found = {"a submission is taken in: slug, URL and mail": meter.spend(accept)}
-    token = asyncio.run(desk.find_token("confirm-submission"))
-    found["it is confirmed and waits"] = meter.spend(desk.submissions.confirm(token))
-    found["the queue is listed"] = meter.spend(desk.moderation.queue())
-    found["it is approved, with two tags"] = meter.spend(desk.moderation.approve("pixel-kit", ANN))
-    found["a page of 20 of a list"] = meter.spend(desk.directory.browse(Filters()))
-    found["a page of 20 of a tag"] = meter.spend(desk.directory.browse(Filters(tags=("icons",))))
-    found["a resource is shown"] = meter.spend(desk.directory.find("pixel-kit"))
-    desk.views.count("pixel-kit")
-    found["views of a resource are stored, however many"] = meter.spend(desk.views.store())
-    found["and flushed into `viewCount`"] = meter.spend(desk.views.flush())
-    found["a vote"] = meter.spend(desk.reviews.vote("pixel-kit", "visitor", "c"))
-    edit = desk.moderation.edit("pixel-kit", {"usagePurpose": "Draws icons, and explains how."}, ANN)
+    token = asyncio.run(kelifax.find_token("confirm-submission"))
+    found["it is confirmed and waits"] = meter.spend(kelifax.submissions.confirm(token))
+    found["the queue is listed"] = meter.spend(kelifax.moderation.queue())
+    found["it is approved, with two tags"] = meter.spend(kelifax.moderation.approve("pixel-kit", ANN))
+    found["a page of 20 of a list"] = meter.spend(kelifax.directory.browse(Filters()))
+    found["a page of 20 of a tag"] = meter.spend(kelifax.directory.browse(Filters(tags=("icons",))))
+    found["a resource is shown"] = meter.spend(kelifax.directory.find("pixel-kit"))
+    kelifax.views.count("pixel-kit")
+    found["views of a resource are stored, however many"] = meter.spend(kelifax.views.store())
+    found["and flushed into `viewCount`"] = meter.spend(kelifax.views.flush())
+    found["a vote"] = meter.spend(kelifax.reviews.vote("pixel-kit", "visitor", "c"))
+    edit = kelifax.moderation.edit("pixel-kit", {"usagePurpose": "Draws icons, and explains how."}, ANN)
     found["it is edited"] = meter.spend(edit)
-    found["it is unpublished"] = meter.spend(desk.moderation.unpublish("pixel-kit", ANN, "Sold."))
+    found["it is unpublished"] = meter.spend(kelifax.moderation.unpublish("pixel-kit", ANN, "Sold."))
     meter.database.close()
     return [f"| {action} | {reads:g} | {writes:g} |" for action, (reads, writes) in found.items()]
 

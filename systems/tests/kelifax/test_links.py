@@ -11,7 +11,7 @@ from hashrange_systems.shared.errors import ResourceMissing, TooManyRequests
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from systems.tests.kelifax.entries import make_submission
-from systems.tests.kelifax.services import ANN, Desk
+from systems.tests.kelifax.services import ANN, KelifaxServices
 
 HOUR, DAY = 3600, 86_400
 
@@ -36,16 +36,16 @@ async def serve(answers):
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-async def publish(desk, slug, url):
+async def publish(kelifax, slug, url):
     """Publish a resource whose URL the form would refuse: it is on loopback."""
-    await desk.db.create(make_submission(slug, resource_url=url))
-    await desk.moderation.approve(slug, ANN)
+    await kelifax.db.create(make_submission(slug, resource_url=url))
+    await kelifax.moderation.approve(slug, ANN)
 
 
 @pytest.fixture
 def checker(clock):
     with hashrange.open(clock=clock) as opened:
-        yield Desk(opened, clock, fetcher=Fetcher(Policy(exempt=parse_exemptions(["127.0.0.1"]))))
+        yield KelifaxServices(opened, clock, fetcher=Fetcher(Policy(exempt=parse_exemptions(["127.0.0.1"]))))
 
 
 def test_a_dead_link_is_unpublished_after_a_week_and_one_that_comes_back_is_not(checker):
@@ -99,11 +99,11 @@ def test_two_workers_check_a_link_once(checker):
     run(act())
 
 
-def test_the_checker_never_reaches_private_addresses(desk):
+def test_the_checker_never_reaches_private_addresses(kelifax):
     async def act():
         async with serve({"/": 200}) as site:
-            await publish(desk, "inside", f"{site}/")
-            outcome = await desk.links.check("inside")
+            await publish(kelifax, "inside", f"{site}/")
+            outcome = await kelifax.links.check("inside")
             assert not outcome.alive
             assert "loopback" in outcome.text or "not" in outcome.text
 

@@ -10,7 +10,7 @@ from hashrange_systems.kelifax.schema import Published
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.web.feeds import COLUMNS, write_json, write_markdown, write_table
 from systems.tests.kelifax.entries import NOON, make_submission
-from systems.tests.kelifax.services import ANN, Desk
+from systems.tests.kelifax.services import ANN, KelifaxServices
 
 MANY = 320
 
@@ -28,11 +28,11 @@ def reads():
 def full(clock, reads):
     """Services with many published resources; `reads` are the requests since."""
     with hashrange.open(clock=clock) as opened:
-        desk = Desk(opened, clock, hooks=[reads.append])
+        kelifax = KelifaxServices(opened, clock, hooks=[reads.append])
         clock.advance(10 * 3600)  # after the last publication
-        run(wait(desk.db.batch([make_published(number) for number in range(MANY)])))
+        run(wait(kelifax.db.batch([make_published(number) for number in range(MANY)])))
         reads.clear()
-        yield desk
+        yield kelifax
 
 
 async def wait(awaitable):
@@ -72,12 +72,12 @@ async def exhaust(parts):
 @pytest.mark.parametrize(
     "work",
     [
-        lambda desk: exhaust(write_table(desk.directory.list_all())),
-        lambda desk: exhaust(write_json(desk.directory.list_all())),
-        lambda desk: exhaust(write_markdown(desk.directory.list_all())),
-        lambda desk: desk.directory.count_facets(),
-        lambda desk: desk.directory.browse(Filters(sort="name")),
-        lambda desk: desk.submissions.duplicates.look_up("Tool 7", "https://tool-007.example/"),
+        lambda kelifax: exhaust(write_table(kelifax.directory.list_all())),
+        lambda kelifax: exhaust(write_json(kelifax.directory.list_all())),
+        lambda kelifax: exhaust(write_markdown(kelifax.directory.list_all())),
+        lambda kelifax: kelifax.directory.count_facets(),
+        lambda kelifax: kelifax.directory.browse(Filters(sort="name")),
+        lambda kelifax: kelifax.submissions.duplicates.look_up("Tool 7", "https://tool-007.example/"),
     ],
     ids=["csv", "json", "markdown", "facets", "sorted list", "duplicates"],
 )

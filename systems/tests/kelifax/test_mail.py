@@ -26,13 +26,13 @@ class Inbox:
 
 
 @asynccontextmanager
-async def receive(desk):
+async def receive(kelifax):
     """Run a mail server that the outbox sends to; give the inbox, and what sends."""
     inbox, loop = Inbox(), asyncio.get_running_loop()
     server = await loop.create_server(lambda: SMTP(inbox, hostname="mail.example", loop=loop), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    sender = Email(MailServer(host="127.0.0.1", port=port, security="plain", sender="dir@example.com"), desk.clock)
-    outbox = replace(desk.outbox, sender=sender)
+    sender = Email(MailServer(host="127.0.0.1", port=port, security="plain", sender="dir@example.com"), kelifax.clock)
+    outbox = replace(kelifax.outbox, sender=sender)
 
     async def send():
         for shard in range(SHARDS):
@@ -50,35 +50,35 @@ def find_link(mail):
     return re.findall(r"https://\S+", mail.get_body(["plain"]).get_content())[-1]
 
 
-def test_the_link_of_a_real_mail_confirms_a_submission_with_a_hostile_name(desk):
+def test_the_link_of_a_real_mail_confirms_a_submission_with_a_hostile_name(kelifax):
     async def act():
-        async with receive(desk) as send:
+        async with receive(kelifax) as send:
             name = "<img src=x onerror=alert(1)> & {reason}"
-            await desk.submissions.submit(make_form(name), "c")
+            await kelifax.submissions.submit(make_form(name), "c")
             (mail,) = await send()
             assert (mail["To"], mail["Bcc"]) == ("zoe@techcorp.com", None)
             assert mail["Subject"] == f"Confirm your submission of {name}"
             assert "<img" not in mail.get_body(["html"]).get_content()
-            await desk.submissions.confirm(find_link(mail).rpartition("/")[2])
-            assert [entry.resource_name for entry in (await desk.moderation.queue()).entries] == [name]
+            await kelifax.submissions.confirm(find_link(mail).rpartition("/")[2])
+            assert [entry.resource_name for entry in (await kelifax.moderation.queue()).entries] == [name]
 
     asyncio.run(act())
 
 
-def test_the_digest_can_be_ended_by_the_button_of_a_mail_program(desk):
+def test_the_digest_can_be_ended_by_the_button_of_a_mail_program(kelifax):
     async def act():
-        async with receive(desk) as send:
-            await desk.digests.subscribe("lena@example.com", [], "c")
+        async with receive(kelifax) as send:
+            await kelifax.digests.subscribe("lena@example.com", [], "c")
             (ask,) = await send()
             assert ask["List-Unsubscribe"] is None
-            await desk.digests.confirm(find_link(ask).rpartition("/")[2])
-            desk.clock.advance(60)
-            await desk.list_resource()
-            desk.clock.advance(8 * 86_400)
-            await desk.digests.send_due()
+            await kelifax.digests.confirm(find_link(ask).rpartition("/")[2])
+            kelifax.clock.advance(60)
+            await kelifax.list_resource()
+            kelifax.clock.advance(8 * 86_400)
+            await kelifax.digests.send_due()
             mail = next(mail for mail in await send() if mail["List-Unsubscribe"])
             assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-            await desk.digests.unsubscribe(mail["List-Unsubscribe"].strip("<>").rpartition("/")[2])
-            assert await desk.db.subscription("lena@example.com") is None
+            await kelifax.digests.unsubscribe(mail["List-Unsubscribe"].strip("<>").rpartition("/")[2])
+            assert await kelifax.db.subscription("lena@example.com") is None
 
     asyncio.run(act())

@@ -22,150 +22,153 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-async def settle(*attempts):
+async def finish_confirmation(*attempts):
     """What came of each attempt, made at once."""
     return await asyncio.gather(*attempts, return_exceptions=True)
 
 
 def test_of_two_moderators_one_wins_and_the_other_sees_who_and_what(desk_anywhere):
-    async def act(desk):
-        await desk.submit()
-        outcomes = await settle(
-            desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", BOB, "No, thank you.")
+    async def act(kelifax):
+        await kelifax.submit()
+        outcomes = await finish_confirmation(
+            kelifax.moderation.approve("pixel-kit", ANN), kelifax.moderation.reject("pixel-kit", BOB, "No, thank you.")
         )
         (lost,) = [found for found in outcomes if isinstance(found, DecisionTaken)]
         (won,) = [found for found in outcomes if not isinstance(found, Exception)]
         assert lost.actor == won.actor
         assert lost.state == won.verdict
-        assert [step.verdict for step in await desk.moderation.history("pixel-kit")] == [won.verdict, "submitted"]
+        assert [step.verdict for step in await kelifax.moderation.history("pixel-kit")] == [won.verdict, "submitted"]
 
     run(act(desk_anywhere))
 
 
-def test_a_double_click_decides_once(desk):
+def test_a_double_click_decides_once(kelifax):
     async def act():
-        await desk.submit()
-        outcomes = await settle(*(desk.moderation.approve("pixel-kit", ANN) for _ in range(5)))
+        await kelifax.submit()
+        outcomes = await finish_confirmation(*(kelifax.moderation.approve("pixel-kit", ANN) for _ in range(5)))
         assert sum(isinstance(found, DecisionTaken) for found in outcomes) == 4
-        assert len(await desk.db.mails("zoe@techcorp.com")) == 1
+        assert len(await kelifax.db.mails("zoe@techcorp.com")) == 1
 
     run(act())
 
 
-def test_a_held_resource_is_decided_by_its_holder_until_the_lease_ends(desk):
+def test_a_held_resource_is_decided_by_its_holder_until_the_lease_ends(kelifax):
     async def act():
-        await desk.submit()
-        await desk.moderation.hold("pixel-kit", ANN)
+        await kelifax.submit()
+        await kelifax.moderation.hold("pixel-kit", ANN)
         with pytest.raises(HeldByAnother, match="ann"):
-            await desk.moderation.hold("pixel-kit", BOB)
+            await kelifax.moderation.hold("pixel-kit", BOB)
         with pytest.raises(HeldByAnother):
-            await desk.moderation.approve("pixel-kit", BOB)
-        desk.clock.advance(11 * MINUTE)
-        await desk.moderation.hold("pixel-kit", BOB)
-        await desk.moderation.approve("pixel-kit", BOB)
-        assert await desk.moderation.find_hold("pixel-kit") is None
+            await kelifax.moderation.approve("pixel-kit", BOB)
+        kelifax.clock.advance(11 * MINUTE)
+        await kelifax.moderation.hold("pixel-kit", BOB)
+        await kelifax.moderation.approve("pixel-kit", BOB)
+        assert await kelifax.moderation.find_hold("pixel-kit") is None
 
     run(act())
 
 
-def test_the_queue_is_oldest_first_in_pages_and_refuses_foreign_cursors(desk):
+def test_the_queue_is_oldest_first_in_pages_and_refuses_foreign_cursors(kelifax):
     async def act():
         for number in range(5):
-            await desk.submit(f"Tool {number}")
-            desk.clock.advance(MINUTE)
-        first = await desk.moderation.queue(2)
-        second = await desk.moderation.queue(2, first.cursor)
-        third = await desk.moderation.queue(2, second.cursor)
+            await kelifax.submit(f"Tool {number}")
+            kelifax.clock.advance(MINUTE)
+        first = await kelifax.moderation.queue(2)
+        second = await kelifax.moderation.queue(2, first.cursor)
+        third = await kelifax.moderation.queue(2, second.cursor)
         listed = [entry.resource_slug for page in (first, second, third) for entry in page.entries]
         assert listed == [f"tool-{number}" for number in range(5)]
         assert third.cursor is None
         with pytest.raises(CursorInvalid):
-            await desk.moderation.rejected(2, first.cursor)
+            await kelifax.moderation.rejected(2, first.cursor)
 
     run(act())
 
 
-def test_the_mail_of_a_decision_waits_until_it_cannot_be_undone(desk):
+def test_the_mail_of_a_decision_waits_until_it_cannot_be_undone(kelifax):
     async def act():
-        await desk.submit()
-        await desk.moderation.reject("pixel-kit", ANN, "The page is empty.")
-        assert await desk.send_mails() == []
-        await desk.moderation.undo("pixel-kit", ANN)
-        desk.clock.advance(HOUR)
-        assert await desk.send_mails() == []
-        await desk.moderation.approve("pixel-kit", ANN)
-        desk.clock.advance(11 * MINUTE)
-        (mail,) = await desk.send_mails()
+        await kelifax.submit()
+        await kelifax.moderation.reject("pixel-kit", ANN, "The page is empty.")
+        assert await kelifax.send_mails() == []
+        await kelifax.moderation.undo("pixel-kit", ANN)
+        kelifax.clock.advance(HOUR)
+        assert await kelifax.send_mails() == []
+        await kelifax.moderation.approve("pixel-kit", ANN)
+        kelifax.clock.advance(11 * MINUTE)
+        (mail,) = await kelifax.send_mails()
         assert (mail.recipient, mail.notification.subject) == ("zoe@techcorp.com", "Pixel Kit is listed")
         with pytest.raises(StateConflict, match="too late"):
-            await desk.moderation.undo("pixel-kit", ANN)
+            await kelifax.moderation.undo("pixel-kit", ANN)
 
     run(act())
 
 
 def test_each_decision_is_undone_to_what_was_there(desk_anywhere):
-    async def act(desk):
-        await desk.submit()
-        for decide in (desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", ANN, "Empty.")):
+    async def act(kelifax):
+        await kelifax.submit()
+        for decide in (
+            kelifax.moderation.approve("pixel-kit", ANN),
+            kelifax.moderation.reject("pixel-kit", ANN, "Empty."),
+        ):
             await decide
-            await desk.moderation.undo("pixel-kit", ANN)
-            assert isinstance(await desk.db.resource("pixel-kit"), Pending)
-            assert (await desk.directory.browse(Filters())).entries == []
-            assert (await desk.directory.browse(Filters(tags=("icons",)))).entries == []
-        await desk.moderation.approve("pixel-kit", ANN)
-        before = await desk.db.resource("pixel-kit")
-        desk.clock.advance(HOUR)
-        await desk.moderation.unpublish("pixel-kit", ANN, "Sold to another company.")
-        assert isinstance(await desk.db.resource("pixel-kit"), Rejected)
-        await desk.moderation.undo("pixel-kit", ANN)
-        after = await desk.db.resource("pixel-kit")
+            await kelifax.moderation.undo("pixel-kit", ANN)
+            assert isinstance(await kelifax.db.resource("pixel-kit"), Pending)
+            assert (await kelifax.directory.browse(Filters())).entries == []
+            assert (await kelifax.directory.browse(Filters(tags=("icons",)))).entries == []
+        await kelifax.moderation.approve("pixel-kit", ANN)
+        before = await kelifax.db.resource("pixel-kit")
+        kelifax.clock.advance(HOUR)
+        await kelifax.moderation.unpublish("pixel-kit", ANN, "Sold to another company.")
+        assert isinstance(await kelifax.db.resource("pixel-kit"), Rejected)
+        await kelifax.moderation.undo("pixel-kit", ANN)
+        after = await kelifax.db.resource("pixel-kit")
         assert isinstance(after, Published)
         assert (after.approved_at, after.published_at) == (before.approved_at, before.published_at)
-        assert [entry.slug for entry in (await desk.directory.browse(Filters(tags=("icons",)))).entries] == [
+        assert [entry.slug for entry in (await kelifax.directory.browse(Filters(tags=("icons",)))).entries] == [
             "pixel-kit"
         ]
-        verdicts = [step.verdict for step in await desk.moderation.history("pixel-kit")]
+        verdicts = [step.verdict for step in await kelifax.moderation.history("pixel-kit")]
         assert verdicts[:3] == ["undone", "unpublished", "approved"]
 
     run(act(desk_anywhere))
 
 
-def test_a_moderator_does_not_undo_what_another_decided_and_an_admin_may(desk):
+def test_a_moderator_does_not_undo_what_another_decided_and_an_admin_may(kelifax):
     async def act():
-        await desk.submit()
-        await desk.moderation.approve("pixel-kit", ANN)
+        await kelifax.submit()
+        await kelifax.moderation.approve("pixel-kit", ANN)
         with pytest.raises(NotPermitted):
-            await desk.moderation.undo("pixel-kit", BOB)
-        await desk.moderation.undo("pixel-kit", ANN)
+            await kelifax.moderation.undo("pixel-kit", BOB)
+        await kelifax.moderation.undo("pixel-kit", ANN)
         with pytest.raises(StateConflict, match="no decision"):
-            await desk.moderation.undo("pixel-kit", ANN)
+            await kelifax.moderation.undo("pixel-kit", ANN)
 
     run(act())
 
 
-def test_a_feature_starts_and_ends_at_its_times(desk):
+def test_a_feature_starts_and_ends_at_its_times(kelifax):
     async def act():
-        await desk.list_resource()
-        now = from_ms(desk.clock.millis())
-        await desk.moderation.feature("pixel-kit", ANN, now + timedelta(hours=1), now + timedelta(hours=2))
+        await kelifax.list_resource()
+        now = from_ms(kelifax.clock.millis())
+        await kelifax.moderation.feature("pixel-kit", ANN, now + timedelta(hours=1), now + timedelta(hours=2))
         seen = []
         for _ in range(4):
-            await desk.moderation.run_due_features()
-            seen.append([entry.slug for entry in await desk.directory.featured()])
-            desk.clock.advance(40 * MINUTE)
+            await kelifax.moderation.run_due_features()
+            seen.append([entry.slug for entry in await kelifax.directory.featured()])
+            kelifax.clock.advance(40 * MINUTE)
         assert seen == [[], [], ["pixel-kit"], []]
-        assert await desk.db.feature_plan("pixel-kit") is None
+        assert await kelifax.db.feature_plan("pixel-kit") is None
         with pytest.raises(InvalidInput):
-            await desk.moderation.feature("pixel-kit", ANN, now + timedelta(hours=9), now + timedelta(hours=8))
+            await kelifax.moderation.feature("pixel-kit", ANN, now + timedelta(hours=9), now + timedelta(hours=8))
 
     run(act())
 
 
-def test_bulk_decides_each_on_its_own(desk):
+def test_bulk_decides_each_on_its_own(kelifax):
     async def act():
         for name in ("One Tool", "Two Tool"):
-            await desk.submit(name)
-        outcomes = await desk.moderation.bulk("approve", ["one-tool", "none", "two-tool", "one-tool"], ANN)
+            await kelifax.submit(name)
+        outcomes = await kelifax.moderation.bulk("approve", ["one-tool", "none", "two-tool", "one-tool"], ANN)
         assert [(each.slug, each.error is None) for each in outcomes] == [
             ("one-tool", True),
             ("none", False),
@@ -176,106 +179,109 @@ def test_bulk_decides_each_on_its_own(desk):
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "no", "x" * 501])
-def test_a_rejection_says_why(desk, reason):
+def test_a_rejection_says_why(kelifax, reason):
     async def act():
-        await desk.submit()
+        await kelifax.submit()
         with pytest.raises(InvalidInput):
-            await desk.moderation.reject("pixel-kit", ANN, reason)
-        assert isinstance(await desk.db.resource("pixel-kit"), Pending)
+            await kelifax.moderation.reject("pixel-kit", ANN, reason)
+        assert isinstance(await kelifax.db.resource("pixel-kit"), Pending)
 
     run(act())
 
 
 def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_fields(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
-        await desk.moderation.edit("pixel-kit", {"category": "ai", "tags": ["vector", "grid"]}, ANN)
-        assert (await desk.directory.browse(Filters(category="design"))).entries == []
+    async def act(kelifax):
+        await kelifax.list_resource()
+        await kelifax.moderation.edit("pixel-kit", {"category": "ai", "tags": ["vector", "grid"]}, ANN)
+        assert (await kelifax.directory.browse(Filters(category="design"))).entries == []
         for filters in (Filters(category="ai"), Filters(tags=("grid",)), Filters(tags=("vector", "grid"))):
-            assert [entry.slug for entry in (await desk.directory.browse(filters)).entries] == ["pixel-kit"]
-        assert (await desk.directory.browse(Filters(tags=("icons",)))).entries == []
-        (revision,) = (await desk.moderation.look("pixel-kit")).revisions
+            assert [entry.slug for entry in (await kelifax.directory.browse(filters)).entries] == ["pixel-kit"]
+        assert (await kelifax.directory.browse(Filters(tags=("icons",)))).entries == []
+        (revision,) = (await kelifax.moderation.look("pixel-kit")).revisions
         assert (revision.content["category"], revision.content["tags"]) == ("design", ["icons", "vector"])
         with pytest.raises(InvalidInput):
-            await desk.moderation.edit("pixel-kit", {"featured": True}, ANN)
-        await desk.list_resource("Other", url="https://other.example.com/")
+            await kelifax.moderation.edit("pixel-kit", {"featured": True}, ANN)
+        await kelifax.list_resource("Other", url="https://other.example.com/")
         with pytest.raises(AlreadyListed):
-            await desk.moderation.edit("pixel-kit", {"resourceUrl": "https://other.example.com/"}, ANN)
+            await kelifax.moderation.edit("pixel-kit", {"resourceUrl": "https://other.example.com/"}, ANN)
 
     run(act(desk_anywhere))
 
 
-def test_an_entry_of_the_original_that_breaks_rules_can_be_edited_where_it_does_not(desk):
+def test_an_entry_of_the_original_that_breaks_rules_can_be_edited_where_it_does_not(kelifax):
     async def act():
         tags = ",".join(f"tag{number}" for number in range(16))
         old = EXAMPLE | {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z", "tags": f"a, b,,{tags}"}
-        put_plain(desk.database, old | {"keyFeatures": "short", "useCases": ""})
-        await Adoption(desk.db, desk.clock, desk.deletion).adopt()
-        await desk.moderation.edit("amazing-dev-tool", {"category": "ai", "keyFeatures": ["short"]}, ANN)
-        stored = get_plain(desk.database, "amazing-dev-tool")
+        put_plain(kelifax.database, old | {"keyFeatures": "short", "useCases": ""})
+        await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
+        await kelifax.moderation.edit("amazing-dev-tool", {"category": "ai", "keyFeatures": ["short"]}, ANN)
+        stored = get_plain(kelifax.database, "amazing-dev-tool")
         assert (stored["category"], stored["tags"]) == ("ai", old["tags"])
-        await desk.suggestions.suggest("amazing-dev-tool", {"category": "design"}, "c")
+        await kelifax.suggestions.suggest("amazing-dev-tool", {"category": "design"}, "c")
         with pytest.raises(InvalidInput) as refused:
-            await desk.moderation.edit("amazing-dev-tool", {"keyFeatures": ["shorter"]}, ANN)
+            await kelifax.moderation.edit("amazing-dev-tool", {"keyFeatures": ["shorter"]}, ANN)
         assert {error.field.partition("[")[0] for error in refused.value.errors} == {"details.keyFeatures"}
 
     run(act())
 
 
-def test_a_former_slug_leads_to_the_resource_and_cannot_be_taken(desk):
+def test_a_former_slug_leads_to_the_resource_and_cannot_be_taken(kelifax):
     async def act():
-        await desk.list_resource()
-        await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
-        assert (await desk.directory.find("pixelkit")).slug == "pixel-kit"
+        await kelifax.list_resource()
+        await kelifax.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+        assert (await kelifax.directory.find("pixelkit")).slug == "pixel-kit"
         with pytest.raises(AlreadyListed):
-            await desk.submissions.submit(make_form("PixelKit", "https://new.example.com/"), "c")
+            await kelifax.submissions.submit(make_form("PixelKit", "https://new.example.com/"), "c")
         with pytest.raises(AlreadyListed):
-            await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+            await kelifax.moderation.add_alias("pixel-kit", "pixelkit", ANN)
         for wrong in ("URL#x", "A b", ""):
             with pytest.raises(InvalidInput):
-                await desk.moderation.add_alias("pixel-kit", wrong, ANN)
+                await kelifax.moderation.add_alias("pixel-kit", wrong, ANN)
 
     run(act())
 
 
 def test_deleting_leaves_the_audit_and_nothing_else(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
-        await desk.moderation.add_alias("pixel-kit", "pixelkit", ANN)
-        await desk.reviews.vote("pixel-kit", "visitor-1", "c")
-        await desk.suggestions.suggest("pixel-kit", {"category": "ai"}, "c")
-        desk.views.count("pixel-kit")
-        await desk.views.store()
+    async def act(kelifax):
+        await kelifax.list_resource()
+        await kelifax.moderation.add_alias("pixel-kit", "pixelkit", ANN)
+        await kelifax.reviews.vote("pixel-kit", "visitor-1", "c")
+        await kelifax.suggestions.suggest("pixel-kit", {"category": "ai"}, "c")
+        kelifax.views.count("pixel-kit")
+        await kelifax.views.store()
         with pytest.raises(NotPermitted):
-            await desk.deletion.delete("pixel-kit", BOB)
-        await desk.deletion.delete("pixel-kit", ANN, "asked by its owner")
+            await kelifax.deletion.delete("pixel-kit", BOB)
+        await kelifax.deletion.delete("pixel-kit", ANN, "asked by its owner")
         with pytest.raises(ResourceMissing):
-            await desk.deletion.delete("pixel-kit", ANN)
-        resources = desk.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
-        records = desk.database.call("Scan", {"TableName": "kelifax-records"})["Items"]
+            await kelifax.deletion.delete("pixel-kit", ANN)
+        resources = kelifax.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
+        records = kelifax.database.call("Scan", {"TableName": "kelifax-records"})["Items"]
         assert resources == []
         kinds = {item["pk"]["S"].partition("#")[0] for item in records}
         assert kinds <= {"PERSON", "QUOTA"}
-        assert (await desk.moderation.history("pixel-kit"))[0].reason == "asked by its owner"
-        assert await desk.submit() == "pixel-kit"
+        assert (await kelifax.moderation.history("pixel-kit"))[0].reason == "asked by its owner"
+        assert await kelifax.submit() == "pixel-kit"
 
     run(act(desk_anywhere))
 
 
-def test_a_deleted_resource_cannot_be_decided(desk):
+def test_a_deleted_resource_cannot_be_decided(kelifax):
     async def act():
-        await desk.submit()
-        await desk.deletion.delete("pixel-kit", ANN)
-        for late in (desk.moderation.approve("pixel-kit", ANN), desk.moderation.reject("pixel-kit", ANN, "Too late.")):
+        await kelifax.submit()
+        await kelifax.deletion.delete("pixel-kit", ANN)
+        for late in (
+            kelifax.moderation.approve("pixel-kit", ANN),
+            kelifax.moderation.reject("pixel-kit", ANN, "Too late."),
+        ):
             with pytest.raises(ResourceMissing):
                 await late
         with pytest.raises(ResourceMissing):
-            await desk.moderation.approve("URL#https://pixel-kit.example.com/", ANN)
+            await kelifax.moderation.approve("URL#https://pixel-kit.example.com/", ANN)
 
     run(act())
 
 
-def test_the_seeds_query_by_a_date_alone_is_answered_literally(desk):
+def test_the_seeds_query_by_a_date_alone_is_answered_literally(kelifax):
     async def act():
         for slug, at in (
             ("before", "2025-09-30T23:59:59Z"),
@@ -283,8 +289,8 @@ def test_the_seeds_query_by_a_date_alone_is_answered_literally(desk):
             ("fraction", "2025-10-01T00:00:00.000005Z"),
             ("later", "2025-10-02T08:00:00Z"),
         ):
-            put_plain(desk.database, EXAMPLE | {"resourceSlug": slug, "createdAt": at})
-        literal = desk.database.call(
+            put_plain(kelifax.database, EXAMPLE | {"resourceSlug": slug, "createdAt": at})
+        literal = kelifax.database.call(
             "Query",
             {
                 "TableName": "kelifax-resources",
@@ -294,7 +300,7 @@ def test_the_seeds_query_by_a_date_alone_is_answered_literally(desk):
                 "ScanIndexForward": False,
             },
         )
-        found = await desk.moderation.submitted_since(from_ms(1_759_276_800_000))
+        found = await kelifax.moderation.submitted_since(from_ms(1_759_276_800_000))
         assert [item.resource_slug for item in found] == [item["resourceSlug"]["S"] for item in literal["Items"]]
         assert {item.resource_slug for item in found} == {"midnight", "fraction", "later"}
 

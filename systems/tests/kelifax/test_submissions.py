@@ -13,7 +13,7 @@ from hashrange_systems.kelifax.service.submissions import PER_ADDRESS, PER_CLIEN
 from hashrange_systems.shared.errors import InvalidInput, ResourceMissing, TokenInvalid, TooManyRequests
 from hashrange_systems.shared.proof_of_work import solve_challenge
 from systems.tests.kelifax.entries import get_plain
-from systems.tests.kelifax.services import ANN, Desk, make_form
+from systems.tests.kelifax.services import ANN, KelifaxServices, make_form
 
 HOUR = 3600
 
@@ -23,13 +23,13 @@ def run(coroutine):
 
 
 def test_a_confirmed_submission_waits_for_review_and_is_stored_as_the_seed_says(desk_anywhere):
-    async def act(desk):
-        receipt = await desk.submissions.submit(make_form(), "192.0.2.1")
+    async def act(kelifax):
+        receipt = await kelifax.submissions.submit(make_form(), "192.0.2.1")
         assert receipt.state == "unconfirmed"
-        assert (await desk.moderation.queue()).entries == []
-        confirmed = await desk.submissions.confirm(await desk.find_token("confirm-submission"))
+        assert (await kelifax.moderation.queue()).entries == []
+        confirmed = await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
         assert (confirmed.slug, confirmed.state) == ("pixel-kit", "pending")
-        (waiting,) = (await desk.moderation.queue()).entries
+        (waiting,) = (await kelifax.moderation.queue()).entries
         assert isinstance(waiting, Pending)
         return receipt
 
@@ -44,10 +44,10 @@ def test_a_confirmed_submission_waits_for_review_and_is_stored_as_the_seed_says(
     assert (item["featured"], item["viewCount"]) == (False, 0)
 
 
-async def submit_many(desk, count, make):
+async def submit_many(kelifax, count, make):
     async def submit(number):
         try:
-            return await desk.submissions.submit(make(number), f"192.0.2.{number}")
+            return await kelifax.submissions.submit(make(number), f"192.0.2.{number}")
         except AlreadyListed as taken:
             return taken
 
@@ -71,75 +71,75 @@ def test_of_fifty_equal_submissions_at_once_one_wins_and_the_others_see_what_is_
     assert all("techcorp" not in str(found) for found in lost)
 
 
-def test_another_resource_of_the_same_name_gets_a_numbered_slug_when_it_is_asked_for(desk):
+def test_another_resource_of_the_same_name_gets_a_numbered_slug_when_it_is_asked_for(kelifax):
     async def act():
-        await desk.submit()
+        await kelifax.submit()
         with pytest.raises(AlreadyListed) as taken:
-            await desk.submissions.submit(make_form(url="https://other.example.com/"), "c")
+            await kelifax.submissions.submit(make_form(url="https://other.example.com/"), "c")
         assert (taken.value.existing.slug, taken.value.suggestion) == ("pixel-kit", "pixel-kit-2")
-        again = await desk.submissions.submit(make_form(url="https://other.example.com/"), "c", different=True)
+        again = await kelifax.submissions.submit(make_form(url="https://other.example.com/"), "c", different=True)
         assert again.slug == "pixel-kit-2"
 
     run(act())
 
 
-def test_the_same_url_in_another_spelling_is_taken(desk):
+def test_the_same_url_in_another_spelling_is_taken(kelifax):
     async def act():
-        await desk.submit(url="https://pixel.example.com/kit")
+        await kelifax.submit(url="https://pixel.example.com/kit")
         spelling = "http://www.PIXEL.example.com/kit/?utm_source=mail#top"
         with pytest.raises(AlreadyListed) as taken:
-            await desk.submissions.submit(make_form("Another Kit", spelling), "c")
+            await kelifax.submissions.submit(make_form("Another Kit", spelling), "c")
         assert (taken.value.cause, taken.value.existing.slug) == ("URL", "pixel-kit")
 
     run(act())
 
 
-def test_an_unconfirmed_submission_reserves_slug_and_url_for_two_days_and_then_neither(desk):
+def test_an_unconfirmed_submission_reserves_slug_and_url_for_two_days_and_then_neither(kelifax):
     async def act():
         form = make_form()
-        await desk.submissions.submit(form, "c")
-        token = await desk.find_token("confirm-submission")
+        await kelifax.submissions.submit(form, "c")
+        token = await kelifax.find_token("confirm-submission")
         with pytest.raises(AlreadyListed):
-            await desk.submissions.submit(form, "d")
-        desk.clock.advance(48 * HOUR + 1)
+            await kelifax.submissions.submit(form, "d")
+        kelifax.clock.advance(48 * HOUR + 1)
         with pytest.raises(TokenInvalid):
-            await desk.submissions.confirm(token)
-        again = await desk.submissions.submit(form, "d")
+            await kelifax.submissions.confirm(token)
+        again = await kelifax.submissions.submit(form, "d")
         assert again.slug == "pixel-kit"
-        await desk.submissions.confirm(await desk.find_token("confirm-submission"))
-        (waiting,) = (await desk.moderation.queue()).entries
+        await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
+        (waiting,) = (await kelifax.moderation.queue()).entries
         assert waiting.submission_id == again.submission_id
 
     run(act())
 
 
-def test_the_claim_of_a_listed_resource_never_lapses(desk):
+def test_the_claim_of_a_listed_resource_never_lapses(kelifax):
     async def act():
-        await desk.list_resource()
-        desk.clock.advance(100 * 24 * HOUR)
+        await kelifax.list_resource()
+        kelifax.clock.advance(100 * 24 * HOUR)
         with pytest.raises(AlreadyListed):
-            await desk.submissions.submit(make_form("Thief", "https://pixel-kit.example.com/"), "c")
+            await kelifax.submissions.submit(make_form("Thief", "https://pixel-kit.example.com/"), "c")
 
     run(act())
 
 
-def test_the_link_of_a_confirmation_may_be_opened_twice_and_is_bound_to_its_submission(desk):
+def test_the_link_of_a_confirmation_may_be_opened_twice_and_is_bound_to_its_submission(kelifax):
     async def act():
-        receipt = await desk.submissions.submit(make_form(), "c")
-        token = await desk.find_token("confirm-submission")
-        await desk.submissions.confirm(token)
-        assert (await desk.submissions.confirm(token)).slug == "pixel-kit"
-        assert len((await desk.moderation.queue()).entries) == 1
+        receipt = await kelifax.submissions.submit(make_form(), "c")
+        token = await kelifax.find_token("confirm-submission")
+        await kelifax.submissions.confirm(token)
+        assert (await kelifax.submissions.confirm(token)).slug == "pixel-kit"
+        assert len((await kelifax.moderation.queue()).entries) == 1
         for forged in (token[:-2], token + "A", "", receipt.token, "x" * 5000):
             with pytest.raises(TokenInvalid):
-                await desk.submissions.confirm(forged)
+                await kelifax.submissions.confirm(forged)
 
     run(act())
 
 
-def test_without_a_mail_server_a_submission_waits_at_once_and_the_audit_says_so(clock, desk):
+def test_without_a_mail_server_a_submission_waits_at_once_and_the_audit_says_so(clock, kelifax):
     async def act():
-        plain = Desk(desk.database, clock, by_mail=False)
+        plain = KelifaxServices(kelifax.database, clock, by_mail=False)
         assert (await plain.submissions.submit(make_form(), "c")).state == "pending"
         (step,) = await plain.moderation.history("pixel-kit")
         assert (step.verdict, step.reason) == ("submitted", "the address is not confirmed")
@@ -148,28 +148,28 @@ def test_without_a_mail_server_a_submission_waits_at_once_and_the_audit_says_so(
 
 
 # ── limits and proofs ────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_proof_of_work_is_used_once_and_must_be_ours_and_fresh(desk):
+def test_a_proof_of_work_is_used_once_and_must_be_ours_and_fresh(kelifax):
     async def act():
-        proof = solve_challenge(desk.proofs.make_challenge())
-        await desk.submissions.submit(make_form(), "c", proof)
+        proof = solve_challenge(kelifax.proofs.make_challenge())
+        await kelifax.submissions.submit(make_form(), "c", proof)
         with pytest.raises(ProofRefused, match="used before"):
-            await desk.submissions.submit(make_form("Another"), "c", proof)
-        late = solve_challenge(desk.proofs.make_challenge())
-        desk.clock.advance(HOUR)
+            await kelifax.submissions.submit(make_form("Another"), "c", proof)
+        late = solve_challenge(kelifax.proofs.make_challenge())
+        kelifax.clock.advance(HOUR)
         for wrong in (late, "", "AAAA", proof[:-3]):
             with pytest.raises(ProofRefused):
-                await desk.submissions.submit(make_form("Another"), "c", wrong)
+                await kelifax.submissions.submit(make_form("Another"), "c", wrong)
 
     run(act())
 
 
 def test_of_many_who_use_one_proof_at_once_one_succeeds(desk_anywhere):
-    async def act(desk):
-        proof = solve_challenge(desk.proofs.make_challenge())
+    async def act(kelifax):
+        proof = solve_challenge(kelifax.proofs.make_challenge())
 
         async def use():
             try:
-                await desk.proofs.use(proof)
+                await kelifax.proofs.use(proof)
             except ProofRefused:
                 return False
             return True
@@ -179,141 +179,141 @@ def test_of_many_who_use_one_proof_at_once_one_succeeds(desk_anywhere):
     run(act(desk_anywhere))
 
 
-def test_a_network_without_proofs_submits_a_few_times_a_day(desk):
+def test_a_network_without_proofs_submits_a_few_times_a_day(kelifax):
     async def act():
         for number in range(PER_CLIENT_WITHOUT_PROOF):
-            await desk.submissions.submit(make_form(f"Tool {number}", email=f"a{number}@techcorp.com"), "c")
+            await kelifax.submissions.submit(make_form(f"Tool {number}", email=f"a{number}@techcorp.com"), "c")
         with pytest.raises(TooManyRequests):
-            await desk.submissions.submit(make_form("One More"), "c")
-        await desk.submissions.submit(make_form("One More"), "c", solve_challenge(desk.proofs.make_challenge()))
-        desk.clock.advance(24 * HOUR)
-        await desk.submissions.submit(make_form("Tomorrow"), "c")
+            await kelifax.submissions.submit(make_form("One More"), "c")
+        await kelifax.submissions.submit(make_form("One More"), "c", solve_challenge(kelifax.proofs.make_challenge()))
+        kelifax.clock.advance(24 * HOUR)
+        await kelifax.submissions.submit(make_form("Tomorrow"), "c")
 
     run(act())
 
 
-def test_an_address_receives_a_few_confirmations_a_day_from_whatever_networks(desk):
+def test_an_address_receives_a_few_confirmations_a_day_from_whatever_networks(kelifax):
     async def act():
         for number in range(PER_ADDRESS):
-            await desk.submissions.submit(make_form(f"Tool {number}"), f"client {number}")
+            await kelifax.submissions.submit(make_form(f"Tool {number}"), f"client {number}")
         with pytest.raises(TooManyRequests):
-            await desk.submissions.submit(make_form("One More", email="ZOE@techcorp.com"), "another")
+            await kelifax.submissions.submit(make_form("One More", email="ZOE@techcorp.com"), "another")
 
     run(act())
 
 
-def test_a_refused_form_stores_nothing_and_counts_nothing(desk):
+def test_a_refused_form_stores_nothing_and_counts_nothing(kelifax):
     async def act():
         for _ in range(PER_ADDRESS + 5):
             with pytest.raises(InvalidInput):
-                await desk.submissions.submit(make_form(category="cooking"), "c")
-        await desk.submissions.submit(make_form(), "c")
+                await kelifax.submissions.submit(make_form(category="cooking"), "c")
+        await kelifax.submissions.submit(make_form(), "c")
 
     run(act())
 
 
 # ── status and resubmission ──────────────────────────────────────────────────────────────────────────────────────────
-def test_the_status_shows_each_step_and_no_personal_data(desk):
+def test_the_status_shows_each_step_and_no_personal_data(kelifax):
     async def act():
-        receipt = await desk.submissions.submit(make_form(), "c")
-        assert (await desk.submissions.status(receipt.token)).state == "unconfirmed"
-        await desk.submissions.confirm(await desk.find_token("confirm-submission"))
-        await desk.moderation.reject("pixel-kit", ANN, "The page is empty.")
-        status = await desk.submissions.status(receipt.token)
+        receipt = await kelifax.submissions.submit(make_form(), "c")
+        assert (await kelifax.submissions.status(receipt.token)).state == "unconfirmed"
+        await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
+        await kelifax.moderation.reject("pixel-kit", ANN, "The page is empty.")
+        status = await kelifax.submissions.status(receipt.token)
         assert (status.state, status.reason, status.form) == ("rejected", "The page is empty.", None)
         assert [step.verdict for step in status.steps] == ["submitted", "rejected"]
         assert not any(word in repr(status) for word in ("techcorp", "Zoë", "ann"))
         with pytest.raises(TokenInvalid):
-            await desk.submissions.status(receipt.token + "x")
+            await kelifax.submissions.status(receipt.token + "x")
 
     run(act())
 
 
 def test_a_rejected_resource_is_resubmitted_by_who_has_the_mail_and_its_history_is_kept(desk_anywhere):
-    async def act(desk):
-        receipt = await desk.submissions.submit(make_form(), "c")
-        await desk.submissions.confirm(await desk.find_token("confirm-submission"))
-        await desk.moderation.reject("pixel-kit", ANN, "The page is empty.")
-        desk.clock.advance(HOUR)
+    async def act(kelifax):
+        receipt = await kelifax.submissions.submit(make_form(), "c")
+        await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
+        await kelifax.moderation.reject("pixel-kit", ANN, "The page is empty.")
+        kelifax.clock.advance(HOUR)
         better = {name: make_form(url="https://pixel.example.com/new", usagePurpose="Now it says what it is for.")[name]
                   for name in ("resource", "details")}  # fmt: skip
         with pytest.raises(TokenInvalid):  # the token of the receipt does not prove the address
-            await desk.submissions.resubmit(receipt.token, better)
-        token = await desk.find_token("submission-rejected")
-        assert (await desk.submissions.status(token)).form["resourceName"] == "Pixel Kit"
-        await desk.submissions.resubmit(token, better)
-        (waiting,) = (await desk.moderation.queue()).entries
+            await kelifax.submissions.resubmit(receipt.token, better)
+        token = await kelifax.find_token("submission-rejected")
+        assert (await kelifax.submissions.status(token)).form["resourceName"] == "Pixel Kit"
+        await kelifax.submissions.resubmit(token, better)
+        (waiting,) = (await kelifax.moderation.queue()).entries
         assert (waiting.usage_purpose, waiting.created_at < waiting.submitted_at) == (
             "Now it says what it is for.",
             True,
         )
-        dossier = await desk.moderation.look("pixel-kit")
+        dossier = await kelifax.moderation.look("pixel-kit")
         assert [step.verdict for step in dossier.decisions] == ["resubmitted", "rejected", "submitted"]
         assert dossier.revisions[0].content["rejectionReason"] == "The page is empty."
         with pytest.raises(DecisionTaken):
-            await desk.submissions.resubmit(token, better)
-        assert await desk.db.claim("https://pixel-kit.example.com/") is None
-        assert (await desk.db.claim("https://pixel.example.com/new")).claimed_by == "pixel-kit"
+            await kelifax.submissions.resubmit(token, better)
+        assert await kelifax.db.claim("https://pixel-kit.example.com/") is None
+        assert (await kelifax.db.claim("https://pixel.example.com/new")).claimed_by == "pixel-kit"
 
     run(act(desk_anywhere))
 
 
-def test_a_resubmission_cannot_take_the_url_of_another(desk):
+def test_a_resubmission_cannot_take_the_url_of_another(kelifax):
     async def act():
-        await desk.list_resource("Other", url="https://other.example.com/")
-        await desk.submit()
-        await desk.moderation.reject("pixel-kit", ANN, "The page is empty.")
-        desk.clock.advance(HOUR)
-        token = await desk.find_token("submission-rejected")
+        await kelifax.list_resource("Other", url="https://other.example.com/")
+        await kelifax.submit()
+        await kelifax.moderation.reject("pixel-kit", ANN, "The page is empty.")
+        kelifax.clock.advance(HOUR)
+        token = await kelifax.find_token("submission-rejected")
         stolen = make_form(url="https://other.example.com/")
         with pytest.raises(AlreadyListed):
-            await desk.submissions.resubmit(token, {name: stolen[name] for name in ("resource", "details")})
-        assert isinstance(await desk.db.resource("pixel-kit"), Rejected)
-        assert (await desk.db.claim("https://other.example.com/")).claimed_by == "other"
+            await kelifax.submissions.resubmit(token, {name: stolen[name] for name in ("resource", "details")})
+        assert isinstance(await kelifax.db.resource("pixel-kit"), Rejected)
+        assert (await kelifax.db.claim("https://other.example.com/")).claimed_by == "other"
 
     run(act())
 
 
-def test_a_token_of_a_deleted_resource_shows_nothing_of_its_successor(desk):
+def test_a_token_of_a_deleted_resource_shows_nothing_of_its_successor(kelifax):
     async def act():
-        receipt = await desk.submissions.submit(make_form(), "c")
-        await desk.submissions.confirm(await desk.find_token("confirm-submission"))
-        await desk.deletion.delete("pixel-kit", ANN)
-        await desk.submit()
+        receipt = await kelifax.submissions.submit(make_form(), "c")
+        await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
+        await kelifax.deletion.delete("pixel-kit", ANN)
+        await kelifax.submit()
         with pytest.raises(ResourceMissing):
-            await desk.submissions.status(receipt.token)
+            await kelifax.submissions.status(receipt.token)
 
     run(act())
 
 
-def test_the_preflight_finds_the_same_url_a_similar_name_and_the_same_host_and_stores_nothing(desk):
+def test_the_preflight_finds_the_same_url_a_similar_name_and_the_same_host_and_stores_nothing(kelifax):
     async def act():
-        await desk.list_resource("Pixel Kit", url="https://pixel.example.com/kit")
-        await desk.list_resource("Pencil", url="https://pixel.example.com/pencil")
-        await desk.submit("Pixel Kid", url="https://waiting.example.org/")
-        desk.clock.advance(120)
-        found = await desk.submissions.preflight(make_form("Pixel Kits", "https://pixel.example.com/kit"))
+        await kelifax.list_resource("Pixel Kit", url="https://pixel.example.com/kit")
+        await kelifax.list_resource("Pencil", url="https://pixel.example.com/pencil")
+        await kelifax.submit("Pixel Kid", url="https://waiting.example.org/")
+        kelifax.clock.advance(120)
+        found = await kelifax.submissions.preflight(make_form("Pixel Kits", "https://pixel.example.com/kit"))
         assert {(each.likeness, each.entry.slug) for each in found.duplicates} == {
             ("same URL", "pixel-kit"),
             ("same host", "pencil"),
         }
-        found = await desk.submissions.preflight(make_form("Pixel-Kit!", "https://elsewhere.example.net/"))
+        found = await kelifax.submissions.preflight(make_form("Pixel-Kit!", "https://elsewhere.example.net/"))
         assert [(each.likeness, each.entry.slug) for each in found.duplicates] == [("same name", "pixel-kit")]
-        found = await desk.submissions.preflight(make_form("Pixl Kit", "https://elsewhere.example.net/"))
+        found = await kelifax.submissions.preflight(make_form("Pixl Kit", "https://elsewhere.example.net/"))
         assert [(each.likeness, each.entry.slug) for each in found.duplicates] == [("similar name", "pixel-kit")]
-        dossier = await desk.moderation.look("pixel-kid")
+        dossier = await kelifax.moderation.look("pixel-kid")
         assert ("similar name", "pixel-kit") in [(each.likeness, each.entry.slug) for each in dossier.duplicates]
 
     run(act())
 
 
-def test_times_follow_the_latest_decision_when_the_clock_goes_back(desk):
+def test_times_follow_the_latest_decision_when_the_clock_goes_back(kelifax):
     async def act():
-        await desk.submit()
-        behind = ManualClock(desk.clock.millis() / 1000 - 3600)
-        late = Desk(desk.database, behind)
+        await kelifax.submit()
+        behind = ManualClock(kelifax.clock.millis() / 1000 - 3600)
+        late = KelifaxServices(kelifax.database, behind)
         decision = await late.moderation.approve("pixel-kit", ANN)
-        assert decision.decided_at - (await desk.moderation.history("pixel-kit"))[1].decided_at == timedelta(
+        assert decision.decided_at - (await kelifax.moderation.history("pixel-kit"))[1].decided_at == timedelta(
             milliseconds=1
         )
 

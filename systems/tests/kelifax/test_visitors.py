@@ -25,35 +25,35 @@ def run(coroutine):
 
 # ── suggested edits ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_suggested_edit_is_shown_as_a_difference_and_applied_once(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
-        await desk.suggestions.suggest("pixel-kit", {"category": "ai"}, "c", "It is an AI now.", "eve@example.com")
-        (waiting,), cursor = await desk.suggestions.waiting()
+    async def act(kelifax):
+        await kelifax.list_resource()
+        await kelifax.suggestions.suggest("pixel-kit", {"category": "ai"}, "c", "It is an AI now.", "eve@example.com")
+        (waiting,), cursor = await kelifax.suggestions.waiting()
         assert cursor is None
-        (difference,) = await desk.suggestions.compare(waiting)
+        (difference,) = await kelifax.suggestions.compare(waiting)
         assert [(part.kind, part.text) for part in difference.parts] == [("removed", "design"), ("added", "ai")]
         outcomes = await asyncio.gather(
-            *(desk.suggestions.accept("pixel-kit", waiting.suggestion_id, who) for who in (ANN, BOB)),
+            *(kelifax.suggestions.accept("pixel-kit", waiting.suggestion_id, who) for who in (ANN, BOB)),
             return_exceptions=True,
         )
         assert sum(outcome is None for outcome in outcomes) == 1
-        assert (await desk.directory.find("pixel-kit")).category == "ai"
-        assert (await desk.suggestions.waiting())[0] == []
+        assert (await kelifax.directory.find("pixel-kit")).category == "ai"
+        assert (await kelifax.suggestions.waiting())[0] == []
         with pytest.raises(DecisionTaken):
-            await desk.suggestions.decline("pixel-kit", waiting.suggestion_id, ANN)
+            await kelifax.suggestions.decline("pixel-kit", waiting.suggestion_id, ANN)
 
     run(act(desk_anywhere))
 
 
-def test_a_suggestion_for_a_field_that_changed_meanwhile_is_not_applied(desk):
+def test_a_suggestion_for_a_field_that_changed_meanwhile_is_not_applied(kelifax):
     async def act():
-        await desk.list_resource()
-        suggestion = await desk.suggestions.suggest("pixel-kit", {"category": "ai"}, "c")
-        await desk.moderation.edit("pixel-kit", {"category": "learning"}, ANN)
+        await kelifax.list_resource()
+        suggestion = await kelifax.suggestions.suggest("pixel-kit", {"category": "ai"}, "c")
+        await kelifax.moderation.edit("pixel-kit", {"category": "learning"}, ANN)
         with pytest.raises(StateConflict, match="category"):
-            await desk.suggestions.accept("pixel-kit", suggestion.suggestion_id, ANN)
-        await desk.suggestions.decline("pixel-kit", suggestion.suggestion_id, ANN)
-        assert (await desk.directory.find("pixel-kit")).category == "learning"
+            await kelifax.suggestions.accept("pixel-kit", suggestion.suggestion_id, ANN)
+        await kelifax.suggestions.decline("pixel-kit", suggestion.suggestion_id, ANN)
+        assert (await kelifax.directory.find("pixel-kit")).category == "learning"
 
     run(act())
 
@@ -61,150 +61,150 @@ def test_a_suggestion_for_a_field_that_changed_meanwhile_is_not_applied(desk):
 @pytest.mark.parametrize(
     "fields", [{}, {"category": "design"}, {"featured": True}, {"resourceStatus": "x"}, {"resourceUrl": "javascript:1"}]
 )
-def test_a_suggestion_changes_fields_of_the_form_by_its_rules(desk, fields):
+def test_a_suggestion_changes_fields_of_the_form_by_its_rules(kelifax, fields):
     async def act():
-        await desk.list_resource()
+        await kelifax.list_resource()
         with pytest.raises(InvalidInput):
-            await desk.suggestions.suggest("pixel-kit", fields, "c")
+            await kelifax.suggestions.suggest("pixel-kit", fields, "c")
 
     run(act())
 
 
 # ── reviews and votes ────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_review_is_confirmed_then_published_and_counts(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
-        await desk.reviews.submit("pixel-kit", REVIEW, "c")
-        assert (await desk.reviews.waiting())[0] == []
-        token = await desk.find_token("confirm-review")
-        await desk.reviews.confirm(token)
-        await desk.reviews.confirm(token)
-        (waiting,), _ = await desk.reviews.waiting()
-        assert await desk.reviews.published("pixel-kit") == []
-        await desk.reviews.publish("pixel-kit", waiting.reviewer, ANN)
-        (shown,) = await desk.reviews.published("pixel-kit")
+    async def act(kelifax):
+        await kelifax.list_resource()
+        await kelifax.reviews.submit("pixel-kit", REVIEW, "c")
+        assert (await kelifax.reviews.waiting())[0] == []
+        token = await kelifax.find_token("confirm-review")
+        await kelifax.reviews.confirm(token)
+        await kelifax.reviews.confirm(token)
+        (waiting,), _ = await kelifax.reviews.waiting()
+        assert await kelifax.reviews.published("pixel-kit") == []
+        await kelifax.reviews.publish("pixel-kit", waiting.reviewer, ANN)
+        (shown,) = await kelifax.reviews.published("pixel-kit")
         assert (shown.rating, shown.display_name) == (4, "Lena")
-        assert (await desk.reviews.score("pixel-kit")).mean == 4.0
+        assert (await kelifax.reviews.score("pixel-kit")).mean == 4.0
         with pytest.raises(DecisionTaken):
-            await desk.reviews.publish("pixel-kit", waiting.reviewer, BOB)
+            await kelifax.reviews.publish("pixel-kit", waiting.reviewer, BOB)
         with pytest.raises(StateConflict):
-            await desk.reviews.submit("pixel-kit", REVIEW | {"email": "LENA@example.com"}, "c")
-        await desk.reviews.hide("pixel-kit", waiting.reviewer, BOB)
-        assert await desk.reviews.published("pixel-kit") == []
-        assert (await desk.reviews.score("pixel-kit")).ratings == 0
+            await kelifax.reviews.submit("pixel-kit", REVIEW | {"email": "LENA@example.com"}, "c")
+        await kelifax.reviews.hide("pixel-kit", waiting.reviewer, BOB)
+        assert await kelifax.reviews.published("pixel-kit") == []
+        assert (await kelifax.reviews.score("pixel-kit")).ratings == 0
 
     run(act(desk_anywhere))
 
 
-def test_a_review_that_is_not_confirmed_in_time_is_gone_and_wrong_ones_are_refused(desk):
+def test_a_review_that_is_not_confirmed_in_time_is_gone_and_wrong_ones_are_refused(kelifax):
     async def act():
-        await desk.list_resource()
-        await desk.reviews.submit("pixel-kit", REVIEW, "c")
-        token = await desk.find_token("confirm-review")
-        desk.clock.advance(3 * DAY)
+        await kelifax.list_resource()
+        await kelifax.reviews.submit("pixel-kit", REVIEW, "c")
+        token = await kelifax.find_token("confirm-review")
+        kelifax.clock.advance(3 * DAY)
         with pytest.raises(TokenInvalid):
-            await desk.reviews.confirm(token)
+            await kelifax.reviews.confirm(token)
         for wrong in ({"rating": "6"}, {"rating": True}, {"text": "short"}, {"displayName": ""}, {"email": "x"}):
             with pytest.raises(InvalidInput):
-                await desk.reviews.submit("pixel-kit", REVIEW | wrong, "c")
+                await kelifax.reviews.submit("pixel-kit", REVIEW | wrong, "c")
         with pytest.raises(ResourceMissing):
-            await desk.reviews.submit("none", REVIEW, "c")
+            await kelifax.reviews.submit("none", REVIEW, "c")
 
     run(act())
 
 
 def test_a_visitor_has_one_vote_however_often_and_an_admin_can_void_them(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource()
-        await asyncio.gather(*(desk.reviews.vote("pixel-kit", "visitor-1", "c") for _ in range(8)))
-        await desk.reviews.vote("pixel-kit", "visitor-2", "c")
-        assert (await desk.reviews.score("pixel-kit")).votes == 2
-        await asyncio.gather(*(desk.reviews.unvote("pixel-kit", "visitor-1") for _ in range(4)))
-        assert (await desk.reviews.score("pixel-kit")).votes == 1
-        assert not await desk.reviews.has_voted("pixel-kit", "visitor-1")
+    async def act(kelifax):
+        await kelifax.list_resource()
+        await asyncio.gather(*(kelifax.reviews.vote("pixel-kit", "visitor-1", "c") for _ in range(8)))
+        await kelifax.reviews.vote("pixel-kit", "visitor-2", "c")
+        assert (await kelifax.reviews.score("pixel-kit")).votes == 2
+        await asyncio.gather(*(kelifax.reviews.unvote("pixel-kit", "visitor-1") for _ in range(4)))
+        assert (await kelifax.reviews.score("pixel-kit")).votes == 1
+        assert not await kelifax.reviews.has_voted("pixel-kit", "visitor-1")
         with pytest.raises(NotPermitted):
-            await desk.reviews.void_votes("pixel-kit", BOB)
-        assert await desk.reviews.void_votes("pixel-kit", ANN) == 1
-        assert (await desk.reviews.score("pixel-kit")).votes == 0
+            await kelifax.reviews.void_votes("pixel-kit", BOB)
+        assert await kelifax.reviews.void_votes("pixel-kit", ANN) == 1
+        assert (await kelifax.reviews.score("pixel-kit")).votes == 0
 
     run(act(desk_anywhere))
 
 
 # ── favourites and collections ───────────────────────────────────────────────────────────────────────────────────────
-def test_favourites_and_collections_belong_to_one_visitor(desk):
+def test_favourites_and_collections_belong_to_one_visitor(kelifax):
     async def act():
         mine, other = "visitor-1", "visitor-2"
         for slug in ("saw", "hammer"):
-            await desk.favourites.add(mine, slug)
-            desk.clock.advance(1)
-        await desk.favourites.remove(other, "saw")
-        assert await desk.favourites.list_favourites(mine) == ["hammer", "saw"]
-        made = await desk.favourites.create_collection(mine, "For the shed")
-        await desk.favourites.collect(mine, made.collection_id, "saw")
+            await kelifax.favourites.add(mine, slug)
+            kelifax.clock.advance(1)
+        await kelifax.favourites.remove(other, "saw")
+        assert await kelifax.favourites.list_favourites(mine) == ["hammer", "saw"]
+        made = await kelifax.favourites.create_collection(mine, "For the shed")
+        await kelifax.favourites.collect(mine, made.collection_id, "saw")
         for attempt in (
-            desk.favourites.collect(other, made.collection_id, "nail"),
-            desk.favourites.rename(other, made.collection_id, "Mine"),
-            desk.favourites.share(other, made.collection_id, shared=True),
-            desk.favourites.delete_collection(other, made.collection_id),
-            desk.favourites.find_shared(made.collection_id),
+            kelifax.favourites.collect(other, made.collection_id, "nail"),
+            kelifax.favourites.rename(other, made.collection_id, "Mine"),
+            kelifax.favourites.share(other, made.collection_id, shared=True),
+            kelifax.favourites.delete_collection(other, made.collection_id),
+            kelifax.favourites.find_shared(made.collection_id),
         ):
             with pytest.raises(ResourceMissing):
                 await attempt
-        await desk.favourites.share(mine, made.collection_id, shared=True)
-        assert (await desk.favourites.find_shared(made.collection_id)).slugs == ["saw"]
-        await desk.favourites.share(mine, made.collection_id, shared=False)
+        await kelifax.favourites.share(mine, made.collection_id, shared=True)
+        assert (await kelifax.favourites.find_shared(made.collection_id)).slugs == ["saw"]
+        await kelifax.favourites.share(mine, made.collection_id, shared=False)
         with pytest.raises(ResourceMissing):
-            await desk.favourites.find_shared(made.collection_id)
+            await kelifax.favourites.find_shared(made.collection_id)
 
     run(act())
 
 
-def test_collections_are_few_and_their_titles_are_one_line(desk):
+def test_collections_are_few_and_their_titles_are_one_line(kelifax):
     async def act():
         for wrong in ("", "a\nb", "x" * 81, "\u202eevil"):
             with pytest.raises(InvalidInput):
-                await desk.favourites.create_collection("v", wrong)
+                await kelifax.favourites.create_collection("v", wrong)
         for number in range(20):
-            await desk.favourites.create_collection("v", f"List {number}")
+            await kelifax.favourites.create_collection("v", f"List {number}")
         with pytest.raises(LimitReached):
-            await desk.favourites.create_collection("v", "One more")
+            await kelifax.favourites.create_collection("v", "One more")
 
     run(act())
 
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(desk_anywhere):
-    async def act(desk):
-        await desk.list_resource(url="https://pixel.example.com/")
-        await desk.ownerships.claim("pixel-kit", "boss@pixel.example.com", "It is my product.", "c")
-        await desk.ownerships.confirm(await desk.find_token("confirm-claim"))
-        (claim,), _ = await desk.ownerships.waiting()
+    async def act(kelifax):
+        await kelifax.list_resource(url="https://pixel.example.com/")
+        await kelifax.ownerships.claim("pixel-kit", "boss@pixel.example.com", "It is my product.", "c")
+        await kelifax.ownerships.confirm(await kelifax.find_token("confirm-claim"))
+        (claim,), _ = await kelifax.ownerships.waiting()
         assert claim.same_domain
-        await desk.ownerships.grant("pixel-kit", claim.claim_id, ANN)
-        token = await desk.find_token("claim-granted")
-        await desk.ownerships.edit(token, {"usagePurpose": "Draws icons, says its maker."})
-        assert (await desk.directory.find("pixel-kit")).purpose == "Draws icons, says its maker."
+        await kelifax.ownerships.grant("pixel-kit", claim.claim_id, ANN)
+        token = await kelifax.find_token("claim-granted")
+        await kelifax.ownerships.edit(token, {"usagePurpose": "Draws icons, says its maker."})
+        assert (await kelifax.directory.find("pixel-kit")).purpose == "Draws icons, says its maker."
         for wrong in ({"featured": True}, {"resourceUrl": "https://elsewhere.example.com/"}, {"category": "x"}):
             with pytest.raises(InvalidInput):
-                await desk.ownerships.edit(token, wrong)
-        await desk.ownerships.refuse("pixel-kit", claim.claim_id, ANN)
+                await kelifax.ownerships.edit(token, wrong)
+        await kelifax.ownerships.refuse("pixel-kit", claim.claim_id, ANN)
         with pytest.raises(TokenInvalid):
-            await desk.ownerships.edit(token, {"usagePurpose": "Draws icons, says a stranger."})
+            await kelifax.ownerships.edit(token, {"usagePurpose": "Draws icons, says a stranger."})
 
     run(act(desk_anywhere))
 
 
-def test_a_token_of_one_purpose_opens_nothing_else(desk):
+def test_a_token_of_one_purpose_opens_nothing_else(kelifax):
     async def act():
-        await desk.list_resource()
-        token = desk.signer.sign("claim", ["pixel-kit", "x"], desk.clock.millis() + 1000)
+        await kelifax.list_resource()
+        token = kelifax.signer.sign("claim", ["pixel-kit", "x"], kelifax.clock.millis() + 1000)
         for attempt in (
-            desk.ownerships.edit(token, {}),
-            desk.submissions.confirm(token),
-            desk.submissions.resubmit(token, make_form()),
-            desk.reviews.confirm(token),
-            desk.digests.confirm(token),
-            desk.digests.unsubscribe(token),
+            kelifax.ownerships.edit(token, {}),
+            kelifax.submissions.confirm(token),
+            kelifax.submissions.resubmit(token, make_form()),
+            kelifax.reviews.confirm(token),
+            kelifax.digests.confirm(token),
+            kelifax.digests.unsubscribe(token),
         ):
             with pytest.raises(TokenInvalid):
                 await attempt
@@ -214,39 +214,39 @@ def test_a_token_of_one_purpose_opens_nothing_else(desk):
 
 # ── digest ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_digest_is_confirmed_sent_weekly_and_ended_with_one_request(desk_anywhere):
-    async def act(desk):
-        await desk.digests.subscribe("lena@example.com", ["design"], "c")
-        assert await desk.digests.send_due() == 0
-        await desk.digests.confirm(await desk.find_token("confirm-digest"))
-        desk.clock.advance(HOUR)
-        await desk.list_resource("Pixel Kit")
-        await desk.list_resource("Word Bot", category="ai")
-        desk.clock.advance(7 * DAY)
-        sent = await asyncio.gather(desk.digests.send_due(), desk.digests.send_due())
+    async def act(kelifax):
+        await kelifax.digests.subscribe("lena@example.com", ["design"], "c")
+        assert await kelifax.digests.send_due() == 0
+        await kelifax.digests.confirm(await kelifax.find_token("confirm-digest"))
+        kelifax.clock.advance(HOUR)
+        await kelifax.list_resource("Pixel Kit")
+        await kelifax.list_resource("Word Bot", category="ai")
+        kelifax.clock.advance(7 * DAY)
+        sent = await asyncio.gather(kelifax.digests.send_due(), kelifax.digests.send_due())
         assert sum(sent) == 1
-        token = await desk.find_token("digest")
-        mail = next(mail for mail in await desk.send_mails() if mail.notification.data["topic"] == "digest")
+        token = await kelifax.find_token("digest")
+        mail = next(mail for mail in await kelifax.send_mails() if mail.notification.data["topic"] == "digest")
         assert "Pixel Kit" in mail.notification.text
         assert "Word Bot" not in mail.notification.text
         assert mail.notification.unsubscribe_url.endswith(token)
-        desk.clock.advance(7 * DAY + HOUR)
-        assert await desk.digests.send_due() == 0  # nothing new
-        await desk.digests.unsubscribe(token)
-        assert await desk.db.subscription("lena@example.com") is None
-        await desk.digests.unsubscribe(token)
+        kelifax.clock.advance(7 * DAY + HOUR)
+        assert await kelifax.digests.send_due() == 0  # nothing new
+        await kelifax.digests.unsubscribe(token)
+        assert await kelifax.db.subscription("lena@example.com") is None
+        await kelifax.digests.unsubscribe(token)
 
     run(act(desk_anywhere))
 
 
-def test_subscribing_again_tells_nobody_that_an_address_is_subscribed(desk):
+def test_subscribing_again_tells_nobody_that_an_address_is_subscribed(kelifax):
     async def act():
-        await desk.digests.subscribe("lena@example.com", [], "c")
-        await desk.digests.confirm(await desk.find_token("confirm-digest"))
-        mails = len(await desk.send_mails())
-        assert await desk.digests.subscribe("LENA@example.com", [], "c") is None
-        assert len(await desk.send_mails()) == mails
-        await desk.digests.subscribe("lena@example.com", [], "c")
+        await kelifax.digests.subscribe("lena@example.com", [], "c")
+        await kelifax.digests.confirm(await kelifax.find_token("confirm-digest"))
+        mails = len(await kelifax.send_mails())
+        assert await kelifax.digests.subscribe("LENA@example.com", [], "c") is None
+        assert len(await kelifax.send_mails()) == mails
+        await kelifax.digests.subscribe("lena@example.com", [], "c")
         with pytest.raises(TooManyRequests):
-            await desk.digests.subscribe("lena@example.com", [], "c")
+            await kelifax.digests.subscribe("lena@example.com", [], "c")
 
     run(act())

@@ -21,7 +21,7 @@ SHORT = 0.3  # seconds of CPU time: enough for every function that ends
 
 @pytest.fixture(scope="module")
 def sandbox():
-    sandbox = Sandbox(places=2, memory_mib=64, seconds=20, modules=[sandboxed.__name__])
+    sandbox = Sandbox(processes=2, memory_mib=64, seconds=20, modules=[sandboxed.__name__])
     yield sandbox
     sandbox.close()
 
@@ -47,7 +47,7 @@ def test_a_process_is_used_again_and_is_not_this_one(sandbox):
 
 
 def test_a_process_is_replaced_after_its_share_of_calls():
-    sandbox = Sandbox(places=2, calls_per_process=2)
+    sandbox = Sandbox(processes=2, calls_per_process=2)
     pids = [run(sandbox, sandboxed.tell_pid) for _ in range(3)]
     sandbox.close()
     assert pids[0] == pids[1] != pids[2]
@@ -137,7 +137,7 @@ def test_leaving_with_an_exit_status_is_an_error_like_others(sandbox):
 # ── what a process has ───────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_process_has_no_secret_of_the_environment(sandbox, monkeypatch):
     monkeypatch.setenv("CHECKS_SECRET", "the secret of secrets")
-    fresh = Sandbox(places=2)
+    fresh = Sandbox(processes=2)
     found = run(fresh, sandboxed.read_environment)
     fresh.close()
     assert set(found) <= {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"}
@@ -146,7 +146,7 @@ def test_a_process_has_no_secret_of_the_environment(sandbox, monkeypatch):
 def test_a_process_has_no_descriptor_but_its_connection(tmp_path):
     with (tmp_path / "database").open("wb") as file:
         os.set_inheritable(file.fileno(), True)
-        sandbox = Sandbox(places=2)
+        sandbox = Sandbox(processes=2)
         found = run(sandbox, sandboxed.list_sockets_and_files)
         sandbox.close()
     assert (
@@ -184,7 +184,7 @@ def test_one_tenant_cannot_take_all_places_nor_stop_the_event_loop(sandbox):
 
 
 def test_a_tenant_whose_calls_wait_is_told_that_it_is_busy():
-    sandbox = Sandbox(places=2, waiting=4, seconds=30)
+    sandbox = Sandbox(processes=2, waiting=4, seconds=30)
 
     async def attack():
         calls = [asyncio.create_task(sandbox.run(sandboxed.hang, tenant="mallory")) for _ in range(3)]
@@ -202,7 +202,7 @@ def test_a_tenant_whose_calls_wait_is_told_that_it_is_busy():
 
 # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_closing_kills_everything_that_runs():
-    sandbox = Sandbox(places=2, seconds=100)
+    sandbox = Sandbox(processes=2, seconds=100)
     pid = run(sandbox, sandboxed.tell_pid)
 
     async def close_meanwhile():
@@ -239,7 +239,7 @@ import asyncio, sys
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from systems.tests.shared import sandboxed
 async def main():
-    sandbox = Sandbox(places=2, seconds=100)
+    sandbox = Sandbox(processes=2, seconds=100)
     pid = await sandbox.run(sandboxed.tell_pid)
     spinning = asyncio.create_task(sandbox.run(sandboxed.spin))
     while not any(process.calls == 2 for process in sandbox._busy):

@@ -51,7 +51,7 @@ def test_so_many_calls_are_throttled_and_do_nothing(local):
     assert local.items() == []
     local.put(pk="a")
     assert local.items() == [item(pk="a")]
-    assert (fault.struck, fault.seen) == (3, 4)
+    assert (fault.applied, fault.seen) == (3, 4)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_the_first_member_of_a_batch_is_always_done(local, last):
     response = local.call("BatchWriteItem", RequestItems={"tab": puts("a", "b", "c")})
     assert response["UnprocessedItems"] == {"tab": puts("b", "c")}
     assert local.call("BatchWriteItem", RequestItems={"tab": puts("b")}) == {"UnprocessedItems": {}}
-    assert (fault.seen, fault.struck) == (1, 1)
+    assert (fault.seen, fault.applied) == (1, 1)
 
 
 def test_the_whole_batch_is_checked_before_its_first_part_is_done(local):
@@ -231,7 +231,7 @@ def test_the_whole_batch_is_checked_before_its_first_part_is_done(local):
     refusal = local.refusal("BatchWriteItem", RequestItems={"tab": puts("a", "b", "a")})
     assert refusal == "ValidationException: Provided list of item keys contains duplicates"
     assert local.items() == []
-    assert fault.struck == 0
+    assert fault.applied == 0
 
 
 # -- what comes first --------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_what_is_wrong_with_a_request_comes_first_and_uses_nothing_up(operation,
     with pytest.raises(ServiceError) as caught:
         local.engine.call(operation, request_)
     assert caught.value.body() == expected.value.body()
-    assert fault.struck == 0
+    assert fault.applied == 0
     local.close()
 
 

@@ -10,7 +10,7 @@ from tests.conformance.wire import item
 
 
 def find_faulted_calls(faults, count, operation="GetItem", request=None):
-    """Which of so many calls are struck."""
+    """Which of so many calls are applied."""
     return [number for number in range(1, count + 1) if faults.choose(OPERATIONS[operation], request or {}) is not None]
 
 
@@ -32,7 +32,7 @@ def test_calls_that_a_fault_does_not_concern_are_not_counted():
     assert find_faulted_calls(faults, 9, "GetItem", {"TableName": "tab"}) == []
     assert find_faulted_calls(faults, 9, "PutItem", {"TableName": "other"}) == []
     assert find_faulted_calls(faults, 4, "PutItem", {"TableName": "tab"}) == [2, 4]
-    assert (fault.seen, fault.struck) == (4, 2)
+    assert (fault.seen, fault.applied) == (4, 2)
 
 
 def test_the_same_seed_gives_the_same_strikes_and_another_seed_others():
@@ -108,7 +108,7 @@ def test_a_request_that_makes_no_sense_names_no_table(request_):
         (lambda faults: faults.unprocessed(last=0), "at least 1: not 0"),
         (lambda faults: faults.delay(seconds=0), "more than 0: not 0"),
         (lambda faults: faults.delay(seconds=float("nan")), "more than 0: not nan"),
-        (lambda faults: faults.fail(times=0), "times is how often a fault strikes, at least 1: not 0"),
+        (lambda faults: faults.fail(times=0), "times is how often a fault applies, at least 1: not 0"),
         (lambda faults: faults.fail(every=0), "at least 1: not 0"),
         (lambda faults: faults.fail(chance=1.5), "chance is more than 0 and at most 1: not 1.5"),
         (lambda faults: faults.fail(chance=0), "chance is more than 0 and at most 1: not 0"),

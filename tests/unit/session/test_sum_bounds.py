@@ -7,7 +7,20 @@ import pytest
 from pydantic import BaseModel, Field
 
 import hashrange
-from hashrange import Add, Append, At, Conflict, DeclarationError, Discard, Get, Item, Patterns, Table, Update, ValueInvalid
+from hashrange import (
+    Add,
+    Append,
+    At,
+    Conflict,
+    DeclarationError,
+    Discard,
+    Get,
+    Item,
+    Patterns,
+    Table,
+    Update,
+    ValueInvalid,
+)
 
 Natural = Annotated[int, Field(ge=0)]
 table = Table("boxes", "pk")

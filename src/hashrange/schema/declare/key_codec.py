@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from hashrange.core.errors import ValueInvalid
-from hashrange.core.keys import HASH_LIMIT, RANGE_LIMIT
+from hashrange.core.keys import MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value, utf8_length
 from hashrange.schema.declare import introspection
@@ -49,7 +49,7 @@ class Step(Struct, frozen=True):
         codec = self.field.codec
         if self.format.round is not None:
             value = self.format.round(value, up)
-        return self.format.write(codec.round_up(value) if up else value, codec, RANGE_LIMIT)
+        return self.format.write(codec.round_up(value) if up else value, codec, MAX_SORT_KEY_BYTES)
 
 
 class KeyCodec(Struct, frozen=True):
@@ -181,7 +181,7 @@ def make_key_codec(attr: str, template: Template, fields: Mapping[str, ModelFiel
         alone=fields[template.alone] if template.alone else None,
         steps=steps,
         tail=parts[-1].literal,
-        longest=RANGE_LIMIT if attr in sorts else HASH_LIMIT,
+        longest=MAX_SORT_KEY_BYTES if attr in sorts else MAX_PARTITION_KEY_BYTES,
     )
 
 

@@ -23,7 +23,7 @@ from hashrange.schema.declare.field_kind import Codec, format_time, utc
 
 DIGEST = 64  # hex digits of SHA-256
 SHORTENED = re.compile(rf"~[0-9a-f]{{{DIGEST}}}\Z")
-LONGEST_CHARACTER = 4  # bytes of UTF-8: a value is not cut inside of a character
+MAX_CHARACTER_BYTES = 4  # bytes of UTF-8: a value is not cut inside of a character
 COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 
@@ -183,7 +183,7 @@ def _write_fit(value: Any, codec: Codec, room: int) -> str:
 
 def is_shortened(key: str, longest: int) -> bool:
     """Return whether a key ends with the digest of a value that did not fit: only keys of full length do."""
-    return SHORTENED.search(key) is not None and len(key.encode()) > longest - LONGEST_CHARACTER
+    return SHORTENED.search(key) is not None and len(key.encode()) > longest - MAX_CHARACTER_BYTES
 
 
 def _make_fit(found: re.Match[str]) -> KeyFormat:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
+from hashrange.core.limits import MAX_IN_OPERANDS
 from hashrange.schema.declare import introspection
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import Signature
@@ -23,7 +24,6 @@ from hashrange.schema.read.read_compiler import plan_read
 from hashrange.schema.read.read_plan import ReadPlan
 
 MAX_OPTIONAL_KEYS = 4  # 16 plans
-MAX_LIST = 100  # operands of IN
 MAX_CALL_PLANS = 256
 
 
@@ -98,9 +98,9 @@ def plan_call(plan: ReadPlan, arguments: dict[str, Any]) -> ReadPlan:
 def _read_list(plan: ReadPlan, name: str, given: Collection[Any] | None) -> tuple[Any, ...]:
     if given is None or (not isinstance(given, str | bytes) and None in given):
         raise ValueInvalid(f"{plan.label}: {name} is None or contains None, which no stored value equals")
-    if isinstance(given, str | bytes) or len(given) > MAX_LIST:
+    if isinstance(given, str | bytes) or len(given) > MAX_IN_OPERANDS:
         shown = repr(given) if isinstance(given, str | bytes) else f"{len(given)} values"
-        raise ValueInvalid(f"{plan.label}: {name} is {shown}: give a list of at most {MAX_LIST} values")
+        raise ValueInvalid(f"{plan.label}: {name} is {shown}: give a list of at most {MAX_IN_OPERANDS} values")
     return tuple(sorted(set(given), key=repr))  # a cursor of another process has the same order
 
 

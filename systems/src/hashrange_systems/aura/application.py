@@ -18,12 +18,12 @@ from hashrange_systems.aura.service.owner import make_owner
 from hashrange_systems.aura.service.preview import Preview
 from hashrange_systems.aura.service.price_recorder import PriceRecorder
 from hashrange_systems.aura.service.products import Products
-from hashrange_systems.aura.service.registrar import Registrar
 from hashrange_systems.aura.service.registry import Registry
 from hashrange_systems.aura.service.schedule import Intervals
 from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import SiteTools, make_sandbox
+from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.service.watches import Watches
 from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.settings import Settings

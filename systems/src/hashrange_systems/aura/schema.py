@@ -33,7 +33,7 @@ from hashrange import (
     initially,
     where,
 )
-from hashrange_systems.aura.model.page_kind import PageType, ProductState
+from hashrange_systems.aura.model.page_type import PageType, ProductState
 
 table = Table("${DYNAMODB_TABLE_NAME:-aura-historia-data}", "pk", "sk", indexes=[
     Gsi("ProductTypeIndex", "gsi1_pk", "gsi1_sk"),

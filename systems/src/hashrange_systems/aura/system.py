@@ -35,7 +35,7 @@ class RunningAura:
     def __init__(self, host: Host) -> None:
         self.settings = read_settings(host.environment)
         self.farm = Farm(host.clock, self.settings.demo_port) if host.demo else None
-        settings = hurry(self.settings) if host.demo else self.settings
+        settings = apply_demo_pace(self.settings) if host.demo else self.settings
         base_url = self.settings.url or host.base_url
         deployment = Deployment(
             base_url=base_url,
@@ -82,7 +82,7 @@ class RunningAura:
             await self.farm.close()
 
 
-def hurry(settings: Settings) -> Settings:
+def apply_demo_pace(settings: Settings) -> Settings:
     """Return the settings of the demo, whose shops are on this machine and change often."""
     return replace(settings, crawl_every=DEMO_INTERVAL, scrape_every=DEMO_INTERVAL, delay_s=DEMO_DELAY_S)
 

@@ -31,7 +31,7 @@ from hashrange import (
     Upsert,
     where,
 )
-from hashrange_systems.aura.model.page_kind import ProductState
+from hashrange_systems.aura.model.page_type import ProductState
 from hashrange_systems.aura.schema import Currency
 from hashrange_systems.shared.presence import PresenceFields
 

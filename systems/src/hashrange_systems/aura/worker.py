@@ -16,9 +16,9 @@ from hashrange_systems.aura.schema import Shop
 from hashrange_systems.aura.service.crawler import Crawler
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.notices import NoticeOutbox
-from hashrange_systems.aura.service.registrar import Registrar
 from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
+from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.service.watches import Watches
 from hashrange_systems.aura.work_schema import WorkerPresence
 from hashrange_systems.shared.presence import Presence

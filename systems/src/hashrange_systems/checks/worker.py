@@ -28,21 +28,21 @@ from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.fair_places import FairPlaces, PlaceLimit, PlacesFull
+from hashrange_systems.shared.fair_semaphore import FairSemaphore, PermitLimit, SemaphoreFull
 from hashrange_systems.shared.retry import retry_transient
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-AT_ONCE_FROM_A_SHARD = 200
+SHARD_BATCH_SIZE = 200
 SLOW_MS = 2_000  # a check whose last run took longer is slow
 WAIT_S = 15.0  # for a place; far below the lease
 POSTPONED_MS = 2_000
 SLOW_POSTPONED_MS = 15_000
 AT_A_HOST = 16
 FAILURES_SHOWN_MS = 600_000
-CHECKS_AT_ONCE = 100  # read at a time by `maintain`
+PAGE_SIZE = 100  # read at a time by `maintain`
 ADOPTED_EACH_TIME = 10_000  # checks up to which `adopt` reads all of them each time
 
 
@@ -93,8 +93,8 @@ class Worker:
         self._runs, self._history, self._outbox = runs, history, outbox
         self._db, self._clock = db, clock
         at_once = self.settings.at_once
-        self._places = FairPlaces(at_once, self.settings.of_a_user, waiting=4 * at_once, waiting_per_tenant=at_once)
-        self._permits = asyncio.Semaphore(5 * at_once)  # of runs that have a place or wait for one
+        self._permits = FairSemaphore(at_once, self.settings.of_a_user, waiting=4 * at_once, waiting_per_tenant=at_once)
+        self._started = asyncio.Semaphore(5 * at_once)  # of runs that have a permit or wait for one
         self._running: dict[asyncio.Task[None], Claim | None] = {}
         self._slow_waiting = 0
         self._late: dict[int, int] = {}  # by how much the oldest due check of each shard is late
@@ -134,7 +134,7 @@ class Worker:
         """Return what it is doing, and by how many milliseconds it is late."""
         recent = [at for at in self._failures if at > self._clock.millis() - FAILURES_SHOWN_MS]
         failed = f", {len(recent)} runs could not be recorded in the last minutes" if recent else ""
-        return f"{self._places.taken} checks run, {self._places.queued} wait{failed}", max(
+        return f"{self._permits.taken} checks run, {self._permits.queued} wait{failed}", max(
             self._late.values(), default=0
         )
 
@@ -150,12 +150,12 @@ class Worker:
         more = False
         for shard in shuffle(range(SHARDS)):
             now = from_ms(self._clock.millis())
-            found = await self._db.due(str(shard), now).limit(AT_ONCE_FROM_A_SHARD)
+            found = await self._db.due(str(shard), now).limit(SHARD_BATCH_SIZE)
             oldest = min((to_ms(due.next_run_at) for due in found), default=to_ms(now))
             self._late[shard] = to_ms(now) - oldest
-            more |= len(found) == AT_ONCE_FROM_A_SHARD
+            more |= len(found) == SHARD_BATCH_SIZE
             for due in shuffle(found):  # concurrent workers start with different ones
-                await self._permits.acquire()
+                await self._started.acquire()
                 task = asyncio.create_task(self._run(due), name=f"check {due.checkid}")
                 self._running[task] = None
                 task.add_done_callback(self._forget)
@@ -179,23 +179,23 @@ class Worker:
         if slow and self._slow_waiting >= self.settings.slow:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS)
             return
-        limits = [PlaceLimit(("host", find_host(claim.check.url)), AT_A_HOST)]
+        limits = [PermitLimit(("host", find_host(claim.check.url)), AT_A_HOST)]
         if slow:
-            limits.append(PlaceLimit("slow", self.settings.slow))
+            limits.append(PermitLimit("slow", self.settings.slow))
         waiting = int(slow)
         self._slow_waiting += waiting
         try:
-            async with self._places.enter(claim.check.userid, *limits, timeout_s=WAIT_S):
+            async with self._permits.enter(claim.check.userid, *limits, timeout_s=WAIT_S):
                 self._slow_waiting -= waiting
                 waiting = 0
                 await self._runs.perform(claim)
-        except PlacesFull:
+        except SemaphoreFull:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS if slow else POSTPONED_MS)
         finally:
             self._slow_waiting -= waiting
 
     def _forget(self, task: asyncio.Task[None]) -> None:
-        self._permits.release()
+        self._started.release()
         if not task.cancelled():
             del self._running[task]
 
@@ -225,7 +225,7 @@ class Worker:
         for shard in shuffle(range(SHARDS)):
             cursor, more = None, True
             while more:
-                page = await self._db.scheduled(str(shard)).whole().page(CHECKS_AT_ONCE, after=cursor)
+                page = await self._db.scheduled(str(shard)).whole().page(PAGE_SIZE, after=cursor)
                 known.update(check.checkid for check in page)
                 for check in page:
                     await self._repair(check)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashrange import Clock, Transport
-from hashrange_systems.kelifax.logos.logo_follower import LogoFollower
+from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.logos.logos import Logos
 from hashrange_systems.kelifax.logos.object_store import open_store
 from hashrange_systems.kelifax.record_item import WorkerPresence
 from hashrange_systems.kelifax.schema import Kelifax
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.search import Search
 from hashrange_systems.kelifax.service.admins import Admins
 from hashrange_systems.kelifax.service.adoption import Adoption
@@ -66,13 +66,13 @@ class Application:
 
     services: Services
     worker: Worker
-    follower: IndexFollower
+    index_consumer: IndexConsumer
     sandbox: Sandbox
 
     async def close(self) -> None:
         """Store the last views, and release processes and files."""
         await self.services.view_counts.store()
-        await self.follower.close()
+        await self.index_consumer.close()
         self.sandbox.close()
 
 
@@ -105,11 +105,11 @@ def build_application(database: Transport, clock: Clock, settings: Settings, dep
     db = Kelifax.open(database, clock=clock, secret=secret)
     logo_records = LogoRecords.open(database, clock=clock, secret=secret)
     mailbox = Mailbox(clock) if deployment.demo_admin else None
-    sandbox = Sandbox(places=2, modules=["hashrange_systems.kelifax.logos.image"])
+    sandbox = Sandbox(processes=2, modules=["hashrange_systems.kelifax.logos.image"])
     logos = Logos(logo_records, db, open_store(settings.logos, directory), sandbox, clock)
     parts = make_parts(db, clock, settings, deployment, mailbox, logos)
-    follower = IndexFollower(db, directory / "search" if directory else None)
-    services = make_services(parts, settings, deployment, logos, Search(db, follower), mailbox)
+    index_consumer = IndexConsumer(db, directory / "search" if directory else None)
+    services = make_services(parts, settings, deployment, logos, Search(db, index_consumer), mailbox)
     outbox = MailOutbox(
         db=db,
         clock=clock,
@@ -118,8 +118,8 @@ def build_application(database: Transport, clock: Clock, settings: Settings, dep
         base_url=deployment.base_url,
         site=settings.site,
     )
-    worker = Worker(services, outbox, follower, LogoFollower(db, logo_records))
-    return Application(services=services, worker=worker, follower=follower, sandbox=sandbox)
+    worker = Worker(services, outbox, index_consumer, LogoConsumer(db, logo_records))
+    return Application(services=services, worker=worker, index_consumer=index_consumer, sandbox=sandbox)
 
 
 def make_parts(

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from hashrange import HashrangeError
-from hashrange_systems.kelifax.logos.logo_follower import LogoFollower
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.service.mails import SHARDS, MailOutbox
 from hashrange_systems.kelifax.services import Services
 
@@ -40,8 +40,8 @@ class Worker:
 
     services: Services
     outbox: MailOutbox
-    follower: IndexFollower
-    logo_follower: LogoFollower
+    index_consumer: IndexConsumer
+    logo_consumer: LogoConsumer
     jobs: list[Job] = field(default_factory=list)
     _done_at: dict[str, int] = field(default_factory=dict)
     _started_at: int | None = None
@@ -64,7 +64,7 @@ class Worker:
             Job("digests", 60, services.digests.send_due),
             Job("facets", 600, services.directory.count_facets),
             Job("foreign writes", 2, lambda: services.adoption.follow(consumer)),
-            Job("logos", 2, self.logo_follower.catch_up),
+            Job("logos", 2, self.logo_consumer.catch_up),
             Job("unused logos", 600, services.logos.sweep),
         ]
 
@@ -83,7 +83,7 @@ class Worker:
 
     async def follow_search(self) -> None:
         """Keep the search index of this process up to date, until cancelled; every process does this for itself."""
-        await self._repeat(Job("search", 0.5, self.follower.catch_up))
+        await self._repeat(Job("search", 0.5, self.index_consumer.catch_up))
 
     async def _repeat(self, job: Job) -> None:
         """Repeat a job; pause after an error."""
@@ -104,7 +104,7 @@ class Worker:
         """Run every job once: for commands and tests."""
         for job in self.jobs:
             await job.run()
-        await self.follower.catch_up()
+        await self.index_consumer.catch_up()
 
     async def send_mails(self) -> None:
         """Send the mails that are due."""

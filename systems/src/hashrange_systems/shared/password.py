@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MIN_LENGTH, MAX_LENGTH = 12, 200
 FREE_ATTEMPTS = 5
-FIRST_LOCK_MS, LONGEST_LOCK_MS = 30_000, 3_600_000
+FIRST_LOCK_MS, MAX_LOCK_MS = 30_000, 3_600_000
 
 
 @cache
@@ -80,4 +80,4 @@ def find_lock_ms(failures: int) -> int:
     """Return how long an account is locked after so many failures in a row."""
     if failures < FREE_ATTEMPTS:
         return 0
-    return int(min(FIRST_LOCK_MS * 2 ** min(failures - FREE_ATTEMPTS, 20), LONGEST_LOCK_MS))
+    return int(min(FIRST_LOCK_MS * 2 ** min(failures - FREE_ATTEMPTS, 20), MAX_LOCK_MS))

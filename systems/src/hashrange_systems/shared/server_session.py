@@ -15,7 +15,7 @@ from hashrange_systems.shared.epoch import DAY_MS
 PREFIX = "hrs_"
 MAX_LENGTH = 100
 IDLE_MS = DAY_MS // 2
-LONGEST_MS = 7 * DAY_MS
+MAX_MS = 7 * DAY_MS
 EXTEND_EVERY_MS = 300_000  # how often its use is written
 
 
@@ -47,7 +47,7 @@ def hash_text(text: str) -> str:
 
 def find_expiry(created_at: int, now: int) -> int:
     """Return when a session ends that is used now, in milliseconds."""
-    return min(now + IDLE_MS, created_at + LONGEST_MS)
+    return min(now + IDLE_MS, created_at + MAX_MS)
 
 
 def should_extend(expires_at: int, created_at: int, now: int) -> bool:

@@ -13,7 +13,7 @@ PAGE = (
 
 def test_the_sandbox_returns_what_a_direct_call_returns():
     async def run():
-        sandbox = Sandbox(places=1, modules=["hashrange_systems.aura.extraction.page_extraction"])
+        sandbox = Sandbox(processes=1, modules=["hashrange_systems.aura.extraction.page_extraction"])
         try:
             arguments = ("https://a.test/lot/7", PAGE.encode(), "text/html", None)
             return await sandbox.run(extract_page, *arguments, tenant="a.test"), extract_page(*arguments)

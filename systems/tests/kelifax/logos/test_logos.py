@@ -8,7 +8,7 @@ from obstore.store import MemoryStore
 from PIL import Image
 
 import hashrange
-from hashrange_systems.kelifax.logos.logo_follower import LogoFollower
+from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.logos.logos import Logos
 from hashrange_systems.kelifax.logos.object_store import LogoStore, open_store
@@ -37,7 +37,7 @@ def do(awaitable):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    sandbox = Sandbox(places=1, modules=["hashrange_systems.kelifax.logos.image"])
+    sandbox = Sandbox(processes=1, modules=["hashrange_systems.kelifax.logos.image"])
     yield sandbox
     sandbox.close()
 
@@ -50,14 +50,14 @@ class Directory:
         self.db = Kelifax.open(database, clock=clock)
         records = LogoRecords.open(database, clock=clock)
         self.logos = Logos(records, self.db, store, sandbox, clock)
-        self.follower = LogoFollower(self.db, records)
+        self.index_consumer = LogoConsumer(self.db, records)
         self.clock = clock
 
     def upload(self, content):
         return do(self.logos.upload(content)).name
 
     def sweep_after(self, seconds):
-        do(self.follower.catch_up())
+        do(self.index_consumer.catch_up())
         self.clock.advance(seconds)
         return do(self.logos.sweep())
 
@@ -72,7 +72,7 @@ def directory(request, clock, sandbox, tmp_path):
 def test_a_logo_is_public_while_an_approved_resource_uses_it(directory):
     name = directory.upload(draw("red"))
     entry = submit(directory.db, "red-tool", logo_image=name)
-    do(directory.follower.catch_up())
+    do(directory.index_consumer.catch_up())
     assert do(directory.logos.read(name)).startswith(b"\x89PNG")
     assert do(directory.logos.read_public(name)) is None, "the resource is pending"
     published = approve(directory.db, entry, NOON)

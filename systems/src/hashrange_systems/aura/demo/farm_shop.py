@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from hashrange_systems.aura.model.page_kind import ProductState
+from hashrange_systems.aura.model.page_type import ProductState
 
 Markup = Literal[
     "json-ld", "json-ld-graph", "json-ld-list", "json-ld-broken", "json-ld-escaped", "json-ld-cdata", "json-ld-deep",

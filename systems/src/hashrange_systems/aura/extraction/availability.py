@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from hashrange_systems.aura.model.page_kind import ProductState
+from hashrange_systems.aura.model.page_type import ProductState
 
 # schema.org's ItemAvailability, and what shops and Open Graph write instead
 TERMS: Mapping[str, ProductState] = {

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 from hashrange_systems.aura.extraction.availability import read_term
 from hashrange_systems.aura.extraction.page_facts import ExtractorAnswer
 from hashrange_systems.aura.extraction.price_text import PriceReading, read_amount
-from hashrange_systems.aura.model.page_kind import PageType
+from hashrange_systems.aura.model.page_type import PageType
 
 TYPES: Mapping[str, PageType] = {
     **dict.fromkeys(("product", "og:product", "product.item"), "product"),

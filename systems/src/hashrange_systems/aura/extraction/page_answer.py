@@ -9,10 +9,10 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from hashrange_systems.aura.extraction.auction_text import read_auction, read_product_number
 from hashrange_systems.aura.extraction.availability import choose_state, read_mark, read_term
 from hashrange_systems.aura.extraction.page_facts import AuctionFacts, ExtractorAnswer, Overrides
-from hashrange_systems.aura.extraction.page_shape import PageShape, read_line
 from hashrange_systems.aura.extraction.price_text import PriceReading, choose_price, read_price_text
-from hashrange_systems.aura.extraction.url_shape import suggest_type
-from hashrange_systems.aura.model.page_kind import PageType, ProductState
+from hashrange_systems.aura.extraction.url_hint import suggest_type
+from hashrange_systems.aura.extraction.visible_page import PageShape, read_line
+from hashrange_systems.aura.model.page_type import PageType, ProductState
 
 MAX_SELECTOR = 200
 MANY_CARDS = 3

@@ -32,11 +32,11 @@ from hashrange_systems.aura.extraction.page_facts import (
     PageFacts,
 )
 from hashrange_systems.aura.extraction.page_link import PageLinks, read_links, resolve
-from hashrange_systems.aura.extraction.page_shape import read_shape
 from hashrange_systems.aura.extraction.page_text import DecodedPage, decode_page
 from hashrange_systems.aura.extraction.structured_product import PageContext, read_structured
-from hashrange_systems.aura.extraction.url_shape import find_place
-from hashrange_systems.aura.model.page_kind import PageType, ProductState
+from hashrange_systems.aura.extraction.url_hint import find_place
+from hashrange_systems.aura.extraction.visible_page import read_shape
+from hashrange_systems.aura.model.page_type import PageType, ProductState
 from hashrange_systems.shared.money import Money
 from hashrange_systems.shared.text import clean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hashrange_systems.aura.model.page_kind import PageType, ProductState
+from hashrange_systems.aura.model.page_type import PageType, ProductState
 from hashrange_systems.shared.money import Money
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from hashrange_systems.aura.extraction.availability import choose_state, read_term
 from hashrange_systems.aura.extraction.page_facts import ExtractorAnswer
 from hashrange_systems.aura.extraction.price_text import PriceReading, choose_price, read_amount
-from hashrange_systems.aura.model.page_kind import PageType, ProductState
+from hashrange_systems.aura.model.page_type import PageType, ProductState
 
 Node = Mapping[str, Any]
 

@@ -22,7 +22,7 @@ from hashrange_systems.aura.model.page_url import MAX_DEPTH
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Shop, Url
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.frontier import Frontier, begin_run
-from hashrange_systems.aura.service.heartbeat import LeaseLost, keep_alive
+from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.service.site import PageVisit, Site, SiteTools, Validators, find_start
 from hashrange_systems.aura.work_schema import CrawlReport, ShopOptions, WaitingUrl, Work
 from hashrange_systems.shared.epoch import to_second

@@ -14,7 +14,7 @@ from hashrange import Conflict, Taken
 from hashrange_systems.aura.extraction.page_facts import PageFacts
 from hashrange_systems.aura.extraction.price_text import ON_REQUEST_NOTE
 from hashrange_systems.aura.model.change import change_hash, is_change
-from hashrange_systems.aura.model.page_kind import ProductState
+from hashrange_systems.aura.model.page_type import ProductState
 from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.aura.schema import Aura, Price, Url
 from hashrange_systems.aura.work_schema import ChangeKind, NewChange, Work

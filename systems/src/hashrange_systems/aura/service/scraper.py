@@ -20,7 +20,7 @@ from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.model.breakage import Coverage, find_breakage
 from hashrange_systems.aura.schema import Aura, LeasedScrape, Product, Scraped, Shop, Url
 from hashrange_systems.aura.service.crawler import GONE, STOPPED, CrawlFailed, CrawlLimits, CrawlStopped
-from hashrange_systems.aura.service.heartbeat import LeaseLost, keep_alive
+from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit, find_proven
 from hashrange_systems.aura.service.products import Products
 from hashrange_systems.aura.service.scrapes import Scrapes

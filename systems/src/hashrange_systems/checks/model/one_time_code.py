@@ -18,7 +18,7 @@ RECOVERY_CODES = 10
 RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like something else
 RECOVERY_LENGTH = 16  # 79 bits
 FREE_FAILURES = 5
-LONGEST_LOCK_MS = 24 * 60 * MINUTE_MS
+MAX_LOCK_MS = 24 * 60 * MINUTE_MS
 
 
 def make_secret() -> str:
@@ -66,4 +66,4 @@ def find_lock(failures: int) -> int | None:
     """Return for how many milliseconds the next attempt is refused after so many wrong codes; None for not at all."""
     if failures < FREE_FAILURES:
         return None
-    return int(min(MINUTE_MS * 2 ** min(failures - FREE_FAILURES, 20), LONGEST_LOCK_MS))
+    return int(min(MINUTE_MS * 2 ** min(failures - FREE_FAILURES, 20), MAX_LOCK_MS))

@@ -91,7 +91,7 @@ class Imports:
 
 async def parse_file(content: bytes, tenant: str) -> ImportedFile:
     """Return the checks of a file, parsed in a process of its own; raise InvalidInput."""
-    sandbox = Sandbox(places=1, seconds=SECONDS)
+    sandbox = Sandbox(processes=1, seconds=SECONDS)
     try:
         found = await sandbox.run(read_import_file, content, tenant=tenant)
     except SandboxError as error:

@@ -28,7 +28,7 @@ from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group
 
-SHORTEST_MS, LONGEST_MS = MINUTE_MS, 366 * DAY_MS
+MIN_MS, MAX_MS = MINUTE_MS, 366 * DAY_MS
 PERIODS = (
     *(MINUTE_MS * n for n in (1, 2, 5, 10, 15, 30)),
     *(HOUR_MS * n for n in (1, 2, 3, 6, 12)),
@@ -42,10 +42,10 @@ class Heartbeat(Attributes):
     check_type = "HEARTBEAT"
     successes = 1  # a signal is a proof
 
-    period_ms: int | None = Limit(default=None, ge=SHORTEST_MS, le=LONGEST_MS)
+    period_ms: int | None = Limit(default=None, ge=MIN_MS, le=MAX_MS)
     cron: Annotated[str, Limit(min_length=1, max_length=100)] | None = None
     zone: Annotated[str, AfterValidator(allow_zone)] = "UTC"
-    grace_ms: int = Limit(default=HOUR_MS, ge=SHORTEST_MS, le=LONGEST_MS)
+    grace_ms: int = Limit(default=HOUR_MS, ge=MIN_MS, le=MAX_MS)
     retries: int = Limit(default=0, ge=0, le=10)
 
     @property

@@ -15,9 +15,9 @@ from hashrange_systems.shared.errors import ApplicationError, FieldError, Invali
 from hashrange_systems.shared.web.form import Field, group_field_errors, keep_form_values
 from hashrange_systems.shared.web.templating import redirect_to
 
-CHECK_TYPES = (("EMAIL", "e-mail"), ("WEBHOOK", "webhook"), ("APPRISE", "Apprise"))
+CHANNEL_TYPES = (("EMAIL", "e-mail"), ("WEBHOOK", "webhook"), ("APPRISE", "Apprise"))
 CHANNEL = (
-    Field(path="kind", label="Kind", input_type="select", options=CHECK_TYPES),
+    Field(path="kind", label="Kind", input_type="select", options=CHANNEL_TYPES),
     Field(path="target", label="Address", hint="ann@example.com, https://… or slack://…"),
 )
 KEY = (Field(path="key.name", label="Name", hint="deploy script"),)

@@ -34,7 +34,7 @@ RANGES = {"24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS, "90d": 90 * DAY_M
 MAX_RUNS = 15
 MAX_INCIDENTS = 15
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-AT_ONCE = 16
+CONCURRENCY = 16
 VERDICTS = {
     Verdict.UP: StateLabel("up", "Up"),
     Verdict.DEGRADED: StateLabel("degraded", "Degraded"),
@@ -58,7 +58,7 @@ class RunRow:
 
 async def read_rows(history: History, checks: Sequence[AnyCheck], now: int) -> list[Row]:
     """Return the rows of a list of checks."""
-    room = asyncio.Semaphore(AT_ONCE)
+    room = asyncio.Semaphore(CONCURRENCY)
 
     async def read(check: AnyCheck) -> Row:
         async with room:

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 
 from hashrange_systems.kelifax.schema import Kelifax
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, MAX_PAGE_SIZE, SearchDocument, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.scan_search import find_by_scan
 
@@ -21,52 +21,52 @@ class Search:
     """Finds public resources."""
 
     db: Kelifax
-    follower: IndexFollower
+    index_consumer: IndexConsumer
 
     @property
     def is_indexed(self) -> bool:
         """Whether the index answers; otherwise the scan does."""
-        return self.follower.index is not None
+        return self.index_consumer.index is not None
 
     @property
     def size(self) -> int:
         """The number of documents in the index."""
-        return self.follower.index.size if self.follower.index is not None else 0
+        return self.index_consumer.index.size if self.index_consumer.index is not None else 0
 
     @property
     def lag_s(self) -> float:
         """The seconds since the stream was last read to its end; 0 before the first time."""
-        read_at = self.follower.followed_at
+        read_at = self.index_consumer.followed_at
         return max(0.0, (self.db.session.clock.millis() - read_at) / 1000) if read_at else 0.0
 
     @property
     def is_behind(self) -> bool:
         """Whether the index has not followed the stream for a while, although this process tries to."""
-        since = self.follower.followed_at or self.follower.started_at
+        since = self.index_consumer.followed_at or self.index_consumer.started_at
         return bool(since) and self.db.session.clock.millis() - since > BEHIND_AFTER_MS
 
     @property
     def skipped(self) -> int:
         """The number of resources that could not be indexed."""
-        return len(self.follower.skipped)
+        return len(self.index_consumer.skipped)
 
     @property
     def skipped_slugs(self) -> list[str]:
         """The slugs of the resources that could not be indexed."""
-        return sorted(self.follower.skipped)
+        return sorted(self.index_consumer.skipped)
 
     @property
     def problem(self) -> str:
         """What is wrong with the index: it does not follow the stream, or resources are missing in it; else empty."""
         if self.is_behind:
             return "search behind"
-        return "search incomplete" if self.follower.skipped else ""
+        return "search incomplete" if self.index_consumer.skipped else ""
 
     async def find(self, query: SearchQuery, *, facets: bool = False) -> SearchResult:
         """Return a page of what has all words and passes all filters; with other spellings at the end."""
         if not (0 <= query.offset <= MAX_OFFSET and 1 <= query.limit <= MAX_PAGE_SIZE):
             return SearchResult()
-        index = self.follower.index
+        index = self.index_consumer.index
         if index is not None:
             try:
                 return await asyncio.to_thread(index.find, query, facets=facets)
@@ -76,7 +76,7 @@ class Search:
 
     async def find_related(self, document: SearchDocument, limit: int = 4) -> tuple[SearchDocument, ...]:
         """Return resources that share tags, words of the name and the category; newest of the category by scan."""
-        index = self.follower.index
+        index = self.index_consumer.index
         if index is not None:
             return await asyncio.to_thread(index.find_related, document, limit)
         found = await find_by_scan(self.db, SearchQuery(category=document.category, sort="newest", limit=limit + 1))

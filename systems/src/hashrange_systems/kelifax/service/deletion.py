@@ -2,7 +2,7 @@
 
 The resource goes in one transaction with its URL claim and the audit entry; the rest afterwards, and again if it was
 interrupted: `delete` may be repeated until it reports that nothing is left. The audit entries stay.
-The logo is deleted by `logos.LogoFollower`, which sees the deletion in the stream, unless another resource uses it.
+The logo is deleted by `logos.LogoConsumer`, which sees the deletion in the stream, unless another resource uses it.
 """
 
 from __future__ import annotations

@@ -211,7 +211,9 @@ class Submissions:
         url = normalise_url(draft.content.url)
         writes: list[Write[Any]] = [
             self.db.create(item),
-            self.db.settle(waiting.slug, waiting.submission_id, form=None, expires_at=decided_at + timedelta(days=1)),
+            self.db.finish_confirmation(
+                waiting.slug, waiting.submission_id, form=None, expires_at=decided_at + timedelta(days=1)
+            ),
             self.db.keep_url(url, claimed_by=waiting.slug, reserved_until=None),
             self.db.create(
                 Decision(

@@ -118,7 +118,7 @@ class QueueRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Worklist:
     """A list with the resource that is looked at."""
 
     name: ListName
@@ -183,15 +183,15 @@ async def render_desk(
     page = await read_list(deps.services.moderation, place.name, place.after)
     slugs = [entry.resource_slug for entry in page.entries]
     holders = await deps.services.moderation.find_holders(slugs) if place.name == "queue" else {}
-    desk = make_desk(place, page, holders)
-    dossier = await deps.services.moderation.look(desk.current) if desk.current else None
+    worklist = make_worklist(place, page, holders)
+    dossier = await deps.services.moderation.look(worklist.current) if worklist.current else None
     return deps.renderer.render(
         request,
-        "admin_desk.html",
+        "admin_worklist.html",
         error.status if error else 200,
         form_token=admin.form_token,
         actor=admin.actor,
-        desk=desk,
+        worklist=worklist,
         titles=LIST_TITLES,
         dossier=dossier,
         shown=describe_dossier(dossier, deps.now) if dossier else None,
@@ -203,13 +203,13 @@ async def render_desk(
     )
 
 
-def make_desk(place: Place, page: TolerantPage[Any], holders: Mapping[str, str]) -> Desk:
+def make_worklist(place: Place, page: TolerantPage[Any], holders: Mapping[str, str]) -> Worklist:
     """Return a list with its neighbours of the resource that is open: the first one unless another is named."""
     rows = [replace(make_row(entry), holder=holders.get(entry.resource_slug, "")) for entry in page.entries]
     slugs = [row.slug for row in rows]
     current = place.slug or (slugs[0] if slugs else "")
     at = slugs.index(current) if current in slugs else -1
-    return Desk(
+    return Worklist(
         name=place.name,
         rows=rows,
         current=current,

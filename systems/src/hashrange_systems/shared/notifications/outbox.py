@@ -29,7 +29,7 @@ LEASE = timedelta(seconds=120)  # longer than sending and recording take
 FIRST_PAUSE_S, MAX_PAUSE_S = 15.0, 3600.0
 GIVE_UP_AFTER = timedelta(hours=24)
 MAX_ATTEMPTS = 100  # so that a message that crashes its sender is not retried forever
-AT_ONCE = 16
+CONCURRENCY = 16
 GRACE_S = 8.0  # to finish sending at shutdown
 MAX_ERROR_LENGTH = 500
 
@@ -103,7 +103,7 @@ class Outbox(ABC, Generic[D, M]):
     def give_up(self, message: M, error: str) -> Awaitable[object]:
         """Record that a message is not sent any more, if the lease is still ours."""
 
-    async def send_due(self, shard: str, at_once: int = AT_ONCE) -> DeliveryCounts:
+    async def send_due(self, shard: str, at_once: int = CONCURRENCY) -> DeliveryCounts:
         """Send all due messages of a shard, at most `at_once` at the same time; return the number of each outcome.
 
         When cancelled it finishes the messages that are being sent, so that a clean stop sends nothing twice.

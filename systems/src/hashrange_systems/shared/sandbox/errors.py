@@ -14,7 +14,7 @@ class Reason(StrEnum):
     MEMORY = "memory"  # it needed more memory than its budget
     CRASH = "crash"  # its process ended, or answered nonsense
     ERROR = "error"  # the function raised an exception
-    BUSY = "busy"  # all places are taken, or too many of this tenant's calls wait
+    BUSY = "busy"  # all processes are taken, or too many of this tenant's calls wait
     CLOSED = "closed"  # the sandbox was closed
 
 

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar, TypeVarTuple
 
 import msgspec
 
-from hashrange_systems.shared.fair_places import FairPlaces, PlacesFull
+from hashrange_systems.shared.fair_semaphore import FairSemaphore, SemaphoreFull
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.message import Signature, encode, read_signature
 from hashrange_systems.shared.sandbox.process import Budget, SandboxProcess
@@ -35,7 +35,7 @@ MAX_SECONDS = 120.0
 class Sandbox:
     """Processes that work on what strangers send.
 
-    `places` calls run at the same time, at most half of them for one tenant; others wait up to `wait_s` seconds.
+    `processes` calls run at the same time, at most half of them for one tenant; others wait up to `wait_s` seconds.
     `seconds` is the CPU time of a call; by the clock it may take four times as long. `modules` are imported by each
     process before its memory is limited.
     """
@@ -43,7 +43,7 @@ class Sandbox:
     def __init__(
         self,
         *,
-        places: int | None = None,
+        processes: int | None = None,
         seconds: float = 5.0,
         memory_mib: int = 256,
         max_answer: int = MEBIBYTE,
@@ -52,8 +52,8 @@ class Sandbox:
         waiting: int = 200,
         modules: Sequence[str] = (),
     ) -> None:
-        count = places or max(2, os.cpu_count() or 2)
-        self._places = FairPlaces(count, max(1, count // 2), waiting, max(1, waiting // 4))
+        count = processes or max(2, os.cpu_count() or 2)
+        self._permits = FairSemaphore(count, max(1, count // 2), waiting, max(1, waiting // 4))
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="sandbox")
         self._seconds, self._wait_s = seconds, wait_s
         self._calls_per_process = calls_per_process
@@ -75,9 +75,9 @@ class Sandbox:
         signature = read_signature(function)
         budget = min(seconds or self._seconds, MAX_SECONDS)
         try:
-            async with self._places.enter(tenant, timeout_s=self._wait_s):
+            async with self._permits.enter(tenant, timeout_s=self._wait_s):
                 return await self._run_in_thread(SandboxCall(function, signature, arguments, budget))
-        except PlacesFull as error:
+        except SemaphoreFull as error:
             raise SandboxError(Reason.BUSY, str(error)) from error
         except SandboxError as error:
             fields = {"function": function.__name__, "tenant": tenant, "reason": error.reason.value, "text": str(error)}

@@ -15,7 +15,7 @@ OWN_PATH = re.compile(r"/[A-Za-z0-9/_.-]*", re.ASCII)
 
 def parse_next_path(path: str) -> str:
     """Return the path to go to after sign-in: always one of our own."""
-    return path if OWN_PATH.fullmatch(path) and not path.startswith("//") else "/"
+    return path if OWN_PATH.fullmatch(path) and "//" not in path and ".." not in path else "/"
 
 
 def find_client_address(request: Request) -> str:

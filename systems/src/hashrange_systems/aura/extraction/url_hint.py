@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from hashrange_systems.aura.model.page_kind import PageType
+from hashrange_systems.aura.model.page_type import PageType
 
 PRODUCT = re.compile(
     r"/(?:products?|produkte?|produit|prodotto|producto|p|items?|artikel|objekt|dp|lots?|los|lote|pd)/[^/]+"

@@ -22,7 +22,7 @@ from systems.tests.aura.shop_server import LOOPBACK_POLICY, loopback_fetcher
 OWNER = "w1"
 
 
-class Workplace:
+class AuraServices:
     """All services on one database."""
 
     def __init__(self, db, work, clock, sandbox, resolver=None, **limits):

@@ -29,7 +29,7 @@ CHUNK = 500  # documents that are added in one call of a thread
 
 
 @dataclass(slots=True)
-class IndexFollower:
+class IndexConsumer:
     """Builds the index and follows the stream; `index` is None until the first one is complete."""
 
     db: Kelifax

@@ -10,7 +10,7 @@ import pytest
 import hashrange
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
 from hashrange_systems.kelifax.search import text_index
-from hashrange_systems.kelifax.search.index_follower import IndexFollower
+from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.search.search import Search
 from hashrange_systems.kelifax.service.adoption import Adoption
@@ -41,40 +41,40 @@ def publish(db, slug, minute=0, **more):
     return approve(db, submit(db, slug, minute, **more), NOON + timedelta(minutes=minute))
 
 
-def find(db, follower, text="", **more):
-    return do(Search(db, follower).find(SearchQuery(text=text, **more)))
+def find(db, index_consumer, text="", **more):
+    return do(Search(db, index_consumer).find(SearchQuery(text=text, **more)))
 
 
-def catch_up(follower):
-    do(follower.catch_up())
+def catch_up(index_consumer):
+    do(index_consumer.catch_up())
 
 
 @pytest.mark.parametrize("where", ["memory", "directory"])
 def test_what_is_published_changed_and_unpublished_is_found_accordingly(db, tmp_path, where):
-    follower = IndexFollower(db, tmp_path if where == "directory" else None)
+    index_consumer = IndexConsumer(db, tmp_path if where == "directory" else None)
     first = publish(db, "first-tool")
-    assert find(db, follower, "first").by == "scan"
-    catch_up(follower)
-    assert find(db, follower, "first").by == "index"
-    assert find(db, follower, "frist").slugs == ("first-tool",)
+    assert find(db, index_consumer, "first").by == "scan"
+    catch_up(index_consumer)
+    assert find(db, index_consumer, "first").by == "index"
+    assert find(db, index_consumer, "frist").slugs == ("first-tool",)
     submit(db, "second-tool")
     publish(db, "third-tool", 1)
-    catch_up(follower)
-    assert set(find(db, follower, "tool").slugs) == {"first-tool", "third-tool"}, "a pending one is not public"
+    catch_up(index_consumer)
+    assert set(find(db, index_consumer, "tool").slugs) == {"first-tool", "third-tool"}, "a pending one is not public"
     db.unpublish(first, rejected_at=NOON, rejection_reason="gone").run()
-    catch_up(follower)
-    assert find(db, follower, "tool").slugs == ("third-tool",)
-    assert follower.builds == 1
-    do(follower.close())
+    catch_up(index_consumer)
+    assert find(db, index_consumer, "tool").slugs == ("third-tool",)
+    assert index_consumer.builds == 1
+    do(index_consumer.close())
 
 
 def test_an_index_is_used_again_after_a_restart_and_catches_up(db, tmp_path):
-    follower = IndexFollower(db, tmp_path)
+    index_consumer = IndexConsumer(db, tmp_path)
     publish(db, "first-tool")
-    catch_up(follower)
-    do(follower.close())
+    catch_up(index_consumer)
+    do(index_consumer.close())
     publish(db, "second-tool", 1)
-    again = IndexFollower(db, tmp_path)
+    again = IndexConsumer(db, tmp_path)
     catch_up(again)
     assert again.builds == 0
     assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool"}
@@ -108,12 +108,12 @@ def die_before_the_commit(directory):
 )
 def test_an_index_that_cannot_be_trusted_is_built_again(db, tmp_path, spoil):
     directory = tmp_path / "search"
-    follower = IndexFollower(db, directory)
+    index_consumer = IndexConsumer(db, directory)
     publish(db, "first-tool")
-    catch_up(follower)
-    do(follower.close())
+    catch_up(index_consumer)
+    do(index_consumer.close())
     spoil(directory)
-    again = IndexFollower(db, directory)
+    again = IndexConsumer(db, directory)
     catch_up(again)
     assert again.builds == 1
     assert find(db, again, "first").slugs == ("first-tool",)
@@ -122,23 +122,23 @@ def test_an_index_that_cannot_be_trusted_is_built_again(db, tmp_path, spoil):
 
 
 def test_an_index_that_missed_a_day_is_built_again(db, tmp_path, clock):
-    follower = IndexFollower(db, tmp_path)
+    index_consumer = IndexConsumer(db, tmp_path)
     publish(db, "first-tool")
-    catch_up(follower)
-    do(follower.close())
+    catch_up(index_consumer)
+    do(index_consumer.close())
     publish(db, "second-tool", 1)
     clock.advance(49 * 3600)
     db.session.transport.wait_until_idle()
     publish(db, "third-tool", 2)
-    again = IndexFollower(db, tmp_path)
+    again = IndexConsumer(db, tmp_path)
     catch_up(again)
     assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool", "third-tool"}
     do(again.close())
 
 
 def test_a_damaged_resource_is_found_and_hides_no_other(db, database):
-    follower = IndexFollower(db)
-    catch_up(follower)
+    index_consumer = IndexConsumer(db)
+    catch_up(index_consumer)
     damaged = {
         "resourceSlug": "old_tool", "resourceStatus": "approved", "resourceName": "Old Tool", "searchText": "old tool",
         "createdAt": "2025-01-01T00:00:00Z", "approvedAt": "2025-01-01T00:00:00Z", "publicFeed": "approved",
@@ -149,18 +149,18 @@ def test_a_damaged_resource_is_found_and_hides_no_other(db, database):
     put_plain(database, damaged | {"resourceSlug": "worse-tool", "tags": 7, "viewCount": "many"})
     publish(db, "new-tool")
     for _ in range(2):
-        catch_up(follower)
-        assert {"old_tool", "new-tool"} <= set(find(db, follower, "tool").slugs)
-        do(follower.build())
-    do(follower.close())
+        catch_up(index_consumer)
+        assert {"old_tool", "new-tool"} <= set(find(db, index_consumer, "tool").slugs)
+        do(index_consumer.build())
+    do(index_consumer.close())
 
 
 def test_checkpoints_of_an_index_in_memory_do_not_pile_up(db, database):
     publish(db, "first-tool")
     for _ in range(3):
-        follower = IndexFollower(db)
-        catch_up(follower)
-        do(follower.close())
+        index_consumer = IndexConsumer(db)
+        catch_up(index_consumer)
+        do(index_consumer.close())
     assert database.call("Scan", {"TableName": "kelifax-checkpoints"})["Count"] == 0
 
 
@@ -187,17 +187,17 @@ def damage(slug, **more):
 def test_a_number_or_a_time_that_cannot_be_ranked_stops_the_index_neither_by_the_stream_nor_by_a_build(
     db, database, more
 ):
-    follower = IndexFollower(db)
-    catch_up(follower)
+    index_consumer = IndexConsumer(db)
+    catch_up(index_consumer)
     put_plain(database, damage("odd-tool", **more))
     publish(db, "new-tool")
     for _ in range(2):
-        catch_up(follower)
-        assert set(find(db, follower, "tool").slugs) == {"odd-tool", "new-tool"}
-        assert set(find(db, follower, "tool", sort="popular").slugs) == {"odd-tool", "new-tool"}
-        do(follower.build())
-    assert not follower.skipped
-    do(follower.close())
+        catch_up(index_consumer)
+        assert set(find(db, index_consumer, "tool").slugs) == {"odd-tool", "new-tool"}
+        assert set(find(db, index_consumer, "tool", sort="popular").slugs) == {"odd-tool", "new-tool"}
+        do(index_consumer.build())
+    assert not index_consumer.skipped
+    do(index_consumer.close())
 
 
 def test_a_resource_that_the_index_refuses_is_skipped_counted_and_stops_no_other(db, monkeypatch, caplog):
@@ -209,56 +209,59 @@ def test_a_resource_that_the_index_refuses_is_skipped_counted_and_stops_no_other
         return make_fields(document)
 
     monkeypatch.setattr(text_index, "make_fields", refuse)
-    follower = IndexFollower(db)
-    catch_up(follower)
+    index_consumer = IndexConsumer(db)
+    catch_up(index_consumer)
     publish(db, "odd-tool")
     publish(db, "new-tool", 1)
     for _ in range(2):
-        catch_up(follower)
-        assert find(db, follower, "tool").slugs == ("new-tool",)
-        assert Search(db, follower).skipped == 1
-        assert (Search(db, follower).problem, Search(db, follower).skipped_slugs) == ("search incomplete", ["odd-tool"])
-        do(follower.build())
+        catch_up(index_consumer)
+        assert find(db, index_consumer, "tool").slugs == ("new-tool",)
+        assert Search(db, index_consumer).skipped == 1
+        assert (Search(db, index_consumer).problem, Search(db, index_consumer).skipped_slugs) == (
+            "search incomplete",
+            ["odd-tool"],
+        )
+        do(index_consumer.build())
     assert "not indexed" in caplog.text
     monkeypatch.undo()
-    do(follower.build())
-    assert (Search(db, follower).skipped, Search(db, follower).problem) == (0, "")
-    do(follower.close())
+    do(index_consumer.build())
+    assert (Search(db, index_consumer).skipped, Search(db, index_consumer).problem) == (0, "")
+    do(index_consumer.close())
 
 
 def test_an_index_that_does_not_follow_is_behind(db, clock, monkeypatch):
-    follower = IndexFollower(db)
-    search = Search(db, follower)
+    index_consumer = IndexConsumer(db)
+    search = Search(db, index_consumer)
     clock.advance(3600)
     assert not search.is_behind, "this process does not try to follow"
-    catch_up(follower)
+    catch_up(index_consumer)
     assert not search.is_behind
     publish(db, "new-tool")
-    monkeypatch.setattr(follower.index, "commit", lambda: 1 / 0)
+    monkeypatch.setattr(index_consumer.index, "commit", lambda: 1 / 0)
     clock.advance(61)
     with pytest.raises(ZeroDivisionError):
-        catch_up(follower)
+        catch_up(index_consumer)
     assert search.is_behind, "the stream was read, but nothing was indexed"
     monkeypatch.undo()
-    catch_up(follower)
+    catch_up(index_consumer)
     assert not search.is_behind
-    do(follower.close())
+    do(index_consumer.close())
 
 
 @pytest.mark.parametrize("at", ["2025-10-26T10:30:00.123456Z", "2025-10-26T10:30:00.5Z", "2025-10-26T10:30:00+00:00"])
 def test_what_the_originals_code_approved_is_indexed_whatever_the_form_of_its_time(db, at):
     async def act():
-        follower = IndexFollower(db)
-        await follower.catch_up()
+        index_consumer = IndexConsumer(db)
+        await index_consumer.catch_up()
         adoption = Adoption(db, db.session.clock, Deletion(db, db.session.clock))
         consumer = adoption.make_consumer()
         item = EXAMPLE | {"resourceStatus": "approved", "approvedAt": at, "createdAt": at, "tags": "alpha, beta  two"}
         put_plain(db.session.transport, item)
         await adoption.follow(consumer)
-        await follower.catch_up()
-        rebuilt = IndexFollower(db)
+        await index_consumer.catch_up()
+        rebuilt = IndexConsumer(db)
         await rebuilt.catch_up()
-        for each in (follower, rebuilt):
+        for each in (index_consumer, rebuilt):
             found = await Search(db, each).find(SearchQuery(text="amazing", tags=("Beta two",)))
             assert found.slugs == ("amazing-dev-tool",)
             assert found.hits[0].document.published_at.replace(microsecond=0).isoformat() == "2025-10-26T10:30:00+00:00"

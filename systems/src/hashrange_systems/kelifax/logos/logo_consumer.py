@@ -21,7 +21,7 @@ RELEASED = timedelta(hours=1)  # after which a logo is looked at that lost a ref
 
 
 @dataclass(slots=True)
-class LogoFollower:
+class LogoConsumer:
     """Keeps the uses of logos in step with the resources."""
 
     resources: Kelifax

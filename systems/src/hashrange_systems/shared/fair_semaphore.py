@@ -1,6 +1,6 @@
-"""Places that callers take and give back, divided fairly between tenants: one tenant can never have all of them.
+"""Permits that callers take and give back, divided fairly between tenants: one tenant can never have all of them.
 
-A caller waits while its tenant, another of its limits, or everything is full. Free places go to the waiting tenants in
+A caller waits while its tenant, another of its limits, or everything is full. Free permits go to the waiting tenants in
 turn, so a tenant with a thousand callers delays another tenant's caller by one turn, not by a thousand.
 """
 
@@ -17,31 +17,31 @@ Name = Hashable
 K = TypeVar("K", bound=Hashable)
 
 
-class PlacesFull(Exception):
-    """No place within the time, or too many callers wait already."""
+class SemaphoreFull(Exception):
+    """No permit within the time, or too many callers wait already."""
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceLimit:
-    """At most `count` callers with this name have a place at the same time: those of one host, or those that hang."""
+class PermitLimit:
+    """At most `count` callers with this name have a permit at the same time: those of one host, or those that hang."""
 
     name: Name
     count: int
 
 
 @dataclass(slots=True, eq=False)
-class PlaceRequest:
-    """A caller: its limits, whether it has a place, and the future of a caller that waits for one."""
+class PermitRequest:
+    """A caller: its limits, whether it has a permit, and the future of a caller that waits for one."""
 
     tenant: str
-    limits: tuple[PlaceLimit, ...]
-    has_place: bool = False
+    limits: tuple[PermitLimit, ...]
+    has_permit: bool = False
     granted: asyncio.Future[None] | None = None
 
 
 @dataclass(slots=True)
-class FairPlaces:
-    """Gives `total` places, at most `per_tenant` of them to a tenant; `waiting` callers may wait in all."""
+class FairSemaphore:
+    """Gives `total` permits, at most `per_tenant` of them to a tenant; `waiting` callers may wait in all."""
 
     total: int
     per_tenant: int
@@ -51,8 +51,8 @@ class FairPlaces:
     _queued: int = field(default=0, init=False)
     _taken: Counter[Name] = field(default_factory=Counter, init=False)
     _waiting: Counter[str] = field(default_factory=Counter, init=False)
-    _at_limit: dict[Name, deque[PlaceRequest]] = field(default_factory=dict, init=False)
-    _in_turn: OrderedDict[str, deque[PlaceRequest]] = field(default_factory=OrderedDict, init=False)
+    _at_limit: dict[Name, deque[PermitRequest]] = field(default_factory=dict, init=False)
+    _in_turn: OrderedDict[str, deque[PermitRequest]] = field(default_factory=OrderedDict, init=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.per_tenant <= self.total:
@@ -61,7 +61,7 @@ class FairPlaces:
 
     @property
     def taken(self) -> int:
-        """How many places are taken."""
+        """How many permits are taken."""
         return self.total - self._free
 
     @property
@@ -70,22 +70,22 @@ class FairPlaces:
         return self._queued
 
     @asynccontextmanager
-    async def enter(self, tenant: str, *limits: PlaceLimit, timeout_s: float | None = None) -> AsyncIterator[None]:
-        """Hold a place for the block; raise PlacesFull after the timeout, or at once if too many wait."""
-        request = PlaceRequest(tenant, (*limits, PlaceLimit(("tenant", tenant), self.per_tenant)))
+    async def enter(self, tenant: str, *limits: PermitLimit, timeout_s: float | None = None) -> AsyncIterator[None]:
+        """Hold a permit for the block; raise SemaphoreFull after the timeout, or at once if too many wait."""
+        request = PermitRequest(tenant, (*limits, PermitLimit(("tenant", tenant), self.per_tenant)))
         self._try_grant(request)
-        if not request.has_place:
+        if not request.has_permit:
             await self._wait(request, timeout_s)
         try:
             yield
         finally:
             self._release(request)
 
-    async def _wait(self, request: PlaceRequest, timeout_s: float | None) -> None:
+    async def _wait(self, request: PermitRequest, timeout_s: float | None) -> None:
         tenant = request.tenant
         if self._waiting[tenant] >= self.waiting_per_tenant or self._queued >= self.waiting:
             self._forget(request)
-            raise PlacesFull("too many wait for a place already")
+            raise SemaphoreFull("too many wait for a permit already")
         request.granted = asyncio.get_running_loop().create_future()
         self._queued += 1
         self._waiting[tenant] += 1
@@ -94,7 +94,7 @@ class FairPlaces:
                 await request.granted
         except TimeoutError as error:
             self._abandon(request)
-            raise PlacesFull("no place became free in time") from error
+            raise SemaphoreFull("no place became free in time") from error
         except BaseException:
             self._abandon(request)
             raise
@@ -104,7 +104,7 @@ class FairPlaces:
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
 
-    def _abandon(self, request: PlaceRequest) -> None:
+    def _abandon(self, request: PermitRequest) -> None:
         """Withdraw a request whose caller has gone; give back the place if it was granted meanwhile."""
         assert request.granted is not None
         if request.granted.done() and not request.granted.cancelled():
@@ -113,14 +113,14 @@ class FairPlaces:
         self._forget(request)
         self._serve(request.limits)  # what waits behind it may not be blocked by what blocked it
 
-    def _forget(self, request: PlaceRequest) -> None:
+    def _forget(self, request: PermitRequest) -> None:
         for limit in request.limits:
             _remove(self._at_limit, limit.name, request)
         _remove(self._in_turn, request.tenant, request)
 
     # ── granting ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _try_grant(self, request: PlaceRequest) -> bool:
-        """Take a place, or queue the request; return whether it waits for nothing but its turn."""
+    def _try_grant(self, request: PermitRequest) -> bool:
+        """Take a permit, or queue the request; return whether it waits for nothing but its turn."""
         if request.granted is not None and request.granted.done():
             return False  # its caller has gone
         full = next((limit for limit in request.limits if self._taken[limit.name] >= limit.count), None)
@@ -134,10 +134,10 @@ class FairPlaces:
         self._taken.update(limit.name for limit in request.limits)
         if request.granted is not None:
             request.granted.set_result(None)
-        request.has_place = True
+        request.has_permit = True
         return True
 
-    def _release(self, request: PlaceRequest) -> None:
+    def _release(self, request: PermitRequest) -> None:
         self._free += 1
         self._taken.subtract(limit.name for limit in request.limits)
         for limit in request.limits:
@@ -145,8 +145,8 @@ class FairPlaces:
                 del self._taken[limit.name]
         self._serve(request.limits)
 
-    def _serve(self, limits: Iterable[PlaceLimit]) -> None:
-        """Serve who waits for these limits, one for each, then who waits for a turn while places are free."""
+    def _serve(self, limits: Iterable[PermitLimit]) -> None:
+        """Serve who waits for these limits, one for each, then who waits for a turn while permits are free."""
         for limit in limits:
             for _ in range(len(self._at_limit.get(limit.name, ()))):
                 if self._try_grant(_pop(self._at_limit, limit.name)):
@@ -159,14 +159,14 @@ class FairPlaces:
             self._try_grant(request)
 
 
-def _pop(queues: dict[K, deque[PlaceRequest]], name: K) -> PlaceRequest:
+def _pop(queues: dict[K, deque[PermitRequest]], name: K) -> PermitRequest:
     request = queues[name].popleft()
     if not queues[name]:
         del queues[name]
     return request
 
 
-def _remove(queues: dict[K, deque[PlaceRequest]], name: K, request: PlaceRequest) -> None:
+def _remove(queues: dict[K, deque[PermitRequest]], name: K, request: PermitRequest) -> None:
     if request in queues.get(name, ()):
         queues[name].remove(request)
         if not queues[name]:
