@@ -1,7 +1,7 @@
 """The background work: runs due checks, sends alerts, stores roll-ups. Any number of workers may share a database.
 
 `service.runs` runs a check; the worker decides when and how many at a time. Places are divided between users and
-hosts, and checks that were slow the last time have places of their own: those that hang delay no others. At shutdown
+hosts, and checks that were slow the last time have permits of their own: those that hang delay no others. At shutdown
 it starts nothing new, lets runs finish for a while, and releases the rest.
 """
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 SHARD_BATCH_SIZE = 200
 SLOW_MS = 2_000  # a check whose last run took longer is slow
-WAIT_S = 15.0  # for a place; far below the lease
+WAIT_S = 15.0  # for a permit; far below the lease
 POSTPONED_MS = 2_000
 SLOW_POSTPONED_MS = 15_000
 AT_A_HOST = 16
@@ -68,12 +68,12 @@ class WorkerSettings:
 
     @property
     def of_a_user(self) -> int:
-        """How many places a user can have: never all."""
+        """How many permits a user can have: never all."""
         return max(1, self.at_once * 3 // 4)
 
     @property
     def slow(self) -> int:
-        """How many places checks can have that were slow the last time."""
+        """How many permits checks can have that were slow the last time."""
         return max(1, self.at_once * 3 // 4)
 
 
@@ -174,7 +174,7 @@ class Worker:
             log.exception("a run failed", extra={"fields": {"check": due.checkid}})
 
     async def _perform(self, claim: Claim) -> None:
-        """Run a claimed check when it has a place; put it off if there is none for a while."""
+        """Run a claimed check when it has a permit; put it off if there is none for a while."""
         slow = is_slow(claim.check)
         if slow and self._slow_waiting >= self.settings.slow:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS)

@@ -94,7 +94,7 @@ class FairSemaphore:
                 await request.granted
         except TimeoutError as error:
             self._abandon(request)
-            raise SemaphoreFull("no place became free in time") from error
+            raise SemaphoreFull("no permit became free in time") from error
         except BaseException:
             self._abandon(request)
             raise
@@ -105,7 +105,7 @@ class FairSemaphore:
                 del self._waiting[tenant]
 
     def _abandon(self, request: PermitRequest) -> None:
-        """Withdraw a request whose caller has gone; give back the place if it was granted meanwhile."""
+        """Withdraw a request whose caller has gone; give back the permit if it was granted meanwhile."""
         assert request.granted is not None
         if request.granted.done() and not request.granted.cancelled():
             self._release(request)
