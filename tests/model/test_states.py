@@ -1,11 +1,14 @@
 """A bounded model check of states and variants: every step leaves the index key of the state that it enters.
 
 Two fields of several kinds stand in the keys of the states of a lifecycle, or of the variants of an item that fixed
-values tell apart. Every step runs from every state, with and without a write of somebody else in between.
+values tell apart. Every step runs from every state, with and without a write of somebody else in between. What it is
+given is a state, one of several, their base class or the whole item. Whole items are put as each variant and as their
+base class.
 """
 
 import itertools
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -23,6 +26,7 @@ SUBJECTS = {
     "Done": ["Done"],
     "New | Done": ["New", "Done"],
     "Busy | Done": ["Busy", "Done"],
+    "Any": ["New", "Busy", "Done"],  # the base class of the states
 }
 
 
@@ -100,13 +104,25 @@ class StateCaseRunner(CaseRunner):
             self.things.put(self.build(name, *foreign)).run()
         before, current = self.raw(name), self.subject(self.read(name))
         where = f"{subjects} -> {returned} {arguments} on {start} after {foreign}"
+        is_wrong = "Update" not in returned and f"[{start}]" not in returned  # the item is not what is deleted
         if start not in subjects:
             with pytest.raises(ValueInvalid):
                 db.write(seen, **arguments)
             return
-        happened, result = self.attempt(lambda: db.write(seen, **arguments), may_conflict=foreign is not None)
+        happened, result = self.attempt(
+            lambda: self.write(db, seen, returned, arguments), may_conflict=foreign is not None or is_wrong
+        )
+        if happened and "Update" in returned and type(current) is not type(seen):
+            self.complain_about(where, [f"a write of {seen!r} has found {current!r}"])
         if happened:
             self.complain_about(where, self.find_faults(name, before, current, subjects, returned, result, arguments))
+
+    def write(self, db, seen, returned, arguments):
+        """Return the write of a case; a condition is run together with another write."""
+        write = db.write(seen, **arguments)
+        if "Ensure" not in returned:
+            return write
+        return self.things.transact(write, self.things.create(self.build(f"k{next(self.numbers)}", "New", 0)))
 
     def find_faults(self, name, before, current, subjects, returned, result, arguments):
         """Yield what is wrong with an item after a write that has happened."""
@@ -114,6 +130,10 @@ class StateCaseRunner(CaseRunner):
         read = self.subject(item)
         if type(current).__name__ not in subjects:
             yield f"a write that starts from {subjects} has changed {current!r}"
+        if "Update" not in returned and f"[{type(current).__name__}]" not in returned:
+            yield f"{returned} took {current!r}"
+        if "Ensure" in returned:
+            return
         if "Delete" in returned:
             if raw:
                 yield f"{raw} is left, returned {result!r}"
@@ -135,11 +155,14 @@ def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecy
     kinds = {"a": KINDS[first], "b": KINDS[second]}
     declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
     runner = StateCaseRunner(declared, is_lifecycle=is_lifecycle)
-    steps = [*(("Update", state) for state in LIFECYCLE), ("Delete", "Busy")]
+    steps = [*(("Update", state) for state in LIFECYCLE), ("Delete", "Busy"), ("Ensure", "New")]
     for (head, subjects), (verb, entered) in itertools.product(SUBJECTS.items(), steps):
         for given in choose_parameters(kinds) if verb == "Update" else [[]]:
             returned = f"{verb}[{entered}]"
-            pattern = declared.add_pattern(write_signature(f"thing: {head}", given, returned))
+            base = "State" if is_lifecycle else "Thing"
+            pattern = declared.add_pattern(
+                write_signature(f"thing: {base if head == 'Any' else head}", given, returned)
+            )
             if pattern is None:
                 continue
             db = pattern.open(runner.database)
@@ -163,6 +186,56 @@ def test_items_are_created_in_the_initial_state(first, second, is_lifecycle):
             (create.imported() if is_imported else create).run()
         allowed = is_imported or state == "New"
         runner.complain_about(f"create {state}", [] if allowed == bool(runner.raw(name)) else [f"allowed: {allowed}"])
+    runner.finish()
+
+
+@pytest.mark.parametrize("verb", ["Delete", "Ensure"])
+@pytest.mark.parametrize("is_lifecycle", [True, False], ids=["lifecycle", "variants"])
+def test_a_write_that_is_given_an_item_tests_the_state_that_it_names(verb, is_lifecycle):
+    kinds = {"a": KINDS["plain"], "b": KINDS["plain"]}
+    declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
+    runner = StateCaseRunner(declared, is_lifecycle=is_lifecycle)
+    for state, start, foreign in itertools.product(LIFECYCLE, LIFECYCLE, [None, *LIFECYCLE]):
+        runner.cases += 1
+        name = f"k{next(runner.numbers)}"
+        db = declared.add_pattern(f"thing: Thing) -> {verb}[{state}]").open(runner.database)
+        runner.things.create(runner.build(name, start, 0)).imported().run()
+        seen = runner.read(name)
+        if foreign is not None:
+            runner.things.put(runner.build(name, foreign, 1)).run()
+        is_right = (foreign or start) == state
+        write = partial(runner.write, db, seen, verb, {})
+        happened, _ = runner.attempt(write, may_conflict=not is_right)
+        runner.complain_about(f"{start} {foreign}", [f"{verb}[{state}]"] if happened and not is_right else [])
+    runner.finish()
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(FIRST, SECOND)))
+def test_a_whole_item_has_the_key_of_the_variant_that_its_values_make(first, second):
+    kinds = {"a": KINDS[first], "b": KINDS[second]}
+    declared = declare_variants(kinds)
+    runner = StateCaseRunner(declared, is_lifecycle=False)
+    for verb, start, word, as_base in itertools.product(("create", "put", "batch"), VARIANTS, VARIANTS, (True, False)):
+        runner.cases += 1
+        name = f"k{next(runner.numbers)}"
+        item = runner.build(name, start, 0)
+        if as_base:
+            item = declared.thing(**{**dict(item), "word": word})
+        elif word != start:
+            item = item.model_copy(update={"word": word})
+        with suppress(ValueInvalid):
+            write = {"create": lambda i: runner.things.create(i).imported(), "put": runner.things.put}.get(verb)
+            result = runner.things.batch([item]).run() if write is None else write(item).run()
+            raw, read = runner.raw(name), runner.read(name)
+            wanted = expected_key(declared, declared.templates[word], raw, read)
+            faults = [] if raw.get("gs") == wanted and type(read).__name__ == word else [f"{raw}, not {wanted}"]
+            faults += [f"returned {result!r}, stored is {read!r}"] if write is not None and result != read else []
+            runner.complain_about(f"{verb} {start} {word} {as_base}", faults)
+            continue
+        refused = [] if word != start and not as_base else [f"{item!r} was refused"]
+        runner.complain_about(
+            f"{verb} {start} {word} {as_base}", [*refused, *([f"{runner.raw(name)}"] if runner.raw(name) else [])]
+        )
     runner.finish()
 
 

@@ -7,10 +7,12 @@ from typing import Literal, Protocol
 import pytest
 
 import hashrange
-from hashrange import Get, Gsi, Item, Patterns, Query, Secret, Table, ValueInvalid, Version, View, initially
+from hashrange import Get, Gsi, Item, Patterns, Query, Secret, Table, Update, ValueInvalid, Version, View, initially
 
 NOON = datetime(2027, 1, 15, 12, tzinfo=UTC)
 table = Table("orders", "pk", "sk", indexes=[Gsi("Unpaid", "unpaid", "placed_at"), Gsi("ByState", "name", "state_key")])
+
+tags = Table("tags", "name", indexes=[Gsi("ByLabel", "label")])
 
 
 class Order(Item, table=table, pk="CUSTOMER#{name}", sk="ORDER#{number:06d}"):
@@ -66,7 +68,13 @@ class Seat(Item, table=table, pk="SEAT#{name}", sk="#"):
     state: Free = initially(Free)
 
 
+class Tag(Item, table=tags):
+    name: str
+    label: str | None = None
+
+
 class Orders(Patterns, Protocol):
+    def relabel(self, name: str, label: str | None) -> Update[Tag]: ...
     def order(self, name: str, number: int) -> Get[Order]: ...
     def unpaid(self, name: str) -> Query[Unpaid]: ...
     def shipment(self, name: str) -> Get[Shipment]: ...
@@ -162,3 +170,12 @@ def test_a_put_of_a_copy_returns_the_version_that_is_stored(db):
     changed = db.put(order.model_copy(update={"note": "b"})).run()
     assert changed == db.order("ann", 1).run()
     assert (changed.version, changed.note) == (1, "b")
+
+
+def test_a_field_that_is_an_index_key_is_not_empty(db):
+    with pytest.raises(ValueInvalid, match="label is a key of an index and cannot be empty"):
+        db.create(Tag(name="1", label="")).run()
+    db.create(Tag(name="1", label="a")).run()
+    with pytest.raises(ValueInvalid, match="cannot be empty"):
+        db.relabel("1", "").run()
+    assert db.relabel("1", None).run().label is None

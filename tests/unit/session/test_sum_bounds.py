@@ -127,17 +127,17 @@ def test_bounds_that_no_condition_can_test_are_refused():
         tags: Annotated[set[str], Field(max_length=2)] = set()  # noqa: RUF012 - pydantic copies defaults
         price: Annotated[Decimal, Field(max_digits=3)] = Decimal(1)
 
-    with pytest.raises(DeclarationError, match=r"HR261 .*tags changes a value .* number of its members"):
+    with pytest.raises(DeclarationError, match=r"HR260 .*tags changes a value .* number of its members"):
 
         class AddsMembers(Patterns, Protocol):
             def tag(self, code: str, tags: Add[set[str]]) -> Update[Bag]: ...
 
-    with pytest.raises(DeclarationError, match="HR261"):
+    with pytest.raises(DeclarationError, match="HR260"):
 
         class RemovesMembers(Patterns, Protocol):
             def untag(self, code: str, tags: Discard[str]) -> Update[Bag]: ...
 
-    with pytest.raises(DeclarationError, match=r"HR261 .*number of digits"):
+    with pytest.raises(DeclarationError, match=r"HR260 .*number of digits"):
 
         class AddsDigits(Patterns, Protocol):
             def raise_price(self, code: str, price: Add[Decimal]) -> Update[Bag]: ...

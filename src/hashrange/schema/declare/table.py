@@ -54,6 +54,18 @@ def _check_keys(location: str, path: Gsi) -> None:
 KeyAttributes: TypeAlias = str | list[str] | tuple[str, ...]
 
 
+def _check_index_name(name: str) -> None:
+    if not LEGAL_NAME.fullmatch(name):
+        legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", name)[:255]
+        legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal or 'the'}-index"
+        raise DeclarationError(
+            "HR102",
+            f"index {name!r}",
+            "is no legal name",
+            f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
+        )
+
+
 class Gsi(Struct, frozen=True):
     """A global secondary index: its name, key attributes and projection; a key has one to four attributes."""
 
@@ -63,15 +75,8 @@ class Gsi(Struct, frozen=True):
     project: Projection = ALL
 
     def __post_init__(self) -> None:
-        if self.name and not LEGAL_NAME.fullmatch(self.name):
-            legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", self.name)[:255]
-            legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal}-index"
-            raise DeclarationError(
-                "HR102",
-                f"index {self.name!r}",
-                "is no legal name",
-                f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
-            )
+        if self.name:  # the table itself has none
+            _check_index_name(self.name)
         if not isinstance(self.project, str) and len(self.project) > MAX_PROJECTED:
             raise DeclarationError(
                 "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
@@ -187,6 +192,8 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
 
     def _check_indexes(self) -> None:
         names = [index.name for index in self.indexes]
+        for name in names:
+            _check_index_name(name)
         if twice := {name for name in names if names.count(name) > 1}:
             raise DeclarationError("HR104", f"table {self.name}", f"has two indexes named {min(twice)!r}", "rename one")
         local = [index for index in self.indexes if index.is_local]

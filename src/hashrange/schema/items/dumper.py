@@ -28,6 +28,9 @@ def dump(entity: Item) -> Raw:
         out[field.stored] = field.codec.encode(value)
     for stored, unset in plan.unset:
         out.setdefault(stored, {"S": unset})
+    for stored in plan.plain_keys:
+        if out.get(stored) == EMPTY_TEXT:
+            raise ValueInvalid(f"{stored} is a key of an index and cannot be empty: let it be None instead")
     for key_codec in plan.key_codecs:
         key = key_codec.make(values.get)
         if key is not None:
@@ -71,6 +74,7 @@ def _reconcile(entity: Item, lifecycle: str, shared: tuple[str, ...], values: di
     return merged
 
 
+EMPTY_TEXT = {"S": ""}
 ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an empty one is not stored
 
 
@@ -79,6 +83,7 @@ class _StorePlan(Struct, frozen=True):
     fields: tuple[ModelField, ...]
     unset: tuple[tuple[str, str], ...]
     key_codecs: tuple[KeyCodec, ...]
+    plain_keys: tuple[str, ...]  # fields that are keys themselves
 
 
 @cache
@@ -100,6 +105,7 @@ def _store_plan(cls: type[Item], states: tuple[ModelClass, ...]) -> _StorePlan:
         key_codecs=tuple(
             key_codec for attr, key_codec in keyed.items() if attr not in taken and attr in table.key_names
         ),
+        plain_keys=tuple(sorted(taken & table.key_names)),
     )
 
 

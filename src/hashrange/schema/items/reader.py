@@ -102,7 +102,7 @@ class Reader(Struct, frozen=True):
         return {
             name: key_codec.attr
             for key_codec in (*self.states, *self.spare)
-            if key_codec.attr in raw and key_codec.alone is None
+            if key_codec.attr in raw and key_codec.alone is None and key_codec not in self.identity
             for name in missing.intersection(key_codec.template.recoverable)
         }
 

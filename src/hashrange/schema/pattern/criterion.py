@@ -58,6 +58,11 @@ from hashrange.schema.pattern.value_source import (
 
 TEXT = re.compile(r"'([^']*)'")
 NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
+NEVER_HOLDS = {  # the types of attributes for which a function is never true
+    "contains": {"N", "BOOL", "M"},
+    "begins_with": {"N", "BOOL", "M", "L", "SS", "NS", "BS"},
+    "size": {"N", "BOOL"},
+}
 OF_ELEMENTS = {"contains", "size"}  # functions that see the elements of a list
 FINER = {">=", "<"}  # comparisons for which a time is rounded up to the precision that is stored
 
@@ -220,6 +225,7 @@ def _check_functions(signature: Signature, model: ModelClass, expression: str, t
     fields = introspection.all_fields(model)
     for clause in clauses_of(tree):
         for call in (node for node in (clause, *children_of(clause)) if isinstance(node, FunctionCall)):
+            _check_argument(signature, fields, expression, call)
             searched = paths_of(call) if call.function in OF_ELEMENTS else ()
             for field in (fields[name] for path in searched if (name := str(path.elements[0])) in fields):
                 check_is_not_joined(signature, field, f"@where({expression!r})")
@@ -230,6 +236,19 @@ def _check_functions(signature: Signature, model: ModelClass, expression: str, t
                     f"@where({expression!r}) calls {call.function}",
                     f"there are {', '.join(condition_functions())}",
                 )
+
+
+def _check_argument(signature: Signature, fields: dict[str, ModelField], expression: str, call: FunctionCall) -> None:
+    """Refuse a function of a field whose type it is never true for."""
+    path = call.arguments[0] if call.arguments else None
+    field = fields.get(str(path.elements[0])) if isinstance(path, DocumentPath) and len(path.elements) == 1 else None
+    if field is not None and field.codec.tag in NEVER_HOLDS.get(call.function, ()):
+        raise DeclarationError(
+            "HR261",
+            signature.label,
+            f"@where({expression!r}) calls {call.function} of {field.name}, which is stored as {field.codec.tag}",
+            f"compare {field.name} instead: {field.name} = {{...}}",
+        )
 
 
 def _choose_values(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
@@ -150,12 +151,15 @@ class FieldValue(Struct, frozen=True):
     source: ArgumentSource
     codec: Codec
     up: bool = False
+    is_key: bool = False  # of an index, which cannot be empty
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the encoded value."""
         found = self.source.get(arguments)
         if found is None or found == EMPTY:  # DynamoDB has no empty sets
             return None
+        if self.is_key and found == "":
+            raise ValueInvalid(f"{self.text} is a key of an index and cannot be empty: let it be None instead")
         return self.codec.encode(self.codec.round_up(found) if self.up else found)
 
     @property

@@ -202,7 +202,7 @@ def change_attributes(intent: WriteIntent, delta: Delta) -> tuple[dict[str, Attr
             changes[stored] = AttributeChange(
                 stored=stored,
                 action=change.action,
-                value_source=FieldValue(change.source, change.field.codec),
+                value_source=FieldValue(change.source, change.field.codec, is_key=stored in intent.table.key_names),
                 depends=frozenset({change.parameter}) if change.optional else frozenset(),
                 unset=unset,
                 start=FieldValue(change.start, change.field.codec) if change.start is not None else None,

@@ -1,8 +1,9 @@
 """Defaults that a write stores although no parameter sets them, so that what it returns is what is stored.
 
 An Upsert may create the item: it stores each default unless there is a value (`if_not_exists`), as `create` does, and
-the key of the state in which a lifecycle starts. An update stores a default that follows from a field which it
-changes, where an index key is made of it: the item passed in was read with the old one.
+the key of the state in which a lifecycle starts. An update that is given the item stores a default that follows from a
+field which it changes, where an index key is made of it: the item was read with the old one. An update by key tests
+that there is no such default.
 """
 
 from __future__ import annotations
@@ -145,13 +146,27 @@ def _keep_dependent(intent: WriteIntent, delta: Delta) -> Iterator[AttributeChan
             continue
         if held is not None:
             yield _once(field, held)
-        elif isinstance(_default_of(intent, name), After):
-            raise DeclarationError(
-                "HR260",
-                intent.label,
-                f"an index key is made of {name}, which follows {others[0]} in items that are stored without it",
-                f"take {name} as a parameter, or take the item",
-            )
+
+
+def test_dependent_defaults(intent: WriteIntent, delta: Delta) -> Iterator[Criterion]:
+    """Yield the tests of an update by key: a default that would change is stored, or no key is made of it."""
+    for name, others in _dependent_fields(intent).items():
+        if name in delta.fields or intent.held(name) is not None or delta.fields.keys().isdisjoint(others):
+            continue
+        is_stored = FunctionCall("attribute_exists", (path_of(intent.fields[name].stored),))
+        for attr in _keys_that_hide(intent, name):
+            yield Criterion(Or((is_stored, FunctionCall("attribute_not_exists", (path_of(attr),)))))
+
+
+def _keys_that_hide(intent: WriteIntent, name: str) -> list[str]:
+    """Return the index keys that are made of a field, and from which it is not read."""
+    found = [
+        attr
+        for model in introspection.item_and_states(intent.target)
+        for attr, template in introspection.keys(model).items()
+        if attr not in intent.table.keys and name in template.fields and name not in template.recoverable
+    ]
+    return sorted(set(found))
 
 
 def _dependent_fields(intent: WriteIntent) -> dict[str, list[str]]:

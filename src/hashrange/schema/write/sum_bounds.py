@@ -56,7 +56,7 @@ def _check_testable(addition: Addition) -> None:
         why = "its number of digits is limited, and DynamoDB cannot count those of the sum"
     if why:
         raise DeclarationError(
-            "HR261",
+            "HR260",
             addition.label,
             f"{addition.parameter} changes a value whose bounds no condition can test: {why}",
             "take the item and set the new value, or bound the value with ge and le",

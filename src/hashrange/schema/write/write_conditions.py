@@ -40,7 +40,7 @@ from hashrange.schema.pattern.value_source import (
 from hashrange.schema.write.delta import Delta
 from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
-from hashrange.schema.write.stored_defaults import test_initial_states
+from hashrange.schema.write.stored_defaults import test_dependent_defaults, test_initial_states
 from hashrange.schema.write.sum_bounds import Addition, test_bounds
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import PinnedCondition
@@ -67,6 +67,7 @@ def compute_conditions(
         *_test_states(intent, placeholders),
         *(Criterion(test.condition) for test, is_needed in added if is_needed),
         *_test_parameters(intent, placeholders),
+        *(test_dependent_defaults(intent, delta) if intent.verb == "Update" else ()),
     ]
     implied = any(_implies_existence(found.condition) for found in tests)
     if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would store half an item
