@@ -58,6 +58,7 @@ def apply_select(source: RowSource, request: Wire, expressions: Expressions) -> 
     source.limit = request.get("Limit", -1)
     source.test = expressions.filter
     source.project = projection
+    source.columns = len(projection.paths) if projection is not None else 0
     if index is not None and not index.keeps_all:
         everything = request.get("Select") == "ALL_ATTRIBUTES"
         missing = projection.attributes - index.projected if projection else frozenset()

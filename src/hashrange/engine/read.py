@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from hashrange.expr.key_condition_expression import KeyClause
 
 PAGE_BYTES = 1_048_576
+# Comparisons and function calls of one page: about half a second of the slowest. Five of them test each item of any
+# page: the smallest items are 100,000 in a megabyte.
+MAX_WORK = 500_000
+BYTES_PER_TEST = 32  # of an item, which a function like `contains` searches in the time of a comparison
 NO_LIMIT = -1
 MAX_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
 SMALL_PAGE = 100  # rows that are fetched at once: quicker, and no page worth cutting short
@@ -52,6 +57,22 @@ class RowSource:
     project: Callable[[Item], Item] | None = None
     fetches: bool = False  # a local index that reads the attributes it lacks from the table
     counts_only: bool = False
+    columns: int = 0  # how many paths `project` selects
+    work: int = MAX_WORK  # comparisons and calls that may be evaluated
+
+    @property
+    def weight(self) -> int:
+        """Return how many comparisons and calls a row takes; four selected paths take as long as one."""
+        return max(1, (self.test.weight if self.test is not None else 0) + self.columns // 4)
+
+    def find_end(self) -> tuple[int, int]:
+        """Return after how many rows, and after how many bytes, a page that is tested or projected ends.
+
+        That is a megabyte, unless the filter is so costly that other clients would wait too long.
+        """
+        searches = self.test.searches if self.test is not None else 0
+        most = max(1, self.work // self.weight)
+        return most, min(PAGE_BYTES, max(1, self.work // searches * BYTES_PER_TEST)) if searches else PAGE_BYTES
 
 
 @dataclass(slots=True)
@@ -64,6 +85,11 @@ class RowPage:
     size: int  # bytes evaluated, as the source holds them
     fetched: list[int]  # sizes of the items a local index had to fetch
     last: Item | None  # the item at which the page was cut off
+
+    def count_work(self, source: RowSource) -> int:
+        """Return how many comparisons and calls the page took."""
+        searches = source.test.searches if source.test is not None else 0
+        return max(self.scanned * source.weight, self.size // BYTES_PER_TEST * searches)
 
 
 def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
@@ -123,15 +149,16 @@ def _filter(rows: Rows, source: RowSource) -> RowPage:
     decode = choose_decoder(test.attributes)
     size = scanned = 0
     body = b""
-    for row_size, body in rows:
+    most, end = source.find_end()
+    for row_size, body in islice(rows, most):
         size += row_size
         scanned += 1
         if test(decode(body)):
             page.bodies.append(body)
-        if size >= PAGE_BYTES:
+        if size >= end:
             break
     page.size, page.scanned, page.count = size, scanned, len(page.bodies)
-    if size >= PAGE_BYTES or (scanned and scanned == source.limit):
+    if size >= end or scanned == most or (scanned and scanned == source.limit):
         page.last = orjson.loads(body)
     return page
 
@@ -173,7 +200,8 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
     narrow = index is not None and not index.keeps_all
     stored_form = project is None and (not narrow or source.fetches)
     item: Item = {}
-    for row_size, body in rows:
+    most, end = source.find_end()
+    for row_size, body in islice(rows, most):
         entry = shown = item = orjson.loads(body)
         if narrow and index is not None:
             entry = index.project(item)
@@ -189,10 +217,10 @@ def _reshape(rows: Rows, source: RowSource) -> RowPage:
             page.count += 1
             if not source.counts_only:
                 page.bodies.append(body if stored_form else orjson.dumps(project(shown) if project else shown))
-        if page.size >= PAGE_BYTES:
+        if page.size >= end:
             page.last = item
             return page
-    if page.scanned == source.limit:
+    if page.scanned in (source.limit, most):
         page.last = item
     return page
 

@@ -20,6 +20,7 @@ from hashrange.expr.functions import (
     compile_call,
     compile_operand,
     constant_getter,
+    find_function,
 )
 from hashrange.expr.nodes import (
     And,
@@ -27,13 +28,16 @@ from hashrange.expr.nodes import (
     Clause,
     Comparison,
     Condition,
+    DocumentPath,
     FunctionCall,
     Membership,
+    Node,
     Not,
     Operand,
     Or,
     conditions_postorder,
     paths_of,
+    walk,
 )
 from hashrange.expr.operators import COMPARISON_KEYS, MIRRORED, ORDERINGS, are_ordered, tag_of
 from hashrange.expr.path import document_attributes, top_level_attributes
@@ -51,6 +55,10 @@ class Predicate:
     """Those of them that it reads as documents (a map's member, a list's element), in order of appearance."""
     run: Matcher
     """The function itself, for loops that avoid a second call."""
+    weight: int = 1
+    """How many comparisons and function calls it evaluates for an item, at most."""
+    searches: int = 0
+    """How many of them look at each element of an attribute."""
 
     def __call__(self, item: Item) -> bool:
         """Return whether the condition holds for an item."""
@@ -64,10 +72,12 @@ class CompiledPredicate:
     attributes: frozenset[str]
     document_attributes: tuple[str, ...]
     make: MatcherFactory
+    weight: int
+    searches: int
 
     def bind(self, values: Values) -> Predicate:
         """Return the predicate for a request's values."""
-        return Predicate(self.attributes, self.document_attributes, self.make(values))
+        return Predicate(self.attributes, self.document_attributes, self.make(values), self.weight, self.searches)
 
 
 def compile_condition(condition: Condition) -> CompiledPredicate:
@@ -84,7 +94,31 @@ def compile_condition(condition: Condition) -> CompiledPredicate:
                 factories.append(_join([factories.pop()], _invert))
             case _:
                 factories.append(_compile_clause(part))
-    return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), factories[0])
+    nodes = list(walk(condition))
+    weight, searches = sum(map(_weigh, nodes)), sum(map(_is_search, nodes))
+    return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), factories[0], weight, searches)
+
+
+def _weigh(node: Node) -> int:
+    """Return how many comparisons, calls or steps of a path the evaluation of a node takes, without its parts."""
+    match node:
+        case DocumentPath():
+            return len(node.elements) // 4
+        case Membership():
+            return 1 if all(map(constant_getter, node.options)) else len(node.options)
+        case Comparison() | Between() | FunctionCall() | Not():
+            return 1
+    return 0
+
+
+def _is_search(node: Node) -> bool:
+    """Return whether the time to evaluate a node grows with an attribute of the item."""
+    match node:
+        case Comparison():
+            return constant_getter(node.left) is constant_getter(node.right) is None
+        case FunctionCall():
+            return find_function(node.function).is_search
+    return False
 
 
 def bind_condition(condition: Condition) -> Predicate:

@@ -76,6 +76,8 @@ class Function(Struct, frozen=True, kw_only=True):
     """Whether a key condition may use it; `engine.read` then has to turn it into a range of keys."""
     in_partiql: bool = True
     """Whether PartiQL statements may use it."""
+    is_search: bool = False
+    """Whether it looks at each element of its first operand, so that its time grows with the item."""
 
 
 def find_function(name: str) -> Function:
@@ -447,6 +449,7 @@ FUNCTIONS: dict[str, Function] = {
             role=Role.CONDITION,
             operands=(ANY, ANY),
             compile=_compile_contains,
+            is_search=True,
         ),
         Function(
             name="size",

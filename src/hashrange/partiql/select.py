@@ -15,7 +15,7 @@ from hashrange.core.keys import ENCODERS
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
 from hashrange.engine.capacity import ConsumedCapacity, read_units
 from hashrange.engine.page_response import check_filter_projected, last_key, page_capacity
-from hashrange.engine.read import NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
+from hashrange.engine.read import MAX_WORK, NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
 from hashrange.engine.start_key import start_query, start_scan
 from hashrange.engine.table import check_scalars
 from hashrange.expr.condition import Predicate, bind_condition
@@ -125,7 +125,7 @@ class SelectReader:
         source.test = predicate
         columns = self.plan.columns
         if columns is not None:
-            source.project = make_projector(columns)
+            source.project, source.columns = make_projector(columns), len(columns)
             if self.index is not None and not self.index.keeps_all:
                 source.fetches = any(_attribute_of(column) not in self.index.projected for column in columns)
         return source
@@ -161,18 +161,21 @@ class SelectReader:
         """Read from a position up to the limit, a megabyte, or the end."""
         sources = self.sources()
         rows = SelectPage(ConsumedCapacity(name))
-        size, left = 0, NO_LIMIT if limit is None else limit
+        size, left, work = 0, NO_LIMIT if limit is None else limit, MAX_WORK
         for at in range(position.read, len(sources)):
             source = sources[at]
-            source.limit = left
+            source.limit, source.work = left, work
             if at == position.read and not self._start(source, position.key):
                 continue
             page = read_page(engine, source)
             rows.bodies += page.bodies
             _add_cost(rows.cost, page_capacity(page, source, name, consistent=consistent))
             size += page.size
+            work -= page.count_work(source)
             left = left if limit is None else left - page.scanned
-            rows.next = _next_position(page, source, at, is_full=size >= PAGE_BYTES and at + 1 < len(sources))
+            rows.next = _next_position(
+                page, source, at, is_full=(size >= PAGE_BYTES or work <= 0) and at + 1 < len(sources)
+            )
             if rows.next is not None:
                 return rows
         if not rows.cost.table and not rows.cost.indexes:

@@ -31,8 +31,8 @@ HOST_MISSING = "The request has no Host header"
 HOST_INVALID = "The Host header is repeated or malformed"
 ORIGIN_REPEATED = "The Origin header is repeated"
 ORIGIN_EMPTY = (
-    "Requests of web pages are refused, and this one has an empty Origin header. To allow a page, start the server with "
-    "--cors ORIGIN"
+    "Requests of web pages are refused, and this one has an empty Origin header. To allow a page, start the server "
+    "with --cors ORIGIN"
 )
 
 

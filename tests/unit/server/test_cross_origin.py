@@ -112,7 +112,8 @@ def test_the_names_of_this_machine_are_accepted(client, host):
     "host",
     [
         "rebound.example", "rebound.example:8000", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example",
-        "192.168.1.7", "[2001:db8::1]", "[::ffff:192.168.1.7]", "2130706433", "0x7f.1", "dynamodb:8000", "169.254.169.254", "rebound.example.",
+        "192.168.1.7", "[2001:db8::1]", "[::ffff:192.168.1.7]", "2130706433", "0x7f.1", "dynamodb:8000",
+        "169.254.169.254", "rebound.example.",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("build_request", [
