@@ -58,3 +58,9 @@ def test_an_attribute_name_has_a_byte_at_least_and_65535_at_most(table, name, te
     longest = "x" * 65535
     table.update_item(Key=KEY, AttributeUpdates={longest: {"Value": {"N": "1"}}})
     assert table.get(pk="a") == {**KEY, longest: {"N": "1"}}
+
+
+def test_a_name_inside_a_value_has_65535_bytes_at_most(table):
+    with invalid(containing="Attribute name is too large, must be less than 65536 bytes"):
+        table.update_item(Key=KEY, AttributeUpdates={"m": {"Action": "PUT", "Value": {"M": {"x" * 65536: {"S": ""}}}}})
+    assert table.get(pk="a") is None

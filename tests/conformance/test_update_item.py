@@ -351,3 +351,32 @@ def test_an_index_key_of_a_type_that_only_the_item_shows_is_refused(make_table):
     for update in ("SET a = n", "SET a = if_not_exists(n, n)"):
         with invalid(text):
             table.update_item(Key=item(pk="a"), UpdateExpression=update)
+
+
+# -- names of attributes -----------------------------------------------
+
+TOO_LONG = "Attribute name is too large, must be less than 65536 bytes"
+
+
+@pytest.mark.parametrize("name", ["x" * 65536, "é" * 32768], ids=["ASCII", "two bytes each"])
+@pytest.mark.parametrize("expression", ["SET m = :m", "SET m = if_not_exists(n, :m)", "SET l = list_append(l, :l)"])
+def test_a_name_inside_a_value_has_65535_bytes_at_most(table, name, expression):
+    table.put(pk="a", l=[])
+    values = {":l": [{name: 1}]} if ":l" in expression else {":m": {name: 1}}
+    with invalid(containing=TOO_LONG):
+        table.update_item(Key=KEY, UpdateExpression=expression, ExpressionAttributeValues=item(**values))
+    assert table.get(pk="a") == item(pk="a", l=[])
+
+
+@pytest.mark.parametrize("path", ["#n", "m.#n"])
+def test_a_name_of_a_placeholder_has_65535_bytes_at_most(table, path):
+    table.put(pk="a", m={})
+    with invalid(containing=TOO_LONG):
+        update(table, f"SET {path} = :v", {"#n": "é" * 32768}, v=1)
+    update(table, f"SET {path} = :v", {"#n": "é" * 32767 + "x"}, v=1)
+    assert "é" * 32767 + "x" in (table.get(pk="a") if path == "#n" else table.get(pk="a")["m"]["M"])
+
+
+def test_a_longest_name_inside_a_value_is_stored(table):
+    longest = {"x" * 65535: 1}
+    assert updated(table, {}, "SET m = :m", m=longest) == item(m=longest)

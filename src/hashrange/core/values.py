@@ -130,6 +130,8 @@ def canonicalise_and_measure(values: Item) -> tuple[Item, int]:
     strings: list[str] = []
     not_canonical: list[Any] = []
     size = _walk(values.values(), 1, strings, not_canonical) + _measure_strings(strings)
+    if size > MAX_NAME_BYTES:
+        _check_names(values.values())
     return _copy_members(values) if not_canonical else values, size
 
 

@@ -17,6 +17,9 @@ from msgspec import Struct
 from hashrange.core.cache import BoundedCache
 from hashrange.core.errors import RequestInvalid
 from hashrange.core.values import (
+    EMPTY_NAME,
+    MAX_NAME_BYTES,
+    NAME_TOO_LONG,
     ErrorWording,
     InvalidValue,
     Item,
@@ -292,7 +295,9 @@ def _check_maps(request: Wire, parameters: ExpressionParameters, names: Wire | N
         _check_keys(NAMES, names, NAME_KEY)
         for key, name in names.items():
             if not name:
-                raise RequestInvalid(f"{NAMES} contains invalid value: Empty attribute name for key {key}")
+                raise RequestInvalid(f"{NAMES} contains invalid value: {EMPTY_NAME} for key {key}")
+            if utf8_length(name) > MAX_NAME_BYTES:
+                raise RequestInvalid(f"{NAMES} contains invalid value: {NAME_TOO_LONG} for key {key}")
     if values is not None:
         _check_keys(VALUES, values, VALUE_KEY)
 
