@@ -141,23 +141,23 @@ def _join_all(tests: list[Matcher]) -> Matcher:
         first, second = tests
         return lambda item: first(item) and second(item)
 
-    def test_all(item: Item) -> bool:
+    def holds_all(item: Item) -> bool:
         for test in tests:  # noqa: SIM110 - a generator would cost more than the tests
             if not test(item):
                 return False
         return True
 
-    return test_all
+    return holds_all
 
 
 def _join_any(tests: list[Matcher]) -> Matcher:
-    def test_any(item: Item) -> bool:
+    def holds_any(item: Item) -> bool:
         for test in tests:  # noqa: SIM110 - a generator would cost more than the tests
             if test(item):
                 return True
         return False
 
-    return test_any
+    return holds_any
 
 
 def _invert(tests: list[Matcher]) -> Matcher:

@@ -28,7 +28,7 @@ from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
-from hashrange.schema.items.settled_item import settle
+from hashrange.schema.items.storable_item import make_storable
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.read.optional_parameters import plan_call
 from hashrange.schema.read.read_plan import ReadPlan
@@ -262,7 +262,7 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
     puts = [
-        (table, session.encrypt_item(table, dump(settle(item))))
+        (table, session.encrypt_item(table, dump(make_storable(item))))
         for item in items
         for table in (introspection.table_of(type(item)),)
     ]

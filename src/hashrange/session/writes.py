@@ -31,7 +31,7 @@ from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.declare.model import Initial, Item, Model, is_stored, mark_stored
 from hashrange.schema.items.dumper import dump
-from hashrange.schema.items.settled_item import settle, with_next_version
+from hashrange.schema.items.storable_item import make_storable, with_next_version
 from hashrange.schema.pattern.value_source import NOW, Arguments, default_in
 from hashrange.schema.write.write_plan import WritePlan
 from hashrange.session.runnable import Runnable, Task
@@ -339,7 +339,7 @@ class Put(Write[I]):
 
     def _settle(self) -> I:
         """Return the item as it is stored, with the next version."""
-        item = settle(self.item)
+        item = make_storable(self.item)
         version = introspection.version_of(type(item))
         return item if self.create or version is None else with_next_version(item, version.name)
 

@@ -162,7 +162,7 @@ class People(Patterns, Protocol):
     def person(self, name: str) -> Get[Person]: ...
     def anyone(self, name: ByKey[str]) -> Get[Person]: ...
     def living_in(self, town: str) -> Query[Person]: ...
-    def settle(self, name: str, town: str, age: int) -> Upsert[Person]: ...
+    def move_in(self, name: str, town: str, age: int) -> Upsert[Person]: ...
     def rewrite(self, name: str, age: int) -> Update[Person]: ...
     def move(self, name: ByKey[str], town: str) -> Update[Person]: ...
     def grow(self, person: Person, age: int) -> Update[Person]: ...
@@ -194,9 +194,9 @@ def stored(db):
 
 
 def test_an_exact_parameter_of_a_folded_key_finds_the_item_of_that_name_only(db):
-    db.settle("Ann", town="Graz", age=3).run()
+    db.move_in("Ann", town="Graz", age=3).run()
     assert stored(db) == ("PERSON#ann", "Ann", "Ann#003")
-    for write in (db.rewrite("ANN", age=4), db.settle("ANN", town="Linz", age=4)):
+    for write in (db.rewrite("ANN", age=4), db.move_in("ANN", town="Linz", age=4)):
         with pytest.raises(Conflict) as conflict:
             write.run()
         assert conflict.value.current.name == "Ann"
@@ -205,7 +205,7 @@ def test_an_exact_parameter_of_a_folded_key_finds_the_item_of_that_name_only(db)
     seen = db.anyone("ann").required().run()
     db.rewrite("Ann", age=5).run()
     assert db.grow(seen, age=6).run().age == 6
-    db.settle("Ann", town="Wien", age=7).run()
+    db.move_in("Ann", town="Wien", age=7).run()
     assert stored(db) == ("PERSON#ann", "Ann", "Ann#007")
 
 

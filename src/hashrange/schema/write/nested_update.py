@@ -23,7 +23,7 @@ from hashrange.schema.declare.field_kind import Codec, encode, kind_of
 from hashrange.schema.pattern.parameter_types import WORDS, added_hint
 from hashrange.schema.pattern.signature import Parameter, format_type
 from hashrange.schema.pattern.value_source import Argument, Constant, FieldValue, Placeholders
-from hashrange.schema.write.sum_bounds import Addition, test_bounds
+from hashrange.schema.write.sum_bounds import Addition, bound_conditions
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import AttributeChange, PinnedCondition
 
@@ -105,7 +105,7 @@ def nested_conditions(
             constraints=change.constraints,
             start=Constant(change.start) if change.start is not None else None,
         )
-        yield from test_bounds(addition, placeholders)
+        yield from bound_conditions(addition, placeholders)
 
 
 def _has_start(change: NestedChange) -> bool:

@@ -98,7 +98,7 @@ def _initial_states(intent: WriteIntent) -> list[ModelClass]:
     return found
 
 
-def test_initial_states(intent: WriteIntent) -> Iterator[Criterion]:
+def initial_state_conditions(intent: WriteIntent) -> Iterator[Criterion]:
     """Yield the tests that an item which exists has a state: one that is older than its key is not given another."""
     is_new = FunctionCall("attribute_not_exists", (path_of(intent.table.pk),))
     for state in _initial_states(intent):
@@ -148,7 +148,7 @@ def _keep_dependent(intent: WriteIntent, delta: Delta) -> Iterator[AttributeChan
             yield _once(field, held)
 
 
-def test_dependent_defaults(intent: WriteIntent, delta: Delta) -> Iterator[Criterion]:
+def dependent_default_conditions(intent: WriteIntent, delta: Delta) -> Iterator[Criterion]:
     """Yield the tests of an update by key: a default that would change is stored, or no key is made of it."""
     for name, others in _dependent_fields(intent).items():
         if name in delta.fields or intent.held(name) is not None or delta.fields.keys().isdisjoint(others):

@@ -32,7 +32,7 @@ class Addition(Struct, frozen=True):
     start: ArgumentSource | None  # what an absent value is counted from
 
 
-def test_bounds(addition: Addition, placeholders: Placeholders) -> Iterator[PinnedCondition]:
+def bound_conditions(addition: Addition, placeholders: Placeholders) -> Iterator[PinnedCondition]:
     """Yield the tests that a sum or a length stays within its bounds; refuse those that no condition can test."""
     if addition.action not in {"ADD", "APPEND", "DELETE"}:
         return

@@ -40,8 +40,8 @@ from hashrange.schema.pattern.value_source import (
 from hashrange.schema.write.delta import Delta
 from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
-from hashrange.schema.write.stored_defaults import test_dependent_defaults, test_initial_states
-from hashrange.schema.write.sum_bounds import Addition, test_bounds
+from hashrange.schema.write.stored_defaults import dependent_default_conditions, initial_state_conditions
+from hashrange.schema.write.sum_bounds import Addition, bound_conditions
 from hashrange.schema.write.write_intent import WriteIntent
 from hashrange.schema.write.write_plan import PinnedCondition
 
@@ -67,7 +67,7 @@ def compute_conditions(
         *_test_states(intent, placeholders),
         *(Criterion(test.condition) for test, is_needed in added if is_needed),
         *_test_parameters(intent, placeholders),
-        *(test_dependent_defaults(intent, delta) if intent.verb == "Update" else ()),
+        *(dependent_default_conditions(intent, delta) if intent.verb == "Update" else ()),
     ]
     implied = any(_implies_existence(found.condition) for found in tests)
     if intent.verb in {"Update", "Ensure"} and not implied:  # an update that creates would store half an item
@@ -118,7 +118,7 @@ def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) 
                 constraints=introspection.constraints_of(intent.target, name),
                 start=change.start,
             )
-            yield from test_bounds(addition, placeholders)
+            yield from bound_conditions(addition, placeholders)
 
 
 def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
@@ -139,7 +139,7 @@ def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Cr
     if intent.verb in {"Delete", "Ensure"} and not _is_of_target(intent):
         yield from _test_model(intent, placeholders)
     if intent.verb == "Upsert":
-        yield from test_initial_states(intent)
+        yield from initial_state_conditions(intent)
 
 
 def _passed_states(intent: WriteIntent) -> dict[str, tuple[ModelClass, ...]]:

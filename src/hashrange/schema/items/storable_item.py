@@ -24,7 +24,7 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 M = TypeVar("M", bound=Model)
 
 
-def settle(item: I) -> I:
+def make_storable(item: I) -> I:
     """Return an item as it will be stored; refuse values that could not be read back."""
     if UNCHECKED in item.__dict__:
         item = _validate(item)
