@@ -356,6 +356,17 @@ class Engine:
             self._waiting.pop()
             self._leave(self._group)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread is inside, or a group is not committed yet."""
+        return self._lock.locked()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are neither tables, nor streams of deleted tables, nor backups."""
+        catalog = self.catalog
+        return not (catalog.tables or catalog.retired or self.store.execute(sql.LOAD_BACKUPS).fetchone())
+
     # -- upkeep ---------------------------------------------------------------------------------------------------
 
     def maintain(self) -> float:

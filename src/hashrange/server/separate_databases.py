@@ -1,12 +1,14 @@
 """Separate databases for each access key and region, chosen by the credential that a request is signed with.
 
 On disk, the database of a key and region is the directory DIR/databases/KEY/REGION, made at its first request.
+When too many are open, one that can be opened again without loss is closed: an empty one, or one on disk.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,8 +24,8 @@ MAX_DIRECTORY_NAME = 255  # bytes
 MAX_DATABASES = 100
 MAX_REMEMBERED = 1024  # beginnings of Authorization headers
 TOO_MANY = (
-    "This server has {} databases, one for each access key and region that was used. To have one for all of them, "
-    "start it with --shared"
+    "This server has {} databases with tables, one for each access key and region that was used. To have one for all "
+    "of them, start it with --shared"
 )
 KEY_TOO_LONG = (
     f"The access key in Credential is too long: at most {MAX_KEY} letters and digits; "
@@ -56,7 +58,9 @@ class SeparateDatabases:
         if engine is not None:
             return engine
         engine = self._find(*self._read_credential(request))
-        if len(self._found) < MAX_REMEMBERED and is_complete(head.authorization):
+        if is_complete(head.authorization):
+            if len(self._found) >= MAX_REMEMBERED:
+                self._found.clear()
             self._found[head.authorization] = engine
         return engine
 
@@ -81,10 +85,22 @@ class SeparateDatabases:
         engine = self._engines.get((key, region))
         if engine is None:
             if len(self._engines) >= MAX_DATABASES:
-                raise LimitExceededException(TOO_MANY.format(MAX_DATABASES))
+                self._close_one()
             engine = self._engines[key, region] = self._open(key, region)
             engine.endpoint = self.endpoint
         return engine
+
+    def _close_one(self) -> None:
+        """Close a database that the next request for it opens again; raise if there is none."""
+        others = {name: engine for name, engine in self._engines.items() if not (engine is self.main or engine.is_busy)}
+        empty = (name for name, engine in others.items() if engine.is_empty)
+        on_disk = (name for name, engine in others.items() if not engine.store.in_memory)
+        chosen = next(chain(empty, on_disk), None)
+        if chosen is None:
+            raise LimitExceededException(TOO_MANY.format(MAX_DATABASES))
+        closed = self._engines.pop(chosen)
+        self._found = {header: engine for header, engine in self._found.items() if engine is not closed}
+        closed.close()
 
 
 def locate_database(data: Path, key: str, region: str) -> Path:

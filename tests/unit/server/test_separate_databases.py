@@ -191,10 +191,46 @@ def test_an_access_key_that_is_too_long_is_refused(tmp_path, key):
     assert "access key in Credential is too long" in json.loads(response.body)["message"]
 
 
-def test_there_are_at_most_100_databases(served, monkeypatch):
+@pytest.mark.parametrize("on_disk", [True, False], ids=["disk", "memory"])
+def test_invented_access_keys_keep_nobody_out(tmp_path, monkeypatch, on_disk):
+    monkeypatch.setattr(separate_databases, "MAX_DATABASES", 3)
+    monkeypatch.setattr(separate_databases, "MAX_REMEMBERED", 8)
+    with Served(tmp_path if on_disk else None) as served:
+        served.call("CreateTable", TABLE, "one")
+        for number in range(20):
+            assert served.list_tables(f"invented{number}") == []
+            assert served.list_tables("one") == ["things"]
+        served.call("CreateTable", TABLE, "invented3")
+        assert served.list_tables("invented3") == ["things"]
+        assert len(served.databases.engines) == 3
+
+
+def test_databases_on_disk_are_closed_and_opened_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(separate_databases, "MAX_DATABASES", 3)
+    with Served(tmp_path) as served:
+        for number in range(6):
+            served.call("CreateTable", TABLE, f"key{number}")
+        assert [served.list_tables(f"key{number}") for number in range(6)] == [["things"]] * 6
+        assert len(served.databases.engines) == 3
+
+
+def test_a_database_with_uncommitted_writes_is_not_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(separate_databases, "MAX_DATABASES", 3)
+    put = {"TableName": "things", "Item": {"pk": {"S": "a"}}}
+    with Served(tmp_path) as served:
+        for number in range(4):
+            served.call("CreateTable", TABLE, f"key{number}")
+        client = Client(int(served.server.url.rpartition(":")[2]))
+        client.send(b"".join(build("PutItem", put, authorization=sign(f"key{number}")) for number in range(2)))
+        client.send(b"".join(build("PutItem", put, authorization=sign(f"key{number}")) for number in (2, 3)))
+        assert {client.read().status for _ in range(4)} <= {200, 400}  # with all of them busy, the limit holds
+        client.close()
+
+
+def test_there_are_at_most_100_databases_with_tables_in_memory(served, monkeypatch):
     monkeypatch.setattr(separate_databases, "MAX_DATABASES", 3)
     for key in ("one", "two"):
-        served.list_tables(key)
+        served.call("CreateTable", TABLE, key)
     response = served.ask(*LIST, authorization=sign("three"))
     assert response.error == "LimitExceededException"
     assert "--shared" in json.loads(response.body)["message"]
