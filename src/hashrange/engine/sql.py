@@ -146,6 +146,12 @@ def drop_index(name: str) -> str:
 # -- copies of rows ---------------------------------------------------------------------------------------------------
 
 COPY_COLUMNS = "(id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)"
+CREATE_COPY = f"CREATE TABLE rows {COPY_COLUMNS}"  # in a file of its own
+INTO_COPY = "INSERT INTO rows (k, size, item)"
+ADD_TO_COPY = f"{INTO_COPY} VALUES (?, ?, ?)"
+READ_SNAPSHOT = "SELECT 1 FROM live.catalog LIMIT 1"
+NO_JOURNAL = "PRAGMA journal_mode=OFF"
+SYNC_OFF = "PRAGMA synchronous=OFF"
 
 
 def create_copy(n: int) -> str:

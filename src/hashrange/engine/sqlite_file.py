@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 
 from hashrange.core.errors import NOTHING_WRITTEN, CorruptFile, DiskFull, ReadOnlyDirectory, StorageError, TooManyFiles
+from hashrange.engine import sql
 from hashrange.engine.data_directory import MAIN_FILE, NO_DESCRIPTORS, has_descriptor
-from hashrange.engine.sql import CHECKPOINT, CHECKPOINT_AND_RESTART, COPY_COLUMNS, READ_ANYTHING, SYNC_NORMAL
 
 CHECKSUM_VFS = "cksmvfs"
 CHECKSUM_BYTES = 8
@@ -121,8 +121,8 @@ class Checkpointer:
         # process, if a connection were opened after the file has been replaced.
         self._connection = open_file(path)
         self._connection.set_busy_timeout(50)
-        self._connection.execute(SYNC_NORMAL)
-        self._connection.execute(READ_ANYTHING).fetchall()  # a connection that never read checkpoints nothing
+        self._connection.execute(sql.SYNC_NORMAL)
+        self._connection.execute(sql.READ_ANYTHING).fetchall()  # a connection that never read checkpoints nothing
         self._is_whole = is_whole
         self._due = threading.Event()
         self._stopping = False
@@ -149,9 +149,9 @@ class Checkpointer:
             if not self._is_whole():
                 continue  # damage must not get into the database file
             with contextlib.suppress(apsw.Error):  # busy or full: the log stays, the next wake tries again
-                _busy, pages, _copied = connection.execute(CHECKPOINT).fetchone() or (0, 0, 0)
+                _busy, pages, _copied = connection.execute(sql.CHECKPOINT).fetchone() or (0, 0, 0)
                 if pages > RESTART_PAGES:
-                    connection.execute(CHECKPOINT_AND_RESTART).fetchall()
+                    connection.execute(sql.CHECKPOINT_AND_RESTART).fetchall()
         connection.close()
 
 
@@ -175,9 +175,9 @@ class CopyFile:
 
     def _prepare(self) -> None:
         execute = self._connection.execute
-        execute("PRAGMA journal_mode=OFF").fetchall()  # a file that was cut off is thrown away, never repaired
-        execute("PRAGMA synchronous=OFF")
-        execute(f"CREATE TABLE rows {COPY_COLUMNS}")
+        execute(sql.NO_JOURNAL).fetchall()  # a file that was cut off is thrown away, never repaired
+        execute(sql.SYNC_OFF)
+        execute(sql.CREATE_COPY)
 
     def take_snapshot(self) -> None:
         """Let `select` read what is committed now, unless that was done already."""
@@ -187,16 +187,16 @@ class CopyFile:
         if "live" not in self._connection.db_names():
             execute("ATTACH ? AS live", (str(self._source),))
         execute("BEGIN")
-        execute("SELECT 1 FROM live.catalog LIMIT 1").fetchall()
+        execute(sql.READ_SNAPSHOT).fetchall()
 
     def select(self, query: str, parameters: tuple[object, ...]) -> None:
         """Add what a query for key, size and item finds in the snapshot; nobody else waits for it."""
-        self._connection.execute(f"INSERT INTO rows (k, size, item) {query}", parameters)
+        self._connection.execute(f"{sql.INTO_COPY} {query}", parameters)
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Add rows of key, size and item."""
         self._connection.execute("BEGIN")
-        self._connection.executemany("INSERT INTO rows (k, size, item) VALUES (?, ?, ?)", rows)
+        self._connection.executemany(sql.ADD_TO_COPY, rows)
 
     def finish(self) -> None:
         """Make the file durable."""
