@@ -216,14 +216,13 @@ def test_databases_on_disk_are_closed_and_opened_again(tmp_path, monkeypatch):
 
 def test_a_database_with_uncommitted_writes_is_not_closed(tmp_path, monkeypatch):
     monkeypatch.setattr(separate_databases, "MAX_DATABASES", 3)
-    put = {"TableName": "things", "Item": {"pk": {"S": "a"}}}
-    with Served(tmp_path) as served:
-        for number in range(4):
-            served.call("CreateTable", TABLE, f"key{number}")
-        client = Client(int(served.server.url.rpartition(":")[2]))
-        client.send(b"".join(build("PutItem", put, authorization=sign(f"key{number}")) for number in range(4)))
-        assert {client.read().status for _ in range(4)} <= {200, 400}  # with all of them busy, the limit holds
-        client.close()
+    databases = Served(tmp_path).databases
+    busy, idle = (databases._find(key, "eu-west-2") for key in ("one", "two"))
+    busy.begin()
+    databases._find("three", "eu-west-2")
+    assert (busy.closed, idle.closed) == (False, True)
+    busy.end()
+    databases.close()
 
 
 def test_there_are_at_most_100_databases_with_tables_in_memory(served, monkeypatch):
