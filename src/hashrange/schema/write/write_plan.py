@@ -369,7 +369,8 @@ def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
     found = [("table", 1)]
     if plan.verb == "Ensure":
         return tuple(found)
-    changed = {*(change.stored for change in plan.changes), *plan.removes}
+    usual = [change for change in plan.changes if change.recovered is None]  # an older item is completed once
+    changed = {*(change.stored for change in usual), *plan.removes}
     models = [model for each in (plan.target, *plan.start_models) for model in introspection.with_variants(each)]
     for index in plan.table.indexes:
         if not any(_is_in(index.keys, model) for model in models):
