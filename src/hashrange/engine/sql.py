@@ -147,6 +147,19 @@ def drop_index(name: str) -> str:
 
 COPY_COLUMNS = "(id INTEGER PRIMARY KEY, k BLOB NOT NULL, size INTEGER, item BLOB NOT NULL)"
 CREATE_COPY = f"CREATE TABLE rows {COPY_COLUMNS}"  # in a file of its own
+SCHEMA = """
+CREATE TABLE catalog (n INTEGER PRIMARY KEY, name TEXT UNIQUE, definition BLOB NOT NULL);
+CREATE TABLE counts (n INTEGER PRIMARY KEY, items INTEGER NOT NULL, bytes INTEGER NOT NULL, indexes BLOB NOT NULL);
+CREATE TABLE job (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, n INTEGER NOT NULL, state BLOB NOT NULL);
+CREATE TABLE token (token TEXT PRIMARY KEY, digest BLOB NOT NULL, at INTEGER NOT NULL, answer BLOB NOT NULL);
+CREATE INDEX token_at ON token (at);
+CREATE TABLE backup (arn TEXT PRIMARY KEY, name TEXT NOT NULL, created INTEGER NOT NULL, details BLOB NOT NULL);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL);
+"""
+FIND_ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1"
+VERIFY_CHECKSUM = "SELECT verify_checksum(?)"
+PAGE_OF_COPY = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
+COUNT_COPY = "SELECT count(*) FROM rows"
 INTO_COPY = "INSERT INTO rows (k, size, item)"
 ADD_TO_COPY = f"{INTO_COPY} VALUES (?, ?, ?)"
 READ_SNAPSHOT = "SELECT 1 FROM live.catalog LIMIT 1"

@@ -68,7 +68,7 @@ def find_damaged_pages(path: Path, report: Callable[[int, int], None]) -> list[i
         damaged = []
         for number in range(1, total + 1):
             page = file.read(size)
-            if len(page) < size or not connection.execute("SELECT verify_checksum(?)", (page,)).get:
+            if len(page) < size or not connection.execute(sql.VERIFY_CHECKSUM, (page,)).get:
                 damaged.append(number)
             if number % PAGES_PER_REPORT == 0 or number == total:
                 report(number, total)

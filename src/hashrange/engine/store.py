@@ -34,6 +34,7 @@ from typing import Any
 import apsw
 
 from hashrange.core.errors import CorruptFile, FileLost, LogIncomplete, NewerFormat, StorageError
+from hashrange.engine import sql
 from hashrange.engine.data_directory import (
     END_FILE,
     LOG_FILE,
@@ -82,16 +83,6 @@ RECORD_PROBLEM = (
 )
 BACKUPS = "backups"
 PAGE_BYTES = 1_000_000
-
-SCHEMA = """
-CREATE TABLE catalog (n INTEGER PRIMARY KEY, name TEXT UNIQUE, definition BLOB NOT NULL);
-CREATE TABLE counts (n INTEGER PRIMARY KEY, items INTEGER NOT NULL, bytes INTEGER NOT NULL, indexes BLOB NOT NULL);
-CREATE TABLE job (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, n INTEGER NOT NULL, state BLOB NOT NULL);
-CREATE TABLE token (token TEXT PRIMARY KEY, digest BLOB NOT NULL, at INTEGER NOT NULL, answer BLOB NOT NULL);
-CREATE INDEX token_at ON token (at);
-CREATE TABLE backup (arn TEXT PRIMARY KEY, name TEXT NOT NULL, created INTEGER NOT NULL, details BLOB NOT NULL);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL);
-"""
 
 SqliteError = apsw.Error
 NotUnique = apsw.ConstraintError
@@ -216,12 +207,12 @@ class Store:
             )
             raise StorageError(message)
         if version == 0:
-            if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            if connection.execute(sql.FIND_ANY_TABLE).fetchone():
                 message = f"{self.directory}/{MAIN_FILE} is a SQLite database, but not one of hashrange's."
                 raise CorruptFile(message)
             version = FORMAT if self.directory is None or has_checksums() else UNCHECKED_FORMAT
             connection.execute(
-                f"BEGIN; {SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={version}; COMMIT"
+                f"BEGIN; {sql.SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={version}; COMMIT"
             )
         elif version < UNCHECKED_FORMAT:  # format 1: rows in the order of their insertion, which are found all the same
             connection.execute(f"PRAGMA user_version={UNCHECKED_FORMAT}")
@@ -303,13 +294,12 @@ class Store:
         """Return a page of the rows in such a file: id, key, size (None where it is to be measured), item."""
         assert self.directory is not None
         path = self.directory / BACKUPS / name
-        query = "SELECT id, k, size, item FROM rows WHERE id > ? ORDER BY id LIMIT ?"
         try:
             with contextlib.closing(open_file(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
                 pages, page_size = (connection.execute(f"PRAGMA {what}").get for what in ("page_count", "page_size"))
                 if path.stat().st_size != pages * page_size:  # SQLite reads what was cut off a page as zeros
                     raise apsw.CorruptError("it was cut off")
-                return take_page(connection.execute(query, (after, limit)))
+                return take_page(connection.execute(sql.PAGE_OF_COPY, (after, limit)))
         except apsw.Error as failure:
             raise CorruptFile(f"{path} is not a complete copy of a table, or is damaged ({failure}).") from failure
 
@@ -327,7 +317,7 @@ class Store:
         try:
             with contextlib.closing(open_file(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
                 damaged = find_damaged_pages(path, lambda done, total: None)
-                return damaged, 0 if damaged else int(connection.execute("SELECT count(*) FROM rows").get)
+                return damaged, 0 if damaged else int(connection.execute(sql.COUNT_COPY).get)
         except apsw.Error as failure:
             raise CorruptFile(f"{path} is not a complete copy of a table, or is damaged ({failure}).") from failure
 
