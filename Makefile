@@ -9,9 +9,11 @@ JS_CLIENTS := tests/clients/javascript
 TYPING := tests/typing
 BROWSER := tests/browser
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-# Tests run on all cores. A process that has finished its share takes tests from the end of another's, so the tests of a
-# module mostly stay in one process and share its fixtures.
-PYTEST := $(BIN)/pytest --numprocesses auto --dist worksteal
+# Tests run on all cores, in one process more than there are cores, as those that start servers mostly wait. A process that
+# has finished its share takes tests from the end of another's, so the tests of a module mostly stay in one process and
+# share its fixtures.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
