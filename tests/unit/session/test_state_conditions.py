@@ -27,6 +27,8 @@ NOON = datetime(2027, 1, 15, 12, tzinfo=UTC)
 shops = Table("shops", "pk", indexes=[Gsi("ByCrawl", "country", "crawl_key")])
 jobs = Table("jobs", "job_id", indexes=[Gsi("ByDue", "due_key", "due")])
 
+accounts = Table("accounts", "name")
+
 
 class Crawl(View["Shop"]):
     country: str
@@ -78,6 +80,35 @@ class Queued(Job, due_key="DUE"):
 class Working(Job):
     status: Literal["WORKING"] = "WORKING"
     worker: str
+
+
+class Account(Item, table=accounts):
+    name: str
+    word: None = None
+    status: Literal["open", "held", "closed"] = "open"
+    closed_at: datetime | None = None
+    note: str | None = None
+
+
+class Active(Account):
+    status: Literal["open"] = "open"
+    closed_at: None = None
+
+
+class Suspended(Account):
+    status: Literal["held"] = "held"
+
+
+class Closed(Account):
+    status: Literal["closed"] = "closed"
+    note: None = None
+
+
+class Accounts(Patterns, Protocol):
+    def account(self, name: str) -> Get[Account]: ...
+    def annotate(self, name: str, note: str) -> Update[Account]: ...
+    def close(self, account: Account, closed_at: datetime) -> Update[Closed]: ...
+    def reopen(self, account: Active | Suspended) -> Update[Active]: ...
 
 
 class Jobs(Patterns, Protocol):
@@ -193,3 +224,18 @@ def test_delete_of_a_state_tests_the_fields_that_it_adds(shop_db):
     shop_db.restart(shop_db.shop("a").run().crawl, NOON).run()
     with pytest.raises(Conflict):
         shop_db.drop_lease("a").run()
+
+
+def test_a_state_is_told_by_its_value_and_not_by_the_fields_that_it_drops(database):
+    hashrange.create_tables(database, Accounts)
+    db = Accounts.open(database)
+    account = db.create(Account(name="ann", note="n")).run()
+    assert type(account) is Active
+    closed = db.close(db.annotate("ann", "changed").run(), NOON).run()
+    assert (closed.note, closed.closed_at) == (None, NOON)
+    with pytest.raises(Conflict):
+        db.close(account, NOON).run()
+    held = db.create(Suspended(name="bo")).run()
+    assert db.reopen(held).run() == Active(name="bo")
+    with pytest.raises(Conflict):
+        db.reopen(held).run()

@@ -361,14 +361,14 @@ def state_keys(cls: ModelClass) -> dict[str, Template]:
 def state_marks(cls: ModelClass) -> frozenset[str]:
     """Return the attributes that tell a state from the other states of its item; none for a class that is no state.
 
-    They are fixed fields that the item does not have in every state, or index keys.
+    They are fields that have one value in the state and not in every state; else keys; else fields that it never has.
     """
-    shared = _fixed(root(item_of(cls)))
-    own = {name: value for name, value in fixed_values(cls).items() if name not in shared}
-    own |= {name: None for name, field in stored_fields(cls).items() if field.fixed is None and name not in shared}
-    if own:
-        return frozenset(all_fields(cls)[name].stored for name in own)
-    return frozenset(state_keys(cls))
+    always = stored_fields(root(item_of(cls)))
+    shared = {name for name, field in always.items() if field.fixed is not NOTHING}
+    fixed = [name for name in fixed_values(cls) if name not in shared]
+    never = [name for name, field in stored_fields(cls).items() if field.fixed is None and name not in shared]
+    names = fixed or ([] if state_keys(cls) else never)
+    return frozenset(all_fields(cls)[name].stored for name in names) or frozenset(state_keys(cls))
 
 
 def says_state(cls: ModelClass, state: ModelClass) -> bool:

@@ -180,7 +180,7 @@ def _test_marks(
     for field in introspection.stored_fields(model).values():
         if field.fixed is None:
             yield criterion.is_absent(field.stored)
-        elif field.stored in marks and not field.is_fixed:
+        elif field.stored in marks and not field.is_fixed and not field.sealed:
             value_source = FieldValue(ArgumentField(parameter, field.name), field.codec)
             yield criterion.equal(field.stored, StateValue(parameter, model, value_source), placeholders)
 
