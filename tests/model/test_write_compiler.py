@@ -31,7 +31,7 @@ LAYOUTS = {
 }
 SECONDS = {  # where not all of them are combined
     "one field": ("plain",),
-    "two attributes": ("plain", "optional", "touched"),
+    "two attributes": ("optional", "touched"),
     "several attributes": ("optional",),
 }
 STYLES = {
