@@ -24,6 +24,7 @@ from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
+from hashrange.schema.items.storable_item import make_storable
 
 Functions = Mapping[type[Item], Callable[[Any], Converted]]
 
@@ -62,7 +63,7 @@ def _call(function: Callable[[Any], Any], item: Item) -> Dropped | tuple[object,
 
 def _place(item: Item) -> TableItem:
     """Return an item as it is stored, with its table."""
-    raw = dump(item)
+    raw = dump(make_storable(item))
     size = check_item(raw)[1]
     if size > MAX_ITEM_BYTES:
         raise PlanError(f"{type(item).__name__} takes {size:,} bytes; DynamoDB stores at most {MAX_ITEM_BYTES:,}")

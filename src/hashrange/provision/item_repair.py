@@ -22,6 +22,7 @@ from hashrange.schema.declare.model import After, Item
 from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
+from hashrange.schema.items.storable_item import make_storable
 
 
 class Repair(Struct, frozen=True):
@@ -84,9 +85,10 @@ def find_repair(table: Table, raw: Raw) -> tuple[str, Finding]:
     """Return the class of a stored item ("" if none is declared for it), and what it lacks, if anything."""
     key = {attr: raw[attr] for attr in table.keys}
     try:
-        found = load(roots_of(table), raw)
-        if found is None:
+        loaded = load(roots_of(table), raw)
+        if loaded is None:
             return "", None
+        found = make_storable(loaded)  # the variant that its values make, whose key it may lack
         wanted = dump(found)
     except HashrangeError as error:
         return "", Unrepairable(key, str(error))

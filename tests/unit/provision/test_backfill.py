@@ -14,7 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hashrange
-from hashrange import Conflict, Get, Gsi, Item, Key, Patterns, PlanError, Table, Update, Version, View, initially
+from hashrange import (
+    Conflict,
+    Get,
+    Gsi,
+    Item,
+    Key,
+    Patterns,
+    PlanError,
+    Query,
+    Table,
+    Update,
+    Version,
+    View,
+    initially,
+)
 from hashrange.provision import apply, backfill, plan
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
@@ -271,3 +285,27 @@ def test_a_killed_backfill_continues_where_it_stopped(tmp_path):
         assert seen[0] > int(lines[0]), "it counts on from the pages that were recorded"
         assert report.scanned == 4_000
         check_indexes(database)
+
+
+def test_a_backfill_gives_items_the_key_of_the_variant_that_their_values_make():
+    table = Table("bills", "pk", indexes=[Gsi("Unpaid", "unpaid", "pk")])
+
+    class Bill(Item, table=table, pk="BILL#{number}"):
+        number: str
+        paid: bool
+
+    class UnpaidBill(Bill, unpaid="1"):
+        paid: Literal[False]
+
+    class Bills(Patterns, Protocol):
+        def bill(self, number: str) -> Get[Bill]: ...
+        def unpaid(self) -> Query[UnpaidBill]: ...
+
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Bills)
+        for number, paid in (("1", False), ("2", True)):  # as a program wrote them before there was an index
+            item = {"pk": {"S": f"BILL#{number}"}, "number": {"S": number}, "paid": {"BOOL": paid}}
+            database.call("PutItem", {"TableName": "bills", "Item": item})
+        backfill(database, Bills)
+        db = Bills.open(database)
+        assert [bill.number for bill in db.unpaid().run()] == ["1"]

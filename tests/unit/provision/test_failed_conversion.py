@@ -136,7 +136,7 @@ def test_the_command_lists_the_items_and_exits_with_1(tmp_path):
         shown = CliRunner().invoke(app, ["migrate", step, f"{__name__}:failing", "--target", str(tmp_path)])
         assert shown.exit_code == 1
         assert "conversion-old (id R#03): convert_by_number raised KeyError" in shown.output
-        assert "1 items could not be converted" in shown.output
+        assert "1 item could not be converted" in shown.output
 
 
 def test_an_interruption_is_no_failure_of_an_item(database):
