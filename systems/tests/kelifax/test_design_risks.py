@@ -227,7 +227,7 @@ def test_14_an_empty_or_unknown_category_is_refused_when_submitted(db):
         with pytest.raises(ValidationError):
             make_submission(category=category)
     entry = Pending.model_validate(dict(make_submission("saw")) | {"category": ""})
-    with pytest.raises(ServiceError, match="empty"):
+    with pytest.raises(ValueInvalid, match="empty"):
         db.create(entry).run()
 
 

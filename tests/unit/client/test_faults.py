@@ -76,7 +76,7 @@ def read_visits(transport):
 def test_a_throttled_call_is_sent_again(remote, pauses, faults, error):
     fault = faults.throttle("PutItem", error=error, times=2)
     remote.call("PutItem", put("a"))
-    assert (fault.struck, fault.seen) == (2, 3)
+    assert (fault.applied, fault.seen) == (2, 3)
     assert pauses.naps
     assert remote.call("Scan", {"TableName": "things"})["Count"] == 1
 
@@ -92,7 +92,7 @@ def test_a_call_that_is_throttled_for_ever_says_so_with_its_reasons(remote, faul
 def test_an_internal_error_is_sent_again(remote, faults, after):
     fault = faults.fail("PutItem", after=after, times=2)
     remote.call("PutItem", put("a"))
-    assert (fault.struck, fault.seen) == (2, 3)
+    assert (fault.applied, fault.seen) == (2, 3)
 
 
 def test_an_update_whose_answer_was_lost_is_done_twice(remote, faults):
@@ -105,7 +105,7 @@ def test_an_update_whose_answer_was_lost_is_done_twice(remote, faults):
 def test_a_transaction_whose_answer_was_lost_is_done_once(remote, faults):
     fault = faults.fail("TransactWriteItems", after=True, times=2)
     remote.call("TransactWriteItems", {"TransactItems": [{"Update": COUNT}]})
-    assert (fault.struck, fault.seen) == (2, 3)
+    assert (fault.applied, fault.seen) == (2, 3)
     assert read_visits(remote) == {"N": "1"}
 
 
@@ -147,7 +147,7 @@ def library(request, database):
 def test_what_a_batch_leaves_undone_is_written_all_the_same(library, faults):
     fault = faults.unprocessed("BatchWriteItem", last=5, times=4)
     library.batch([book(number) for number in range(30)]).run()
-    assert fault.struck == 4
+    assert fault.applied == 4
     assert len(list(library.all_books())) == 30
 
 
@@ -155,7 +155,7 @@ def test_what_a_batch_leaves_unread_is_read_all_the_same(library, faults):
     library.batch([book(number) for number in range(30)]).run()
     fault = faults.unprocessed("BatchGetItem", last=7, times=3)
     found = library.fetch([library.book(str(number)) for number in range(30)]).run()
-    assert fault.struck == 3
+    assert fault.applied == 3
     assert [each.isbn for each in found] == [str(number) for number in range(30)]
 
 
@@ -163,7 +163,7 @@ def test_a_transaction_that_meets_another_one_is_tried_again(library, faults):
     fault = faults.conflict("TransactWriteItems", at=1, times=2)
     first, second = library.transact(library.create(book(1)), library.create(book(2))).run()
     assert (first.isbn, second.isbn) == ("1", "2")
-    assert (fault.struck, fault.seen) == (2, 3)
+    assert (fault.applied, fault.seen) == (2, 3)
 
 
 def test_a_create_whose_answer_was_lost_meets_its_own_item(pauses, faults):
@@ -199,7 +199,7 @@ def test_boto3_tries_again_after_throttles_and_internal_errors(database, faults)
     throttled = faults.throttle("PutItem", times=1)
     failed = faults.fail("PutItem", after=True, times=1)
     response = client.put_item(**put("a"))
-    assert (throttled.struck, failed.struck) == (1, 1)
+    assert (throttled.applied, failed.applied) == (1, 1)
     assert response["ResponseMetadata"]["RetryAttempts"] == 2
 
 
@@ -217,7 +217,7 @@ def test_boto3s_batch_writer_sends_again_what_was_left(database, faults):
     with database.resource().Table("things").batch_writer() as batch:
         for number in range(40):
             batch.put_item(Item={"pk": str(number)})
-    assert fault.struck == 2
+    assert fault.applied == 2
     assert database.scan(TableName="things", Select="COUNT")["Count"] == 40
 
 

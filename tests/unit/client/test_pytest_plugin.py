@@ -103,7 +103,7 @@ def test_calls_go_wrong_in_the_database_of_a_test_that_asks_for_it(pytester):
         hashrange_db.create_table(**TABLE)
         fault = hashrange_faults.throttle("PutItem", times=1)
         hashrange_client.put_item(TableName="things", Item={"pk": {"S": "a"}})
-        assert (fault.struck, fault.seen) == (1, 2)
+        assert (fault.applied, fault.seen) == (1, 2)
         assert hashrange_db.clock is hashrange_clock
 
     def test_sound(hashrange_db):
