@@ -6,7 +6,7 @@ from hashrange_systems.checks.schema import RollupItem, Waiting
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, ResourceMissing, StateConflict
 from systems.tests.checks.check_items import NOON
-from systems.tests.checks.services import do, draft, fail_at_every_call, race
+from systems.tests.checks.services import do, draft, fail_at_every_call, interfere, race
 
 
 def add_user_with_everything(services, name):
@@ -85,6 +85,16 @@ def test_who_is_being_deleted_has_no_keys_and_gets_nothing_new(services):
 def test_deleting_a_user_many_times_at_once_deletes_them_once(services):
     ann, _ = add_user_with_everything(services, "ann")
     race(5, lambda _: services.users.delete(ann))
+    assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
+
+
+def test_a_deletion_that_another_process_begins_at_the_same_moment_is_not_a_conflict(services):
+    ann, _ = add_user_with_everything(services, "ann")
+
+    async def close_too():
+        await services.db.close(await services.db.user(ann).required(), updated_at=NOON)
+
+    do(interfere(services, close_too, "UpdateItem").users.delete(ann))
     assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
 
 

@@ -281,10 +281,8 @@ class Users:
 
         The user is deleted last, and until then is CLOSING: nothing can be added, and the address stays taken.
         """
-        user = await find_user(self.db, userid)
-        if not isinstance(user, ClosingUser):
-            with suppress(NotFound):
-                await self.db.close(user, updated_at=from_ms(self.clock.millis()))
+        await find_user(self.db, userid)
+        await retry_on_conflict(lambda: self._close(userid), "user")
         await self._revoke_keys(userid)
         checks = [check.checkid for check in await self.db.checks_of(userid)]
         await self._each(checks, self._delete_check)
@@ -294,6 +292,12 @@ class Users:
         channels = await self.db.channels(userid).consistent()
         await self.db.batch(delete=[*channels, *ended, *([second] if second else [])])
         await retry_on_conflict(lambda: self._delete_last(userid), "user")
+
+    async def _close(self, userid: str) -> None:
+        user = await self.db.user(userid).consistent()
+        if user is not None and not isinstance(user, ClosingUser):
+            with suppress(NotFound):  # another process deleted the user at the same time
+                await self.db.close(user, updated_at=from_ms(self.clock.millis()))
 
     async def _revoke_keys(self, userid: str) -> None:
         keys = Keys(self.db, self.clock)
