@@ -15,6 +15,9 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
+# Without compiled files each process of the tests compiles them all again, for half a minute.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup clients up test test-pythons check lint types format hooks bench docs build extras lock clean

@@ -1,20 +1,13 @@
 """The rules of the source tree that a linter does not know; CONTRIBUTING.md gives their reasons."""
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = [ROOT / "src" / "hashrange", ROOT / "systems" / "src" / "hashrange_systems"]
-MODULES = {path: ast.parse(path.read_bytes()) for package in PACKAGES for path in sorted(package.rglob("*.py"))}
-WRITTEN = [
-    path
-    for folder in ("src", "systems", "tests", "bench")
-    for path in sorted((ROOT / folder).rglob("*.py"))
-    if not any(part == "node_modules" or part.startswith(".") for part in path.relative_to(ROOT).parts)
-]
+from tests.architecture.syntax import PACKAGES, ROOT, find_statements, list_modules, parse_file, select_statements
 
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
@@ -23,12 +16,19 @@ SQLITE_LIBRARIES = {"apsw", "sqlite3"}
 TERMINAL_LIBRARIES = {"click", "rich", "typer"}
 
 
+def list_written_files() -> Iterator[Path]:
+    for folder in ("src", "systems", "tests", "bench"):
+        for parent, folders, names in os.walk(ROOT / folder):
+            folders[:] = sorted(name for name in folders if name != "node_modules" and not name.startswith("."))
+            yield from (Path(parent, name) for name in sorted(names) if name.endswith(".py"))
+
+
 def relative(paths: list[Path]) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in paths]
 
 
-def imported_libraries(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imported_libraries(statements: list[ast.stmt]) -> Iterator[str]:
+    for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -36,11 +36,11 @@ def imported_libraries(tree: ast.Module) -> Iterator[str]:
 
 
 def modules_that_import(libraries: set[str]) -> list[str]:
-    return relative([path for path, tree in MODULES.items() if libraries & {*imported_libraries(tree)}])
+    return relative([path for path in list_modules() if libraries & {*imported_libraries(find_statements(path))}])
 
 
-def functions_longer_than(limit: int, tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def functions_longer_than(limit: int, statements: list[ast.stmt]) -> Iterator[str]:
+    for node in statements:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > limit:
@@ -48,29 +48,30 @@ def functions_longer_than(limit: int, tree: ast.Module) -> Iterator[str]:
 
 
 def test_the_package_is_where_these_rules_look():
-    assert {package / "__init__.py" for package in PACKAGES} <= MODULES.keys()
+    assert {package / "__init__.py" for package in PACKAGES} <= set(list_modules())
 
 
 def test_every_module_opens_with_a_docstring():
-    silent = [path for path, tree in MODULES.items() if tree.body and not ast.get_docstring(tree)]
+    parsed = {path: parse_file(path) for path in list_modules()}
+    silent = [path for path, tree in parsed.items() if tree.body and not ast.get_docstring(tree)]
     assert relative(silent) == []
 
 
 def test_no_module_has_a_name_that_attracts_everything():
-    named = [path for path in MODULES if NAMES_THAT_ROT & {path.stem, path.parent.name}]
+    named = [path for path in list_modules() if NAMES_THAT_ROT & {path.stem, path.parent.name}]
     assert relative(named) == []
 
 
 def test_no_file_is_longer_than_a_reader_can_hold():
-    long = [path for path in WRITTEN if len(path.read_text("utf-8").splitlines()) > MAX_FILE_LINES]
+    long = [path for path in list_written_files() if len(path.read_text("utf-8").splitlines()) > MAX_FILE_LINES]
     assert relative(long) == []
 
 
 def test_no_function_is_longer_than_a_screen():
     long = {
         str(path.relative_to(ROOT)): found
-        for path, tree in MODULES.items()
-        if (found := list(functions_longer_than(MAX_FUNCTION_LINES, tree)))
+        for path in list_modules()
+        if (found := list(functions_longer_than(MAX_FUNCTION_LINES, find_statements(path))))
     }
     assert long == {}
 
@@ -91,7 +92,7 @@ def test_only_the_command_line_draws_on_the_terminal():
     "source", ["import apsw", "import apsw.ext", "from apsw import Connection", "def f():\n import apsw"]
 )
 def test_every_way_to_import_a_library_is_seen(source):
-    assert list(imported_libraries(ast.parse(source))) == ["apsw"]
+    assert list(imported_libraries(select_statements(ast.parse(source)))) == ["apsw"]
 
 
 def test_every_operation_has_a_conformance_test():
@@ -104,8 +105,8 @@ def test_every_operation_has_a_conformance_test():
 def test_a_function_that_returns_a_bool_returns_whether():
     others = [
         f"{path.relative_to(ROOT)}: {node.name}"
-        for path, tree in MODULES.items()
-        for node in ast.walk(tree)
+        for path in list_modules()
+        for node in find_statements(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and isinstance(node.returns, ast.Name)
         and node.returns.id == "bool"

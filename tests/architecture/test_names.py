@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture.syntax import ROOT, find_statements
+
 LIBRARY = ROOT / "src" / "hashrange"
 SYSTEMS = ROOT / "systems" / "src" / "hashrange_systems"
 
@@ -38,8 +39,8 @@ APPLICATIONS = find_applications()
 
 
 def find_classes(path: Path) -> list[str]:
-    tree = ast.parse(path.read_bytes())
-    return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    classes = [node.name for node in find_statements(path) if isinstance(node, ast.ClassDef)]
+    return [name for name in classes if not name.startswith("_")]
 
 
 def find_repeated(named: dict[str, list[str]]) -> dict[str, list[str]]:
