@@ -42,6 +42,7 @@ EXECUTED_ELSEWHERE = {
     "reference/declaration-errors.md",  # tests/unit/schema, each example by its code
 }
 FRAGMENTS = {"architecture.md"}
+ALONE = ("-p", "no:cacheprovider", "-p", "no:schemathesis")  # the latter takes two seconds to import
 PAGES_OF_TESTS = ("howto/test-with-pytest.md", "howto/test-your-retries.md", "howto/replace-moto.md")
 
 
@@ -67,7 +68,7 @@ def test_tests_in_the_readme_pass(pytester):
     assert texts
     for text in texts:
         pytester.makepyfile("import hashrange\n" + text)
-        outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+        outcome = pytester.runpytest_subprocess("-q", *ALONE)
         outcome.assert_outcomes(passed=text.count("def test_"))
 
 
@@ -97,7 +98,7 @@ def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
 def test_the_tests_of_a_page_pass(pytester):
     text = read("howto/test-a-schema.md")
     pytester.makepyfile("".join(find_blocks(text, "python")))
-    outcome = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+    outcome = pytester.runpytest_subprocess("-q", *ALONE)
     outcome.assert_outcomes(passed=text.count("def test_"))
 
 

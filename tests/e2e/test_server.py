@@ -228,18 +228,24 @@ def test_a_signal_ends_it_cleanly(serve, sign):
 
 @pytest.mark.parametrize("sent", [put("never")[:20], put("never")[:-5]], ids=["half a head", "half a body"])
 def test_a_half_sent_request_does_not_delay_the_stop(serve, sent):
-    times = []
-    for more in (b"", sent):
-        served = serve()
-        client = Client(served.port)
-        client.ask(build("ListTables", {}))
-        client.send(more)
-        time.sleep(0.1)
-        started = time.monotonic()
-        assert served.stop() == 0
-        times.append(time.monotonic() - started)
-        client.close()
-    assert times[1] - times[0] < 4  # one second; the server would wait for five
+    delays = []
+    while not delays or (min(delays) >= 4 and len(delays) < 5):  # one second; the server would wait for five
+        usual, delayed = (time_stop(serve(), more) for more in (b"", sent))
+        delays.append(delayed - usual)
+    assert min(delays) < 4
+
+
+def time_stop(served, sent):
+    """Return how long a server takes to stop after a request and some more bytes."""
+    client = Client(served.port)
+    client.ask(build("ListTables", {}))
+    client.send(sent)
+    time.sleep(0.1)
+    started = time.monotonic()
+    assert served.stop() == 0
+    took = time.monotonic() - started
+    client.close()
+    return took
 
 
 def test_a_request_that_keeps_arriving_is_waited_for(serve):

@@ -1,12 +1,25 @@
-"""Runs the cases of the model check: a database in memory on which cases run, each on an item of its own."""
+"""Runs the cases of the model check: a database in memory on which cases run, each in a situation that is restored."""
 
 import itertools
+from typing import Any, NamedTuple
 
 import hashrange
 from hashrange import Conflict, ManualClock
 from tests.model.declared import expected_key, fields_in
 
 NOW = 1_768_478_400
+
+
+class Situation(NamedTuple):
+    """What a write meets: an item, and the object that somebody read before another one changed it."""
+
+    start: Any
+    foreign: Any
+    name: str
+    seen: Any
+    before: dict[str, Any]
+    current: Any
+    now: float
 
 
 class CaseRunner:
@@ -34,6 +47,14 @@ class CaseRunner:
     def delete(self, name):
         """Delete an item."""
         self.database.call("DeleteItem", self.key(name))
+
+    def restore(self, situation):
+        """Store the item as it is in a situation, so that cases share what came before them."""
+        self.clock.set(situation.now)
+        if situation.before:
+            self.database.call("PutItem", {"TableName": "things", "Item": situation.before})
+        else:
+            self.delete(situation.name)
 
     def attempt(self, write, *, may_conflict):
         """Run a write; return whether it happened and what it returned, and note a conflict without a cause."""

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from hashrange import DeclarationError, ValueInvalid
-from tests.model.case_runner import CaseRunner
+from tests.model.case_runner import NOW, CaseRunner, Situation
 from tests.model.declared import KINDS, choose_arguments, choose_parameters, declare, expected_key, write_signature
 
 FIRST = ("plain", "defaulted", "number", "literal")
@@ -93,9 +93,8 @@ class StateCaseRunner(CaseRunner):
         """Return what a step takes: the state, or the item itself."""
         return item.state if self.is_lifecycle and item is not None else item
 
-    def run(self, db, subjects, returned, start, foreign, arguments):
-        """Run one case and note what is wrong with its outcome."""
-        self.cases += 1
+    def prepare(self, start, foreign):
+        """Make a situation: an item in a state, as it was seen, and what somebody else made of it then."""
         name = f"k{next(self.numbers)}"
         self.things.create(self.build(name, start, 0)).imported().run()
         seen = self.subject(self.read(name))
@@ -103,7 +102,14 @@ class StateCaseRunner(CaseRunner):
             self.delete(name)
         if foreign:
             self.things.put(self.build(name, *foreign)).run()
-        before, current = self.raw(name), self.subject(self.read(name))
+        current = self.subject(self.read(name))
+        return Situation(start, foreign, name, seen, self.raw(name), current, NOW)
+
+    def run(self, db, subjects, returned, situation, arguments):
+        """Run one case and note what is wrong with its outcome."""
+        self.cases += 1
+        self.restore(situation)
+        start, foreign, name, seen, before, current, _ = situation
         where = f"{subjects} -> {returned} {arguments} on {start} after {foreign}"
         is_wrong = "Update" not in returned and f"[{start}]" not in returned  # the item is not what is deleted
         if start not in subjects:
@@ -156,6 +162,8 @@ def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecy
     kinds = {"a": KINDS[first], "b": KINDS[second]}
     declared = declare_lifecycle(kinds) if is_lifecycle else declare_variants(kinds)
     runner = StateCaseRunner(declared, is_lifecycle=is_lifecycle)
+    others = [None, {}, *((state, 1) for state in LIFECYCLE), ("Busy", 0)]
+    situations = [runner.prepare(*pair) for pair in itertools.product(LIFECYCLE, others)]
     steps = [*(("Update", state) for state in LIFECYCLE), ("Delete", "Busy"), ("Ensure", "New")]
     for (head, subjects), (verb, entered) in itertools.product(SUBJECTS.items(), steps):
         for given in choose_parameters(kinds) if verb == "Update" else [[]]:
@@ -167,9 +175,8 @@ def test_every_step_leaves_the_key_of_the_state_entered(first, second, is_lifecy
             if pattern is None:
                 continue
             db = pattern.open(runner.database)
-            others = [None, {}, *((state, 1) for state in LIFECYCLE), ("Busy", 0)]
-            for start, foreign, arguments in itertools.product(LIFECYCLE, others, choose_arguments(kinds, given)):
-                runner.run(db, subjects, returned, start, foreign, arguments)
+            for situation, arguments in itertools.product(situations, choose_arguments(kinds, given)):
+                runner.run(db, subjects, returned, situation, arguments)
     runner.finish()
 
 

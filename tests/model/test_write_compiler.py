@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.model.case_runner import NOW, CaseRunner
+from tests.model.case_runner import NOW, CaseRunner, Situation
 from tests.model.declared import KINDS, NESTED, choose_arguments, choose_parameters, declare, fields_in, write_signature
 
 STARTED = datetime.fromtimestamp(NOW, UTC)
@@ -113,16 +113,20 @@ class ItemCaseRunner(CaseRunner):
         copy = seen.model_copy(update={**self.declared.thing(id=name, z=1, **values).__dict__, **versions})
         self.things.put(copy).run()
 
-    def run(self, style, db, given, case):
-        """Run one case and note what is wrong with its outcome."""
-        start, foreign, arguments = case
-        self.cases += 1
+    def prepare(self, start, foreign):
+        """Make a situation: an item to start from, as it was seen, and what somebody else made of it then."""
         name = self.make(start)
         seen = self.read(name)
         if foreign is not None and seen is not None:
             self.interfere(name, seen, foreign)
         self.clock.advance(60)
-        before, current = self.raw(name), self.read(name)
+        return Situation(start, foreign, name, seen, self.raw(name), self.read(name), self.clock.millis() / 1000)
+
+    def run(self, style, db, given, situation, arguments):
+        """Run one case and note what is wrong with its outcome."""
+        self.cases += 1
+        self.restore(situation)
+        start, foreign, name, seen, before, current, _ = situation
 
         def write():
             if "put" in style:
@@ -258,13 +262,16 @@ def test_no_write_leaves_a_stale_index_key(kinds, templates):
     runner = ItemCaseRunner(declared)
     ages = (False,) if any(kind.is_key_only for kind in kinds.values()) else (False, True)
     starts = [(fields, is_old) for fields in choose_starts(kinds) for is_old in ages]
+    foreign = choose_foreign(kinds)
+    situations = [runner.prepare(*pair) for pair in itertools.product(starts, foreign)]
+    missing = runner.prepare(None, None)
     for style, (head, returned) in STYLES.items():
         for given, calls in choose_calls(style, kinds):
             pattern = declared.add_pattern(write_signature(head, given, returned)) if head else declared.module.Things
             if pattern is None:
                 continue
             db = pattern.open(runner.database)
-            first = [None] if style == "upsert" else []
-            for case in itertools.product([*starts, *first], choose_foreign(kinds), calls):
-                runner.run(style, db, given, case)
+            met = [*situations, missing] if style == "upsert" else situations
+            for situation, arguments in itertools.product(met, calls):
+                runner.run(style, db, given, situation, arguments)
     runner.finish()

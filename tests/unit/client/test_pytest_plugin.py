@@ -288,6 +288,6 @@ def test_one_database_serves_the_session_and_is_reset_between_tests(pytester):
 
 def test_each_worker_of_xdist_has_its_own_server(pytester):
     pytester.makepyfile(CREATE + SESSION)
-    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2", "--basetemp", str(pytester.path / "t"))
+    outcome = pytester.runpytest_subprocess("-p", "no:schemathesis", "-n", "2", "--basetemp", str(pytester.path / "t"))
     outcome.assert_outcomes(passed=20)
     assert len(list((pytester.path / "t").glob("port-*"))) == 2

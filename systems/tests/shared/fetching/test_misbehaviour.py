@@ -33,6 +33,7 @@ from systems.tests.shared.fetching.target import (
 )
 
 SHORT = 0.1
+ENOUGH = 1.0  # for the first bytes to arrive, also on a busy machine
 
 
 def test_a_name_that_takes_too_long_to_look_up():
@@ -59,7 +60,7 @@ def test_headers_that_drip():
             await asyncio.sleep(SHORT / 5)
 
     with pytest.raises(TimedOut) as failure:
-        fetch(script, limits=Limits(answer_s=SHORT))
+        fetch(script, limits=Limits(answer_s=ENOUGH))
     assert failure.value.phase == "answer"
     assert failure.value.phases.first_byte_ms is not None
 
@@ -72,7 +73,7 @@ def test_a_body_that_drips_is_ended_by_the_total():
             await asyncio.sleep(SHORT / 5)
 
     with pytest.raises(TimedOut, match="the end of the body") as failure:
-        fetch(script, timeout_s=SHORT)
+        fetch(script, timeout_s=ENOUGH)
     assert failure.value.phase == "body"
 
 
