@@ -11,6 +11,18 @@ from pathlib import Path
 
 CONNECT = "import hashrange; hashrange.connect(region='eu-west-2', access_key='a', secret_key='b')"
 OPEN = "import hashrange; hashrange.open().call('ListTables', {})"
+EXPORT = """
+from pathlib import Path
+import hashrange
+from hashrange.provision import create_tables, export_items
+table = hashrange.Table("things", "pk")
+class Thing(hashrange.Item, table=table, pk="{name}"):
+    name: str
+with hashrange.open() as database:
+    create_tables(database, table)
+    export_items(database, "things", Path("things.parquet"))
+assert Path("things.parquet").read_bytes()[:4] == b"PAR1"
+"""
 IMPORT_ALL = """
 import importlib, pkgutil
 package = importlib.import_module("hashrange_systems.{}")
@@ -23,7 +35,7 @@ TRIALS = {  # what is installed, and a command that must succeed then
     "hashrange[boto3]": ["python", "-c", "import hashrange; hashrange.open().client().list_tables()"],
     "hashrange[cli]": ["hashrange", "--version"],
     "hashrange[encryption]": ["python", "-c", "import hashrange; hashrange.LocalKeys.generate().seal(b'secret', b'')"],
-    "hashrange[parquet]": ["python", "-c", "import hashrange.provision, pyarrow.parquet"],
+    "hashrange[parquet]": ["python", "-c", EXPORT],
     "hashrange[server]": ["hashrange", "up", "--help"],
     "hashrange-systems": ["hashrange", "checks", "--help"],
     "hashrange-systems[apprise,pdf]": ["python", "-c", "import apprise, fpdf" + IMPORT_ALL.format("checks")],

@@ -41,12 +41,29 @@ TESTED = """
 def test_something(hashrange_db, hashrange_clock, hashrange_faults):
     assert hashrange_db.call("ListTables", {}) == {"TableNames": []}
 """
+EXPORT = (
+    STORE_AND_READ
+    + """
+from pathlib import Path
+from hashrange.provision import export_items
+with hashrange.open("data") as database:
+    assert export_items(database, "things", Path("things.parquet")) == 1
+assert Path("things.parquet").read_bytes()[:4] == b"PAR1"
+"""
+)
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+package = importlib.import_module("hashrange_systems." + sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    importlib.import_module(module.name)
+"""
 FEATURES = {
     "aws": "import hashrange; hashrange.connect(region='eu-west-2', access_key='a', secret_key='b')",
     "boto3": "import hashrange; hashrange.open().client().list_tables()",
     "encryption": "import hashrange; hashrange.LocalKeys.generate().seal(b'secret', b'context')",
+    "parquet": EXPORT,
 }
-ALL_EXTRAS = "hashrange[aws,boto3,cli,encryption,server]"
+ALL_EXTRAS = "hashrange[aws,boto3,cli,encryption,parquet,server]"
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +128,13 @@ def test_the_systems_are_commands_once_they_are_installed(install):
     environment = install("hashrange-systems")
     assert "checks" in environment.run("hashrange", "--help")
     assert "hashrange checks" in environment.run("hashrange", "checks", "--help")
+
+
+def test_every_module_of_a_system_is_importable_with_its_extra(install):
+    environment = install("hashrange-systems[aura,kelifax]")
+    for system in ("aura", "kelifax"):
+        environment.run("python", "-c", IMPORT_ALL, system)
+        assert f"hashrange {system}" in environment.run("hashrange", system, "--help")
 
 
 def test_links_of_the_description_work_outside_the_repository(install):
