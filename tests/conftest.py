@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,20 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """In CI, list the files whose tests took the longest, so that one that becomes slow is noticed."""
+    if not os.environ.get("CI"):
+        return
+    seconds = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.section("slowest files")
+    for path, took in seconds.most_common(10):
+        terminalreporter.line(f"{took:7.1f} s  {path}")
 
 
 def require(installed, name):

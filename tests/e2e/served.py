@@ -5,10 +5,24 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "hashrange.cli", "serve")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("HASHRANGE_", "AWS_"))}
+
+
+@contextmanager
+def heeding_hangup():
+    """Let a process that is started meanwhile end at SIGHUP, although the tests may run under `nohup`."""
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    if is_ignored:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if is_ignored:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class Served:
@@ -18,7 +32,7 @@ class Served:
         self.errors = errors
         limits = [f"ulimit -n {files}"] if files else ["trap '' HUP"] if ignores_hangup else []
         limited = ("sh", "-c", f'{limits[0]}; exec "$0" "$@"') if limits else ()
-        with errors.open("wb") as stream:
+        with errors.open("wb") as stream, heeding_hangup():
             self.process = subprocess.Popen(
                 [*limited, *COMMAND, "--port", "0", *(["--shared"] if shared else []), *options],
                 stdout=subprocess.PIPE,
