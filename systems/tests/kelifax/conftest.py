@@ -34,7 +34,7 @@ def kelifax(clock):
 
 
 @pytest.fixture
-def desk_anywhere(database, clock):
+def services_anywhere(database, clock):
     """The services embedded, and over the wire; a real server deletes what has expired by its own clock."""
     embedded = isinstance(database, hashrange.Database)
     return KelifaxServices(database, clock if embedded else ManualClock(int(time.time())))

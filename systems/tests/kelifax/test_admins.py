@@ -18,7 +18,7 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-def test_a_session_lasts_while_it_is_used_and_ends_by_signing_out(desk_anywhere):
+def test_a_session_lasts_while_it_is_used_and_ends_by_signing_out(services_anywhere):
     async def act(kelifax):
         await kelifax.admins.add("ann", PASSWORD, "admin", ANN)
         cookie = await kelifax.admins.sign_in(" Ann ", PASSWORD)
@@ -33,7 +33,7 @@ def test_a_session_lasts_while_it_is_used_and_ends_by_signing_out(desk_anywhere)
             with pytest.raises(SignInRequired):
                 await kelifax.admins.authenticate(wrong)
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_session_ends_after_half_a_day_without_use_and_after_a_week(kelifax):

@@ -171,7 +171,7 @@ def test_the_url_of_what_the_originals_code_approves_is_claimed_damaged_or_not(k
     run(act())
 
 
-def test_what_the_originals_code_writes_beside_ours_is_repaired(desk_anywhere):
+def test_what_the_originals_code_writes_beside_ours_is_repaired(services_anywhere):
     async def act(kelifax):
         adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
         consumer = adoption.make_consumer()
@@ -194,7 +194,7 @@ def test_what_the_originals_code_writes_beside_ours_is_repaired(desk_anywhere):
         assert "pixel-kit" not in [claim.claimed_by for claim in await kelifax.db.claims()]
         assert await kelifax.db.link("pixel-kit") is None
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 # ── damaged items ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +215,7 @@ def test_a_damaged_item_shows_in_the_queue_and_can_be_rejected_and_deleted_and_n
         while pages[-1].cursor:
             pages.append(await kelifax.moderation.queue(1, pages[-1].cursor))
         assert {entry.resource_slug for page in pages for entry in page.entries} == {"before", "broken", "after"}
-        assert isinstance((await kelifax.moderation.look("broken")).resource, DamagedItem)
+        assert isinstance((await kelifax.moderation.read_detail("broken")).resource, DamagedItem)
         for refused in (kelifax.moderation.approve("broken", ANN), kelifax.moderation.unpublish("broken", ANN, "No.")):
             with pytest.raises(StateConflict, match="damaged"):
                 await refused
@@ -252,10 +252,10 @@ def test_a_damaged_item_shows_in_lists_search_export_and_on_its_page_without_per
 def test_a_damaged_item_that_was_mended_meanwhile_is_not_touched(kelifax):
     async def act():
         put_original(kelifax.database, "broken", learningResources=DAMAGED["extra key"])
-        seen = (await kelifax.moderation.look("broken")).resource
+        seen = (await kelifax.moderation.read_detail("broken")).resource
         put_original(kelifax.database, "broken", learningResources="")
         from hashrange_systems.kelifax.schema import Decision
-        from hashrange_systems.kelifax.service.damaged import reject_damaged
+        from hashrange_systems.kelifax.service.damaged_resource import reject_damaged
         from hashrange_systems.shared.epoch import from_ms
 
         now = from_ms(kelifax.clock.millis())
@@ -264,5 +264,18 @@ def test_a_damaged_item_that_was_mended_meanwhile_is_not_touched(kelifax):
             await reject_damaged(kelifax.db, seen, decision, now)
         assert get_plain(kelifax.database, "broken")["resourceStatus"] == "pending"
         assert await kelifax.moderation.history("broken") == []
+
+    run(act())
+
+
+def test_a_slug_with_a_number_sign_is_reported_and_left_alone(shop):
+    async def act():
+        stored = put_original(shop.database, "a#b", **APPROVED)
+        put_original(shop.database, "a-b", **APPROVED)
+        report = await shop.adopt()
+        assert list(report.damaged) == ["a#b"]
+        assert "cannot be told from the key of a claim" in report.damaged["a#b"]
+        assert [entry.slug for entry in (await shop.directory.browse(Filters())).entries] == ["a-b"]
+        assert get_plain(shop.database, "a#b") == stored
 
     run(act())

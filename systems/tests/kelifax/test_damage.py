@@ -65,7 +65,7 @@ def test_the_public_reads_neither_the_value_nor_the_name_of_a_private_attribute_
         with pytest.raises(StateConflict) as refused:
             await kelifax.reviews.vote("odd-tool", "visitor", "client")
         assert find_secrets(str(refused.value)) == []
-        assert (await kelifax.moderation.look("odd-tool")).resource.reason == f"{attribute} must be a text"
+        assert (await kelifax.moderation.read_detail("odd-tool")).resource.reason == f"{attribute} must be a text"
 
     run(act())
 
@@ -95,6 +95,33 @@ def test_a_reason_that_was_stored_with_a_value_is_not_shown_and_adoption_replace
         report = await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
         assert report.published == 0
         assert find_secrets(read_index(kelifax, "PublicFeedIndex")) == []
+
+    run(act())
+
+
+def test_the_worker_replaces_reasons_that_earlier_versions_stored_with_values_once(kelifax):
+    async def act():
+        public = {"publishedAt": "2025-10-26T10:00:00Z", "publicFeed": "approved", "publicCategory": "development"}
+        quoting = {"damage": {"Approved.submitter_phone is 4930123456789: no"}}
+        rejected = {"resourceStatus": "rejected", "rejectedAt": "2025-10-27T10:00:00Z", "rejectionReason": "no"}
+        store(kelifax, "listed", **public, **quoting, submitterPhone={"number": 1})
+        store(kelifax, "mended", **public, **quoting)
+        store(kelifax, "rejected", **quoting, **rejected)
+        store(kelifax, "text", **public, damage="Approved.submitter_phone is 4930123456789")
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
+        assert await adoption.replace_reasons() == 4
+        for index in (None, "PublicFeedIndex", "PublicCategoryIndex", "ResourceStatusIndex", "CategoryIndex"):
+            where = {"IndexName": index} if index else {}
+            stored = kelifax.database.call("Scan", {"TableName": "kelifax-resources", **where})["Items"]
+            assert "4930123456789" not in repr(stored), index
+        damage = {slug: get_plain(kelifax.database, slug).get("damage") for slug in ("listed", "mended", "rejected")}
+        assert damage == {
+            "listed": {"an attribute that is not public cannot be read"},
+            "mended": None,
+            "rejected": None,
+        }
+        store(kelifax, "later", **public, **quoting)
+        assert await adoption.replace_reasons() == 0, "the table is read once, not every hour"
 
     run(act())
 
@@ -184,7 +211,7 @@ def test_an_approved_item_without_the_time_of_its_approval_or_a_category_is_in_t
 def test_an_item_of_an_unknown_status_can_be_opened_counted_and_deleted_and_holds_its_slug(kelifax):
     async def act():
         store(kelifax, "pixel-kit", resourceStatus="published")
-        found = (await kelifax.moderation.look("pixel-kit")).resource
+        found = (await kelifax.moderation.read_detail("pixel-kit")).resource
         assert isinstance(found, DamagedItem)
         assert found.reason == "resourceStatus must be pending, approved or rejected"
         assert (await Analytics(kelifax.db).report()).damaged == 1

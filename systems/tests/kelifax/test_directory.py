@@ -158,7 +158,7 @@ def test_what_is_not_published_is_missing_and_so_are_keys_of_other_items(kelifax
     run(act())
 
 
-def test_views_are_counted_apart_and_flushed_exactly_once(desk_anywhere):
+def test_views_are_counted_apart_and_flushed_exactly_once(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         for _ in range(7):
@@ -176,7 +176,7 @@ def test_views_are_counted_apart_and_flushed_exactly_once(desk_anywhere):
         trend = await kelifax.views.trend("pixel-kit", 7)
         assert [views for _, views in trend] == [0] * 6 + [8]
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 # ── personal data ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 """The physical layout is the seed's: what the original system wrote is read here, and the other way round."""
 
+import asyncio
 import json
 
 import pytest
@@ -188,3 +189,17 @@ def test_the_guard_items_are_no_resources():
 def test_an_item_stays_far_below_fifty_attributes():
     assert len(dump_item(make_submission())) < 50
     assert set(Kelifax.plans["resource"].needs) == {*EXAMPLE, "pricing", "damage"}  # which are not stored while empty
+
+
+def test_records_of_earlier_versions_that_have_their_slug_only_in_the_key_are_read(kelifax):
+    async def act():
+        await kelifax.list_resource("Pixel Kit", tags=["icons"])
+        scan = {"TableName": "kelifax-records"}
+        for item in kelifax.database.call("Scan", scan)["Items"]:
+            if item["pk"]["S"].startswith(("TAG#", "PERSON#")) and not item["sk"]["S"].startswith("MAIL#"):
+                old = {name: value for name, value in item.items() if name not in {"slug", "reference"}}
+                kelifax.database.call("PutItem", {"TableName": "kelifax-records", "Item": old})
+        assert [entry.slug for entry in await kelifax.db.tag_entries("icons")] == ["pixel-kit"]
+        assert [link.reference for link in await kelifax.db.links("zoe@techcorp.com")] == ["pixel-kit"]
+
+    asyncio.run(act())

@@ -11,7 +11,7 @@ from hashrange_systems.shared.errors import ResourceMissing, TooManyRequests
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from systems.tests.kelifax.entries import make_submission
-from systems.tests.kelifax.services import ANN, KelifaxServices
+from systems.tests.kelifax.services import ANN, BOB, KelifaxServices
 
 HOUR, DAY = 3600, 86_400
 
@@ -106,5 +106,34 @@ def test_the_checker_never_reaches_private_addresses(kelifax):
             outcome = await kelifax.links.check("inside")
             assert not outcome.alive
             assert "loopback" in outcome.text or "not" in outcome.text
+
+    run(act())
+
+
+def test_reported_links_wait_for_moderators_whatever_the_checker_finds(checker):
+    async def act():
+        async with serve({"/well": 200, "/dead": 404}) as site:
+            for name in ("well", "dead"):
+                await publish(checker, name, f"{site}/{name}")
+                await checker.links.report(name, "10.0.0.1")
+                checker.clock.advance(HOUR)
+            await checker.links.report("well", "10.0.0.2")
+            await checker.links.check("well")
+            await checker.links.check("dead")
+        first, cursor = await checker.links.waiting(1)
+        second, end = await checker.links.waiting(1, cursor)
+        assert [(each.slug, each.reports, each.state.outcome) for each in (*first, *second)] == [
+            ("well", 2, "answered 200"),
+            ("dead", 1, "answered 404"),
+        ]
+        assert (first[0].created_at < second[0].created_at, end) == (True, None)
+        await checker.links.dismiss("well", BOB)
+        with pytest.raises(ResourceMissing):
+            await checker.links.dismiss("well", BOB)
+        assert next(each.verdict for each in await checker.moderation.history("well")) == "report-dismissed"
+        await checker.deletion.delete("dead", ANN)
+        assert (await checker.links.waiting())[0] == []
+        await checker.links.report("well", "10.0.0.1")
+        assert (await checker.links.waiting())[0][0].reports == 1
 
     run(act())

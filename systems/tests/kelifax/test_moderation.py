@@ -27,7 +27,7 @@ async def finish_confirmation(*attempts):
     return await asyncio.gather(*attempts, return_exceptions=True)
 
 
-def test_of_two_moderators_one_wins_and_the_other_sees_who_and_what(desk_anywhere):
+def test_of_two_moderators_one_wins_and_the_other_sees_who_and_what(services_anywhere):
     async def act(kelifax):
         await kelifax.submit()
         outcomes = await finish_confirmation(
@@ -39,7 +39,7 @@ def test_of_two_moderators_one_wins_and_the_other_sees_who_and_what(desk_anywher
         assert lost.state == won.verdict
         assert [step.verdict for step in await kelifax.moderation.history("pixel-kit")] == [won.verdict, "submitted"]
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_double_click_decides_once(kelifax):
@@ -103,7 +103,7 @@ def test_the_mail_of_a_decision_waits_until_it_cannot_be_undone(kelifax):
     run(act())
 
 
-def test_each_decision_is_undone_to_what_was_there(desk_anywhere):
+def test_each_decision_is_undone_to_what_was_there(services_anywhere):
     async def act(kelifax):
         await kelifax.submit()
         for decide in (
@@ -130,7 +130,7 @@ def test_each_decision_is_undone_to_what_was_there(desk_anywhere):
         verdicts = [step.verdict for step in await kelifax.moderation.history("pixel-kit")]
         assert verdicts[:3] == ["undone", "unpublished", "approved"]
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_moderator_does_not_undo_what_another_decided_and_an_admin_may(kelifax):
@@ -189,7 +189,7 @@ def test_a_rejection_says_why(kelifax, reason):
     run(act())
 
 
-def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_fields(desk_anywhere):
+def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_fields(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         await kelifax.moderation.edit("pixel-kit", {"category": "ai", "tags": ["vector", "grid"]}, ANN)
@@ -197,7 +197,7 @@ def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_f
         for filters in (Filters(category="ai"), Filters(tags=("grid",)), Filters(tags=("vector", "grid"))):
             assert [entry.slug for entry in (await kelifax.directory.browse(filters)).entries] == ["pixel-kit"]
         assert (await kelifax.directory.browse(Filters(tags=("icons",)))).entries == []
-        (revision,) = (await kelifax.moderation.look("pixel-kit")).revisions
+        (revision,) = (await kelifax.moderation.read_detail("pixel-kit")).revisions
         assert (revision.content["category"], revision.content["tags"]) == ("design", ["icons", "vector"])
         with pytest.raises(InvalidInput):
             await kelifax.moderation.edit("pixel-kit", {"featured": True}, ANN)
@@ -205,7 +205,7 @@ def test_an_edit_changes_every_list_keeps_the_former_content_and_refuses_wrong_f
         with pytest.raises(AlreadyListed):
             await kelifax.moderation.edit("pixel-kit", {"resourceUrl": "https://other.example.com/"}, ANN)
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_an_entry_of_the_original_that_breaks_rules_can_be_edited_where_it_does_not(kelifax):
@@ -241,7 +241,7 @@ def test_a_former_slug_leads_to_the_resource_and_cannot_be_taken(kelifax):
     run(act())
 
 
-def test_deleting_leaves_the_audit_and_nothing_else(desk_anywhere):
+def test_deleting_leaves_the_audit_and_nothing_else(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         await kelifax.moderation.add_alias("pixel-kit", "pixelkit", ANN)
@@ -262,7 +262,7 @@ def test_deleting_leaves_the_audit_and_nothing_else(desk_anywhere):
         assert (await kelifax.moderation.history("pixel-kit"))[0].reason == "asked by its owner"
         assert await kelifax.submit() == "pixel-kit"
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_deleted_resource_cannot_be_decided(kelifax):

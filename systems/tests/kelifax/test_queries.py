@@ -179,7 +179,7 @@ def test_two_moderators_do_not_hold_the_same_resource_until_the_first_lets_go(db
     with pytest.raises(Conflict):
         db.hold("saw", "bob", until, day, now=NOON).run()
     with pytest.raises(Conflict):
-        db.let_go("saw", "bob").run()
-    db.let_go("saw", "ann").run()
+        db.release_hold("saw", "bob").run()
+    db.release_hold("saw", "ann").run()
     assert db.hold("saw", "bob", until, day, now=NOON).run().moderator == "bob"
     assert db.hold("saw", "ann", until, day, now=until + timedelta(seconds=1)).run().moderator == "ann"

@@ -22,7 +22,7 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-def test_a_confirmed_submission_waits_for_review_and_is_stored_as_the_seed_says(desk_anywhere):
+def test_a_confirmed_submission_waits_for_review_and_is_stored_as_the_seed_says(services_anywhere):
     async def act(kelifax):
         receipt = await kelifax.submissions.submit(make_form(), "192.0.2.1")
         assert receipt.state == "unconfirmed"
@@ -33,8 +33,8 @@ def test_a_confirmed_submission_waits_for_review_and_is_stored_as_the_seed_says(
         assert isinstance(waiting, Pending)
         return receipt
 
-    receipt = run(act(desk_anywhere))
-    item = get_plain(desk_anywhere.database, "pixel-kit")
+    receipt = run(act(services_anywhere))
+    item = get_plain(services_anywhere.database, "pixel-kit")
     assert item["createdAt"] == item["submittedAt"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", item["createdAt"])
     assert (item["resourceStatus"], item["submissionId"]) == ("pending", receipt.submission_id)
@@ -55,13 +55,13 @@ async def submit_many(kelifax, count, make):
 
 
 @pytest.mark.parametrize("same", ["everything", "name", "url"])
-def test_of_fifty_equal_submissions_at_once_one_wins_and_the_others_see_what_is_there(desk_anywhere, same):
+def test_of_fifty_equal_submissions_at_once_one_wins_and_the_others_see_what_is_there(services_anywhere, same):
     def make(number):
         name = "Pixel Kit" if same != "url" else f"Pixel Kit {number}"
         url = "https://pixel.example.com/" if same != "name" else f"https://pixel.example.com/{number}"
         return make_form(name, url, email=f"zoe{number}@techcorp.com")
 
-    outcomes = run(submit_many(desk_anywhere, 50, make))
+    outcomes = run(submit_many(services_anywhere, 50, make))
     won = [found for found in outcomes if isinstance(found, Receipt)]
     assert len(won) == 1
     lost = [found for found in outcomes if isinstance(found, AlreadyListed)]
@@ -163,7 +163,7 @@ def test_a_proof_of_work_is_used_once_and_must_be_ours_and_fresh(kelifax):
     run(act())
 
 
-def test_of_many_who_use_one_proof_at_once_one_succeeds(desk_anywhere):
+def test_of_many_who_use_one_proof_at_once_one_succeeds(services_anywhere):
     async def act(kelifax):
         proof = solve_challenge(kelifax.proofs.make_challenge())
 
@@ -176,7 +176,7 @@ def test_of_many_who_use_one_proof_at_once_one_succeeds(desk_anywhere):
 
         assert sum(await asyncio.gather(*(use() for _ in range(20)))) == 1
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_network_without_proofs_submits_a_few_times_a_day(kelifax):
@@ -229,7 +229,7 @@ def test_the_status_shows_each_step_and_no_personal_data(kelifax):
     run(act())
 
 
-def test_a_rejected_resource_is_resubmitted_by_who_has_the_mail_and_its_history_is_kept(desk_anywhere):
+def test_a_rejected_resource_is_resubmitted_by_who_has_the_mail_and_its_history_is_kept(services_anywhere):
     async def act(kelifax):
         receipt = await kelifax.submissions.submit(make_form(), "c")
         await kelifax.submissions.confirm(await kelifax.find_token("confirm-submission"))
@@ -247,15 +247,15 @@ def test_a_rejected_resource_is_resubmitted_by_who_has_the_mail_and_its_history_
             "Now it says what it is for.",
             True,
         )
-        dossier = await kelifax.moderation.look("pixel-kit")
-        assert [step.verdict for step in dossier.decisions] == ["resubmitted", "rejected", "submitted"]
-        assert dossier.revisions[0].content["rejectionReason"] == "The page is empty."
+        detail = await kelifax.moderation.read_detail("pixel-kit")
+        assert [step.verdict for step in detail.decisions] == ["resubmitted", "rejected", "submitted"]
+        assert detail.revisions[0].content["rejectionReason"] == "The page is empty."
         with pytest.raises(DecisionTaken):
             await kelifax.submissions.resubmit(token, better)
         assert await kelifax.db.claim("https://pixel-kit.example.com/") is None
         assert (await kelifax.db.claim("https://pixel.example.com/new")).claimed_by == "pixel-kit"
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_resubmission_cannot_take_the_url_of_another(kelifax):
@@ -301,8 +301,8 @@ def test_the_preflight_finds_the_same_url_a_similar_name_and_the_same_host_and_s
         assert [(each.likeness, each.entry.slug) for each in found.duplicates] == [("same name", "pixel-kit")]
         found = await kelifax.submissions.preflight(make_form("Pixl Kit", "https://elsewhere.example.net/"))
         assert [(each.likeness, each.entry.slug) for each in found.duplicates] == [("similar name", "pixel-kit")]
-        dossier = await kelifax.moderation.look("pixel-kid")
-        assert ("similar name", "pixel-kit") in [(each.likeness, each.entry.slug) for each in dossier.duplicates]
+        detail = await kelifax.moderation.read_detail("pixel-kid")
+        assert ("similar name", "pixel-kit") in [(each.likeness, each.entry.slug) for each in detail.duplicates]
 
     run(act())
 

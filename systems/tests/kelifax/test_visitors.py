@@ -24,7 +24,7 @@ def run(coroutine):
 
 
 # ── suggested edits ──────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_suggested_edit_is_shown_as_a_difference_and_applied_once(desk_anywhere):
+def test_a_suggested_edit_is_shown_as_a_difference_and_applied_once(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         await kelifax.suggestions.suggest("pixel-kit", {"category": "ai"}, "c", "It is an AI now.", "eve@example.com")
@@ -42,7 +42,7 @@ def test_a_suggested_edit_is_shown_as_a_difference_and_applied_once(desk_anywher
         with pytest.raises(DecisionTaken):
             await kelifax.suggestions.decline("pixel-kit", waiting.suggestion_id, ANN)
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_suggestion_for_a_field_that_changed_meanwhile_is_not_applied(kelifax):
@@ -71,7 +71,7 @@ def test_a_suggestion_changes_fields_of_the_form_by_its_rules(kelifax, fields):
 
 
 # ── reviews and votes ────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_review_is_confirmed_then_published_and_counts(desk_anywhere):
+def test_a_review_is_confirmed_then_published_and_counts(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         await kelifax.reviews.submit("pixel-kit", REVIEW, "c")
@@ -93,7 +93,7 @@ def test_a_review_is_confirmed_then_published_and_counts(desk_anywhere):
         assert await kelifax.reviews.published("pixel-kit") == []
         assert (await kelifax.reviews.score("pixel-kit")).ratings == 0
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_review_that_is_not_confirmed_in_time_is_gone_and_wrong_ones_are_refused(kelifax):
@@ -113,7 +113,7 @@ def test_a_review_that_is_not_confirmed_in_time_is_gone_and_wrong_ones_are_refus
     run(act())
 
 
-def test_a_visitor_has_one_vote_however_often_and_an_admin_can_void_them(desk_anywhere):
+def test_a_visitor_has_one_vote_however_often_and_an_admin_can_void_them(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         await asyncio.gather(*(kelifax.reviews.vote("pixel-kit", "visitor-1", "c") for _ in range(8)))
@@ -127,7 +127,7 @@ def test_a_visitor_has_one_vote_however_often_and_an_admin_can_void_them(desk_an
         assert await kelifax.reviews.void_votes("pixel-kit", ANN) == 1
         assert (await kelifax.reviews.score("pixel-kit")).votes == 0
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 # ── favourites and collections ───────────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +173,7 @@ def test_collections_are_few_and_their_titles_are_one_line(kelifax):
 
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(desk_anywhere):
+def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource(url="https://pixel.example.com/")
         await kelifax.ownerships.claim("pixel-kit", "boss@pixel.example.com", "It is my product.", "c")
@@ -191,7 +191,7 @@ def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(de
         with pytest.raises(TokenInvalid):
             await kelifax.ownerships.edit(token, {"usagePurpose": "Draws icons, says a stranger."})
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_a_token_of_one_purpose_opens_nothing_else(kelifax):
@@ -213,7 +213,7 @@ def test_a_token_of_one_purpose_opens_nothing_else(kelifax):
 
 
 # ── digest ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_digest_is_confirmed_sent_weekly_and_ended_with_one_request(desk_anywhere):
+def test_the_digest_is_confirmed_sent_weekly_and_ended_with_one_request(services_anywhere):
     async def act(kelifax):
         await kelifax.digests.subscribe("lena@example.com", ["design"], "c")
         assert await kelifax.digests.send_due() == 0
@@ -235,7 +235,7 @@ def test_the_digest_is_confirmed_sent_weekly_and_ended_with_one_request(desk_any
         assert await kelifax.db.subscription("lena@example.com") is None
         await kelifax.digests.unsubscribe(token)
 
-    run(act(desk_anywhere))
+    run(act(services_anywhere))
 
 
 def test_subscribing_again_tells_nobody_that_an_address_is_subscribed(kelifax):

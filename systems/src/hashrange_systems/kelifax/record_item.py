@@ -53,6 +53,7 @@ Verdict = Literal[
     "deleted",
     "erased",
     "repaired",
+    "report-dismissed",
 ]
 Role = Literal["moderator", "admin"]
 Address = Annotated[str, AfterValidator(fold_email)]
@@ -87,12 +88,12 @@ class Quota(Item, table=records, pk="QUOTA#{name}", sk="{day}"):
     expires_at: Ttl
 
 
-class PersonLink(Item, table=records, pk="PERSON#{address}", sk="LINK#{kind}#{reference}"):
+class PersonLink(Item, table=records, pk="PERSON#{address}", sk="LINK#{kind}#{reference:fit}"):
     """What a person has sent in, for export and erasure; the reference is a slug, or a slug and an id."""
 
     address: Key[Address]
     kind: Key[Literal["submission", "suggestion", "review", "claim"]]
-    reference: Key[str]
+    reference: str
     created_at: datetime
 
 
@@ -255,3 +256,11 @@ class WaitingSuggestion(View[OpenSuggestion]):
     slug: Key[str]
     suggestion_id: Key[str]
     created_at: datetime
+
+
+# ── changes of what is stored ───────────────────────────────────────────────────────────────────────────────
+class Migration(Item, table=records, pk="MIGRATION", sk="{name}"):
+    """A change of stored items that a worker has made once, for items of earlier versions."""
+
+    name: Key[str]
+    finished_at: datetime

@@ -19,12 +19,12 @@ from hashrange_systems.kelifax.record_item import Short, records
 
 
 # ── the public site ─────────────────────────────────────────────────────────────────────────────────────────
-class TagEntry(Item, table=records, pk="TAG#{tag}", sk="{published_at}#{slug}"):
+class TagEntry(Item, table=records, pk="TAG#{tag}", sk="{published_at}#{slug:fit}"):
     """A published resource under one of its tags; whoever reads it reads the resource too."""
 
     tag: Key[str]
     published_at: Key[datetime]
-    slug: Key[str]
+    slug: str
 
 
 class Facets(Item, table=records, pk="FACETS", sk="FACETS"):
@@ -37,7 +37,7 @@ class Facets(Item, table=records, pk="FACETS", sk="FACETS"):
     pricing: dict[str, int]
 
 
-class Views(Item, table=records, pk="VIEWS#{slug:shard4}", sk="{slug}"):
+class Views(Item, table=records, pk="VIEWS#{slug:shard4}", sk="{slug:fit}"):
     """Views that are not in `viewCount` yet, so that a view does not write to an index."""
 
     slug: str
@@ -64,6 +64,19 @@ class LinkState(Item, table=records, pk="LINK#{slug}", sk="LINK", dueShard="LINK
     failing_since: datetime | None = None
     checked_at: datetime | None = None
     outcome: Short | None = None
+
+
+class LinkReport(Item, table=records, pk="REPORT#{slug}", sk="REPORT", waitingFor="report"):
+    """A link that visitors say is dead; it waits for a moderator, whatever the link checker finds."""
+
+    slug: Key[str]
+    created_at: datetime  # of the first report
+    reports: int = 0
+
+
+class QueuedLinkReport(View[LinkReport]):
+    slug: Key[str]
+    created_at: datetime
 
 
 class DueLink(View[LinkState]):
@@ -128,9 +141,9 @@ class QueuedReview(View[WaitingReview]):
     created_at: datetime
 
 
-class Favourite(Item, table=records, pk="VISITOR#{visitor}", sk="FAVOURITE#{slug}"):
+class Favourite(Item, table=records, pk="VISITOR#{visitor}", sk="FAVOURITE#{slug:fit}"):
     visitor: Key[str]
-    slug: Key[str]
+    slug: str
     created_at: datetime
     expires_at: Ttl = after("created_at", days=400)
 

@@ -64,6 +64,7 @@ class Worker:
             Job("digests", 60, services.digests.send_due),
             Job("facets", 600, services.directory.count_facets),
             Job("foreign writes", 2, lambda: services.adoption.follow(consumer)),
+            Job("damage reasons", 3600, services.adoption.replace_reasons),
             Job("logos", 2, self.logo_consumer.catch_up),
             Job("unused logos", 600, services.logos.sweep),
         ]

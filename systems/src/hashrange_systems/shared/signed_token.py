@@ -16,7 +16,7 @@ import orjson
 from hashrange_systems.shared.errors import TokenInvalid
 
 TAG_SIZE = 32
-MAX_TOKEN_LENGTH = 2000
+MAX_TOKEN_LENGTH = 4000  # the key of an item, which may have 2048 bytes, fits in
 
 
 @dataclass(frozen=True, slots=True)

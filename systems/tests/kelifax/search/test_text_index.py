@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchQuery
 from hashrange_systems.kelifax.search.scan_search import matches
 from hashrange_systems.kelifax.search.text_index import TextIndex
-from hashrange_systems.kelifax.search.words import split_query
+from hashrange_systems.kelifax.search.tokenizer import split_query
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 ENTRIES = [

@@ -87,6 +87,38 @@ def test_the_rejection_of_a_damaged_entry_is_undone_on_its_page(client):
     assert client.visitor().get("/r/my_tool-kit").status_code == 200
 
 
+def test_a_reported_link_is_listed_with_what_was_found_and_closed_or_unpublished(client):
+    first, second = client.publish("Pixel Kit"), client.publish("Other Kit")
+    for slug in (first, second):
+        send(client.visitor(), f"/r/{slug}/report", f"/r/{slug}")
+        client.clock.advance(60)
+    admin = client.admin("mod", "moderator")
+    text = read_text(admin.get("/admin/reports"))
+    assert text.index("Pixel Kit") < text.index("Other Kit")
+    assert "The link checker has not requested it yet." in text
+    assert "The report is closed." in follow(
+        admin, send(admin, f"/admin/reports/{first}", "/admin/reports", do="dismiss")
+    )
+    send(admin, f"/admin/reports/{second}", "/admin/reports", do="unpublish")
+    assert "Nothing waits" in read_text(admin.get("/admin/reports"))
+    assert [client.visitor().get(f"/r/{slug}").status_code for slug in (first, second)] == [200, 404]
+    assert send(admin, f"/admin/reports/{second}", "/admin/queue", do="dismiss").status_code == 404
+
+
+def test_the_report_of_a_resource_that_is_no_longer_listed_can_be_closed(client):
+    slug = client.publish("Pixel Kit")
+    send(client.visitor(), f"/r/{slug}/report", f"/r/{slug}")
+    admin = client.admin()
+    send(admin, f"/admin/live/{slug}", do="unpublish", reason="It was sold.")
+    assert "It is no longer listed." in read_text(admin.get("/admin/reports"))
+    assert "409" in str(send(admin, f"/admin/reports/{slug}", "/admin/reports", do="unpublish").status_code)
+    assert send(admin, f"/admin/reports/{slug}", "/admin/reports", do="dismiss").status_code == 303
+
+
+def follow(browser, answer):
+    return read_text(browser.get(answer.headers["location"].removeprefix("/kelifax")))
+
+
 def parse(form):
     from hashrange_systems.kelifax.model.draft import parse_draft
 

@@ -12,7 +12,7 @@ from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseT
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.schema import Decision
-    from hashrange_systems.kelifax.service.dossier import Dossier
+    from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
     from hashrange_systems.kelifax.services import Services
 
 QUEUE_HELP = """List what waits for a moderator, oldest first; damaged entries are marked.
@@ -46,17 +46,17 @@ def show(slug: SlugArgument, data: Data = None, endpoint: Endpoint = None, as_js
     from hashrange_systems.kelifax.cli.entry_tables import describe_decision, describe_entry, print_decisions
     from hashrange_systems.shared.cli.output import print_json
 
-    async def act(services: Services) -> Dossier:
-        return await services.moderation.look(slug)
+    async def act(services: Services) -> ModerationDetail:
+        return await services.moderation.read_detail(slug)
 
-    dossier = run_with_services(DatabaseTarget(data, endpoint), act)
-    fields = describe_entry(dossier.resource)
+    detail = run_with_services(DatabaseTarget(data, endpoint), act)
+    fields = describe_entry(detail.resource)
     if as_json:
-        print_json(fields | {"decisions": [describe_decision(each) for each in dossier.decisions]})
+        print_json(fields | {"decisions": [describe_decision(each) for each in detail.decisions]})
         return
     for name, value in fields.items():
         typer.echo(f"{name:20} {value if value is not None else ''}")
-    print_decisions(dossier.decisions, as_json=False)
+    print_decisions(detail.decisions, as_json=False)
 
 
 def approve(slugs: Slugs, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:

@@ -57,11 +57,11 @@ class DueLogo(View[Logo]):
     due_at: datetime
 
 
-class LogoUse(Item, table=logos, logo="{name}", part="USE#{slug}"):
+class LogoUse(Item, table=logos, logo="{name}", part="USE#{slug:fit}"):
     """A resource that refers to a logo: the references that are counted."""
 
     name: Key[str]
-    slug: Key[str]
+    slug: str
 
 
 class ResourceLogo(View[Published]):

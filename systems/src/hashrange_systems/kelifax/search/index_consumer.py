@@ -19,8 +19,8 @@ import orjson
 
 from hashrange import Consumer, ItemChange, StreamTrimmed
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
+from hashrange_systems.kelifax.search.document_reader import IndexedResource, find_document, read_all
 from hashrange_systems.kelifax.search.query import SearchDocument
-from hashrange_systems.kelifax.search.source import IndexedResource, find_document, read_all
 from hashrange_systems.kelifax.search.text_index import VERSION, TextIndex
 
 log = logging.getLogger(__name__)

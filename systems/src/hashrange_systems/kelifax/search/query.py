@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from hashrange_systems.kelifax.search.words import split_query
+from hashrange_systems.kelifax.search.tokenizer import split_query
 
 Sort = Literal["relevance", "newest", "popular", "name"]
 SORTS: tuple[Sort, ...] = ("relevance", "newest", "popular", "name")

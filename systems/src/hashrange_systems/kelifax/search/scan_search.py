@@ -8,8 +8,8 @@ from itertools import groupby
 
 from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.kelifax.search.document_reader import read_all, scan_for
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
-from hashrange_systems.kelifax.search.source import read_all, scan_for
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 

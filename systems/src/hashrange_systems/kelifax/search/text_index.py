@@ -20,7 +20,7 @@ from tantivy import Occur, Query
 from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import limit_count
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
-from hashrange_systems.kelifax.search.words import SHORT, fold, list_grams, list_suffixes, split_words
+from hashrange_systems.kelifax.search.tokenizer import SHORT, fold, list_grams, list_suffixes, split_words
 
 VERSION = 2  # of the fields below and of `words`: an index of another version is built again
 HEAP = 64_000_000

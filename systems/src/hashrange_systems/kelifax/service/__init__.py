@@ -18,8 +18,8 @@ For everybody
 
 For moderators: every method takes the `Actor` that `Admins.authenticate` returns
     admins        Admins: sign_in(name, password), authenticate(cookie), sign_out(cookie), add, change, list_all
-    moderation    Moderation: queue(size, after), look(slug), hold, let_go, approve, reject, unpublish, undo, feature,
-                  edit, rename, bulk
+    moderation    Moderation: queue(size, after), read_detail(slug), hold, release_hold, approve, reject, unpublish,
+                  undo, feature, edit, rename, bulk
     deletion      Deletion: delete(slug, actor)
     analytics     Analytics: by_domain(), by_views(), counts()
     privacy       Privacy: export_person(email), erase_person(email, actor)

@@ -5,13 +5,14 @@
 - `follow()`: handles the changes since the last call, for the worker: an approval of the original's code joins the
   public lists, a rejection leaves them, and a deletion takes everything with it.
 - `repair(slug)`: the same for one resource.
+- `replace_reasons()`: once, for the worker: earlier versions marked damaged items with reasons that may quote values.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,12 +23,24 @@ from hashrange.provision import apply, plan
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.web_address import normalise_url
-from hashrange_systems.kelifax.record_item import PersonLink
+from hashrange_systems.kelifax.record_item import Migration, PersonLink
 from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, Resource, UrlClaim, checkpoints
-from hashrange_systems.kelifax.service.damaged import clear_damage, is_marked, publish_damaged, unlist_stale
+from hashrange_systems.kelifax.service.damaged_resource import (
+    clear_damage,
+    has_private_reason,
+    is_marked,
+    publish_damaged,
+    unlist_stale,
+)
 from hashrange_systems.kelifax.service.deletion import Deletion
 from hashrange_systems.kelifax.service.publication import list_entry
-from hashrange_systems.kelifax.service.resource_read import interpret, read_everything, read_raw
+from hashrange_systems.kelifax.service.resource_read import (
+    interpret,
+    read_ambiguous_slugs,
+    read_everything,
+    read_marked,
+    read_raw,
+)
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import EPOCH, to_second
@@ -35,6 +48,8 @@ from hashrange_systems.shared.epoch import EPOCH, to_second
 log = logging.getLogger(__name__)
 
 CONSUMER = "adoption"
+AMBIGUOUS_SLUG = "a slug with # cannot be told from the key of a claim: it is left alone and not listed"
+REASONS_REPLACED = "damage reasons"  # the name of the migration
 
 
 class ChangedResource(View[Resource]):
@@ -115,6 +130,8 @@ class Adoption:
             else:
                 await self._adopt(item, found, dry_run=dry_run)
             await self._claim(Claimant.of(item), found, taken, dry_run=dry_run)
+        async for slug in read_ambiguous_slugs(self.db):
+            found.damaged[slug] = AMBIGUOUS_SLUG
         return found
 
     async def _adopt(self, item: AnyResource, found: AdoptionReport, *, dry_run: bool) -> None:
@@ -241,6 +258,24 @@ class Adoption:
             log.warning(
                 "two resources have one URL", extra={"fields": {"kept": conflict.kept, "other": conflict.other}}
             )
+
+    # ── items of earlier versions ────────────────────────────────────────────────────────────────────────────────────
+    async def replace_reasons(self) -> int:
+        """Replace the reasons of damage that may quote values, in the whole table, once; return how many."""
+        if await self.db.migration(REASONS_REPLACED) is not None:
+            return 0
+        marked = [raw async for raw in read_marked(self.db) if has_private_reason(raw)]
+        written = [await self._replace_reason(raw) for raw in marked]
+        if all(written):
+            await self.db.put(Migration(name=REASONS_REPLACED, finished_at=self._now()))
+        return sum(written)
+
+    async def _replace_reason(self, raw: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Write the reason that holds now, or none if the resource is not public; return whether it was written."""
+        item = interpret(raw)
+        if isinstance(item, DamagedItem) and item.status == "approved":
+            return await publish_damaged(self.db, item, parse_time(item.text("approvedAt") or item.text("createdAt")))
+        return await clear_damage(self.db, raw)
 
 
 def is_held(claim: UrlClaim, now: datetime) -> bool:

@@ -15,7 +15,7 @@ from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource, audit
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.damaged import guard_key
+from hashrange_systems.kelifax.service.damaged_resource import guard_key
 from hashrange_systems.kelifax.service.publication import unlist_entry
 from hashrange_systems.kelifax.service.resource_read import find_any, find_stored, next_moment
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
@@ -98,6 +98,7 @@ class Deletion:
         single = (
             self.db.score(slug),
             self.db.link(slug),
+            self.db.link_report(slug),
             self.db.views(slug),
             self.db.feature_plan(slug),
             self.db.hold_of(slug),

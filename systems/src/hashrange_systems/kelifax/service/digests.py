@@ -16,6 +16,7 @@ from typing import Any
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.model.draft import CATEGORIES
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.record_item import DueDigest, Subscribed, UnconfirmedSubscription
 from hashrange_systems.kelifax.schema import Kelifax, Listing
 from hashrange_systems.kelifax.service.mails import Mailer
@@ -117,4 +118,4 @@ class Digests:
 
     def _describe(self, entry: Listing) -> str:
         name, purpose = clean(entry.resource_name, 200), clean(entry.usage_purpose, 200)
-        return f"{name}\n{purpose}\n{self.base_url}/r/{entry.resource_slug}"
+        return f"{name}\n{purpose}\n{self.base_url}{path_of_resource(entry.resource_slug)}"

@@ -31,7 +31,7 @@ from hashrange_systems.kelifax.model.public_entry import (
     show_resource,
 )
 from hashrange_systems.kelifax.model.search_text import contains_all, split_words
-from hashrange_systems.kelifax.model.slug import is_routable
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax, Listing
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all, read_page
 from hashrange_systems.kelifax.visitor_item import Facets
@@ -168,8 +168,8 @@ class Directory:
     # ── one resource ─────────────────────────────────────────────────────────────────────────────────────────────────
     async def find(self, slug: str) -> PublicResource:
         """Return a published resource by its slug, or by a former one; raise ResourceMissing."""
-        found = await self._read(slug) if is_routable(slug) else None
-        if found is None and is_routable(slug):
+        found = await self._read(slug) if is_stored_slug(slug) else None
+        if found is None and is_stored_slug(slug):
             alias = await self.db.alias(slug)
             found = await self._read(alias.slug) if alias else None
         if found is None:

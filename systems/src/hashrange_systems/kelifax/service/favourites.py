@@ -15,7 +15,7 @@ from typing import Any
 
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.model.field_rule import Checker
-from hashrange_systems.kelifax.model.slug import is_routable
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.visitor_item import Collection, Favourite, SharedCollection
 from hashrange_systems.shared.epoch import to_second
@@ -35,7 +35,7 @@ class Favourites:
 
     async def add(self, visitor: str, slug: str) -> None:
         """Keep a resource."""
-        if not is_routable(slug):
+        if not is_stored_slug(slug):
             raise ResourceMissing("resource")
         if len(await self.db.favourites(visitor).consistent()) >= MAX_FAVOURITES:
             raise LimitReached(f"There may be {MAX_FAVOURITES} favourites: remove one first.")
@@ -76,7 +76,7 @@ class Favourites:
     async def collect(self, visitor: str, collection_id: str, slug: str) -> Collection:
         """Add a resource to a collection."""
         found = await self.find_collection(visitor, collection_id)
-        if not is_routable(slug):
+        if not is_stored_slug(slug):
             raise ResourceMissing("resource")
         if slug in found.slugs:
             return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from hashrange import ConditionalCheckFailedException, ServiceError
 from hashrange_systems.kelifax.model.draft import parse_draft
-from hashrange_systems.kelifax.model.slug import is_routable
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax, table
 from hashrange_systems.kelifax.service.adoption import Adoption
 from hashrange_systems.kelifax.service.submissions import Submissions
@@ -54,7 +54,7 @@ class Importer:
 
     async def _store(self, row: Mapping[str, Any]) -> str:
         slug = row["resourceSlug"]
-        if not isinstance(slug, str) or not is_routable(slug):
+        if not isinstance(slug, str) or not is_stored_slug(slug):
             raise ValueError(f"{slug!r} cannot be the slug of a resource")
         item = {name: to_wire(value) for name, value in row.items() if name not in NEVER_IMPORTED}
         request = {

@@ -1,6 +1,7 @@
 """The link checker: requests the URLs of published resources through the guarded fetcher, and unpublishes dead ones.
 
-- `report(slug, client)`: a visitor says that a link is dead: it is checked within minutes.
+- `report(slug, client)`: a visitor says that a link is dead: it is checked within minutes, and moderators see it.
+- `waiting(size, after)`: the reports, oldest first; `dismiss(slug, actor)`: a moderator has looked, and the link works.
 - `run_due(limit)`: checks what is due; each link by one process. A dead link is unpublished after a week of failures.
 - `check(slug)`: checks one now, and returns the outcome.
 """
@@ -8,18 +9,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from hashrange import Clock, Conflict
+from hashrange import Clock, Conflict, Taken
 from hashrange_systems.kelifax.model.link_health import evaluate_link, is_alive
-from hashrange_systems.kelifax.schema import Approved, Kelifax
-from hashrange_systems.kelifax.service.actor import WORKER
+from hashrange_systems.kelifax.model.slug import is_stored_slug
+from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax
+from hashrange_systems.kelifax.service.actor import WORKER, Actor
 from hashrange_systems.kelifax.service.moderation import Moderation
 from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.resource_read import find_resource
-from hashrange_systems.kelifax.visitor_item import DueLink, LinkState
+from hashrange_systems.kelifax.service.resource_read import find_resource, find_stored, next_moment
+from hashrange_systems.kelifax.visitor_item import DueLink, LinkReport, LinkState
 from hashrange_systems.shared.epoch import from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
 from hashrange_systems.shared.fetching.errors import FetchError
@@ -42,6 +45,18 @@ class LinkOutcome:
     unpublished: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedLink:
+    """A link that visitors say is dead, with what the link checker knows; `url` is empty if it is not listed."""
+
+    slug: str
+    reports: int
+    created_at: datetime
+    name: str
+    url: str
+    state: LinkState | None
+
+
 @dataclass(frozen=True, slots=True)
 class LinkChecks:
     """Checks links."""
@@ -60,6 +75,42 @@ class LinkChecks:
         await self.quotas.use("report", client, PER_CLIENT)
         due_at = to_second(self.clock.millis()) + REPORTED_WITHIN
         await self.db.report_link(slug, due_at=due_at, reports=1)
+        try:
+            await self.db.create(LinkReport(slug=slug, created_at=to_second(self.clock.millis()), reports=1))
+        except Taken:
+            with suppress(Conflict):  # decided at this moment
+                await self.db.count_report(slug, reports=1)
+
+    async def waiting(self, size: int = 20, after: str | None = None) -> tuple[Sequence[ReportedLink], str | None]:
+        """Return a page of the links that visitors reported, oldest first, and the cursor of the next."""
+        page = await self.db.waiting_link_reports().whole().page(size, after=after)
+        return [await self._describe(each) for each in page.items], page.cursor
+
+    async def _describe(self, report: LinkReport) -> ReportedLink:
+        found = await find_stored(self.db, report.slug)
+        listed = isinstance(found, Approved)
+        return ReportedLink(
+            slug=report.slug,
+            reports=report.reports,
+            created_at=report.created_at,
+            name=found.resource_name if listed else report.slug,
+            url=found.resource_url if listed else "",
+            state=await self.db.link(report.slug),
+        )
+
+    async def dismiss(self, slug: str, actor: Actor) -> None:
+        """Close the reports of a link; raise ResourceMissing if there are none."""
+        report = await self.db.link_report(slug).consistent() if is_stored_slug(slug) else None
+        if report is None:
+            raise ResourceMissing("report")
+        decision = Decision(
+            resource_slug=slug,
+            decided_at=await next_moment(self.db, self.clock, slug),
+            actor=actor.name,
+            verdict="report-dismissed",
+            reason=f"{report.reports} reports of a dead link",
+        )
+        await self.db.transact(self.db.drop_link_report(slug), self.db.create(decision)).unread()
 
     async def run_due(self, limit: int = 100) -> list[LinkOutcome]:
         """Check the links that are due."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from hashrange import Clock, Write
 from hashrange_systems.kelifax.model.mail_text import TOPICS, render_mail
+from hashrange_systems.kelifax.model.slug import encode_slug
 from hashrange_systems.kelifax.record_item import OutgoingMail, WaitingMail
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.shared.epoch import from_ms
@@ -98,7 +99,7 @@ class MailOutbox(Outbox[OutgoingMail, WaitingMail]):
         if kind.purpose is not None:
             words = [str(word) for word in content.get("words", ())]
             token = self.signer.sign(kind.purpose, words, self.clock.millis() + kind.valid_ms)
-        return self.base_url + kind.page.format(token=token, slug=content.get("slug", ""))
+        return self.base_url + kind.page.format(token=token, slug=encode_slug(str(content.get("slug", ""))))
 
     def mark_sent(self, message: WaitingMail, at: datetime) -> Awaitable[object]:
         """Record that a mail was sent, even if the lease was lost."""

@@ -1,8 +1,8 @@
 """Moderation: the queue, and every decision on a resource. Each decision is one transaction with its audit entry.
 
 - `queue(size, after)`: what waits, oldest first, damaged entries too; `rejected(size, after)`, `live(size, after)`.
-- `look(slug)`: everything about a resource for a moderator, personal data included.
-- `hold(slug, actor)`, `let_go(slug, actor)`: a lease on a resource while it is reviewed.
+- `read_detail(slug)`: everything about a resource for a moderator, personal data included.
+- `hold(slug, actor)`, `release_hold(slug, actor)`: a lease on a resource while it is reviewed.
 - `approve`, `reject`, `unpublish`: of two moderators one wins; the other gets DecisionTaken with what happened.
 - `undo(slug, decided_at, actor)`: takes back the latest decision within ten minutes; its mail has not been sent yet.
 - `feature(slug, actor, starts_at, ends_at)`, `unfeature(slug, actor)`: `run_due_features()` is for the worker.
@@ -35,10 +35,10 @@ from hashrange_systems.kelifax.schema import (
     Resource,
 )
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.damaged import reject_damaged, remember_place, undo_damaged
-from hashrange_systems.kelifax.service.dossier import Dossier, read_dossier
+from hashrange_systems.kelifax.service.damaged_resource import reject_damaged, remember_listing, undo_damaged
 from hashrange_systems.kelifax.service.duplicates import Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
+from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail, read_moderation_detail
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, next_moment
@@ -104,10 +104,10 @@ class Moderation:
         """
         return await self.db.pending_since(day - timedelta(seconds=1)).skip_unreadable().limit(size)
 
-    async def look(self, slug: str) -> Dossier:
+    async def read_detail(self, slug: str) -> ModerationDetail:
         """Return everything about a resource; raise ResourceMissing."""
         found = await find_any(self.db, slug)
-        return await read_dossier(self.db, self.duplicates, slug, found, await self.find_hold(slug))
+        return await read_moderation_detail(self.db, self.duplicates, slug, found, await self.find_hold(slug))
 
     async def history(self, slug: str) -> Sequence[Decision]:
         """Return all decisions on a resource, latest first; they stay when it is deleted."""
@@ -136,10 +136,10 @@ class Moderation:
             holder = conflict.current.moderator if isinstance(conflict.current, Hold) else "Another moderator"
             raise HeldByAnother(holder) from None
 
-    async def let_go(self, slug: str, actor: Actor) -> None:
+    async def release_hold(self, slug: str, actor: Actor) -> None:
         """Give a lease back."""
         with suppress(Conflict):
-            await self.db.let_go(slug, moderator=actor.name)
+            await self.db.release_hold(slug, moderator=actor.name)
 
     # ── decisions ────────────────────────────────────────────────────────────────────────────────────────────────────
     async def approve(self, slug: str, actor: Actor) -> Decision:
@@ -161,7 +161,7 @@ class Moderation:
         reason = check_reason(reason)
         found = await find_any(self.db, slug)
         if isinstance(found, DamagedItem):
-            decision = await self._make_decision(slug, actor, "rejected", reason, remember_place(found))
+            decision = await self._make_decision(slug, actor, "rejected", reason, remember_listing(found))
             await reject_damaged(self.db, found, decision, to_second(self.clock.millis()))
             return decision
         resource = await self._find_pending(slug, actor)

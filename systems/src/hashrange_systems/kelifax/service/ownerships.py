@@ -16,6 +16,7 @@ from typing import Any
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.model.web_address import find_host
 from hashrange_systems.kelifax.record_item import PersonLink
 from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax, Published
@@ -137,7 +138,7 @@ class Ownerships:
             raise DecisionTaken("decided") from None
 
     async def _find(self, slug: str, claim_id: str) -> AnyOwnership:
-        known = is_valid_id(slug) and is_valid_id(claim_id)
+        known = is_stored_slug(slug) and is_valid_id(claim_id)
         claim = await self.db.ownership(slug, claim_id).consistent() if known else None
         if claim is None:
             raise ResourceMissing("claim")

@@ -16,7 +16,7 @@ from hashrange_systems.kelifax.model.public_entry import format_time
 from hashrange_systems.kelifax.record_item import PersonLink, QueuedMail, Subscription
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.damaged import publish_damaged
+from hashrange_systems.kelifax.service.damaged_resource import publish_damaged
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_stored, next_moment, read_everything
 from hashrange_systems.kelifax.service.reviews import Reviews

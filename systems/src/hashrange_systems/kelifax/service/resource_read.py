@@ -8,7 +8,7 @@ from typing import Any
 
 from hashrange import Clock, Unreadable, load_item
 from hashrange_systems.kelifax.model.damage import WRONG_STATUS
-from hashrange_systems.kelifax.model.slug import is_routable
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Pending, Rejected, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all
 from hashrange_systems.shared.epoch import from_ms
@@ -25,7 +25,7 @@ async def find_resource(db: Kelifax, slug: str) -> AnyResource:
 
 async def find_any(db: Kelifax, slug: str) -> AnyResource | DamagedItem:
     """Return a resource in any state, or a damaged one; raise ResourceMissing."""
-    found = await find_stored(db, slug) if is_routable(slug) else None
+    found = await find_stored(db, slug) if is_stored_slug(slug) else None
     if found is None:
         raise ResourceMissing("resource")
     return found
@@ -70,6 +70,37 @@ async def read_everything(db: Kelifax) -> AsyncIterator[AnyResource | DamagedIte
             yield item
         elif (found := await find_stored(db, item.resource_slug)) is not None:
             yield found
+
+
+async def read_marked(db: Kelifax) -> AsyncIterator[Mapping[str, Mapping[str, Any]]]:
+    """Yield every item that is marked as damaged, in wire form; it reads the whole table."""
+    request = {"FilterExpression": "attribute_exists(#damage)", "ExpressionAttributeNames": {"#damage": "damage"}}
+    async for item in scan_raw(db, request):
+        yield item
+
+
+async def read_ambiguous_slugs(db: Kelifax) -> AsyncIterator[str]:
+    """Yield the slugs that cannot be told from the keys of claims and aliases; it reads the whole table."""
+    request = {
+        "FilterExpression": "contains(#slug, :sign) AND attribute_exists(#status)",
+        "ExpressionAttributeNames": {"#slug": "resourceSlug", "#status": "resourceStatus"},
+        "ExpressionAttributeValues": {":sign": {"S": "#"}},
+        "ProjectionExpression": "#slug",
+    }
+    async for item in scan_raw(db, request):
+        yield item["resourceSlug"]["S"]
+
+
+async def scan_raw(db: Kelifax, asked: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Mapping[str, Any]]]:
+    """Yield what a scan of the table of the resources finds, in wire form."""
+    request: dict[str, Any] = {"TableName": table.physical_name, "ConsistentRead": True, **asked}
+    while True:
+        page = await db.session.transport.call_async("Scan", request)
+        for item in page["Items"]:
+            yield item
+        if "LastEvaluatedKey" not in page:
+            return
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
 async def next_moment(db: Kelifax, clock: Clock, slug: str) -> datetime:

@@ -17,6 +17,7 @@ from typing import Any
 from hashrange import Clock, Conflict, Taken, Unreadable, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.record_item import PersonLink
 from hashrange_systems.kelifax.schema import Approved, Kelifax
 from hashrange_systems.kelifax.service.actor import Actor
@@ -168,7 +169,7 @@ class Reviews:
             raise DecisionTaken("decided") from None
 
     async def _find_review(self, slug: str, reviewer: str) -> AnyReview:
-        known = is_valid_id(slug) and is_valid_id(reviewer)
+        known = is_stored_slug(slug) and is_valid_id(reviewer)
         review = await self.db.review(slug, reviewer).consistent() if known else None
         if review is None:
             raise ResourceMissing("review")

@@ -15,6 +15,7 @@ from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.content_diff import FieldDifference, diff_fields
 from hashrange_systems.kelifax.model.draft import apply_changes, find_changes
+from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.record_item import DecidedSuggestion, OpenSuggestion, PersonLink
 from hashrange_systems.kelifax.schema import Kelifax, Published
 from hashrange_systems.kelifax.service.actor import Actor
@@ -82,7 +83,7 @@ class Suggestions:
 
     async def find(self, slug: str, suggestion_id: str) -> OpenSuggestion | DecidedSuggestion:
         """Return a suggestion; raise ResourceMissing."""
-        known = is_valid_id(slug) and is_valid_id(suggestion_id)
+        known = is_stored_slug(slug) and is_valid_id(suggestion_id)
         found = await self.db.suggestion(slug, suggestion_id).consistent() if known else None
         if found is None:
             raise ResourceMissing("suggestion")

@@ -8,17 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from hashrange import CursorInvalid
 from hashrange_systems.kelifax.errors import SignInRefused
+from hashrange_systems.kelifax.model.slug import MAX_STORED_BYTES
 from hashrange_systems.kelifax.schema import Approved, Pending, Published, Rejected
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.dossier import Dossier
 from hashrange_systems.kelifax.service.moderation import UNDO_WITHIN, BulkOutcome, Moderation
+from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.dependencies import (
@@ -26,7 +27,9 @@ from hashrange_systems.kelifax.web.dependencies import (
     AdminPosted,
     Deps,
     PageDependencies,
+    SlugPath,
 )
+from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
 from hashrange_systems.kelifax.web.worker_presence import describe_absence
 from hashrange_systems.shared.epoch import from_ms
@@ -41,7 +44,7 @@ from hashrange_systems.shared.errors import (
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address
-from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
+from hashrange_systems.shared.web.templating import redirect_to
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +145,7 @@ async def show_start(request: Request) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorklistPosition:
     """Where a moderator is: a list, the resource that is open, and the page of the list."""
 
     name: ListName
@@ -161,30 +164,30 @@ def find_list(name: str) -> ListName:
 @router.get("/{name}")
 async def show_list(request: Request, deps: Deps, admin: Admin, name: str, after: str = "") -> Response:
     """Show a list, with its first resource open."""
-    return await render_desk(request, deps, admin, Place(find_list(name), after=after))
+    return await render_worklist(request, deps, admin, WorklistPosition(find_list(name), after=after))
 
 
 @router.get("/{name}/{slug}")
-async def show_one(request: Request, deps: Deps, admin: Admin, name: str, slug: str, after: str = "") -> Response:
+async def show_one(request: Request, deps: Deps, admin: Admin, name: str, slug: SlugPath, after: str = "") -> Response:
     """Show a list with one resource open."""
-    return await render_desk(request, deps, admin, Place(find_list(name), slug, after))
+    return await render_worklist(request, deps, admin, WorklistPosition(find_list(name), slug, after))
 
 
-async def render_desk(
+async def render_worklist(
     request: Request,
     deps: PageDependencies,
     admin: SignedInAdmin,
-    place: Place,
+    position: WorklistPosition,
     *,
     error: ApplicationError | None = None,
     outcomes: Sequence[BulkOutcome] = (),
 ) -> Response:
     """Render a list and the resource that is looked at."""
-    page = await read_list(deps.services.moderation, place.name, place.after)
+    page = await read_list(deps.services.moderation, position.name, position.after)
     slugs = [entry.resource_slug for entry in page.entries]
-    holders = await deps.services.moderation.find_holders(slugs) if place.name == "queue" else {}
-    worklist = make_worklist(place, page, holders)
-    dossier = await deps.services.moderation.look(worklist.current) if worklist.current else None
+    holders = await deps.services.moderation.find_holders(slugs) if position.name == "queue" else {}
+    worklist = make_worklist(position, page, holders)
+    detail = await deps.services.moderation.read_detail(worklist.current) if worklist.current else None
     return deps.renderer.render(
         request,
         "admin_worklist.html",
@@ -193,28 +196,28 @@ async def render_desk(
         actor=admin.actor,
         worklist=worklist,
         titles=LIST_TITLES,
-        dossier=dossier,
-        shown=describe_dossier(dossier, deps.now) if dossier else None,
+        detail=detail,
+        shown=describe_detail(detail, deps.now) if detail else None,
         error=str(error or ""),
         outcomes=outcomes,
-        undo_slug=request.query_params.get("undo", "")[:200],
+        undo_slug=request.query_params.get("undo", "")[:MAX_STORED_BYTES],
         warnings=await describe_absence(deps.services),
-        section=place.name,
+        section=position.name,
     )
 
 
-def make_worklist(place: Place, page: TolerantPage[Any], holders: Mapping[str, str]) -> Worklist:
+def make_worklist(position: WorklistPosition, page: TolerantPage[Any], holders: Mapping[str, str]) -> Worklist:
     """Return a list with its neighbours of the resource that is open: the first one unless another is named."""
     rows = [replace(make_row(entry), holder=holders.get(entry.resource_slug, "")) for entry in page.entries]
     slugs = [row.slug for row in rows]
-    current = place.slug or (slugs[0] if slugs else "")
+    current = position.slug or (slugs[0] if slugs else "")
     at = slugs.index(current) if current in slugs else -1
     return Worklist(
-        name=place.name,
+        name=position.name,
         rows=rows,
         current=current,
         cursor=page.cursor,
-        after=place.after,
+        after=position.after,
         previous_slug=slugs[at - 1] if at > 0 else "",
         next_slug=slugs[at + 1] if at + 1 < len(slugs) else "",
     )
@@ -240,7 +243,7 @@ def make_row(entry: Pending | Approved | Rejected | DamagedItem) -> QueueRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DossierView:
+class DetailView:
     """What can be done with a resource now."""
 
     status: str
@@ -250,13 +253,13 @@ class DossierView:
     raw: dict[str, str]
 
 
-def describe_dossier(dossier: Dossier, now: int) -> DossierView:
+def describe_detail(detail: ModerationDetail, now: int) -> DetailView:
     """Return which actions a resource allows."""
-    resource = dossier.resource
+    resource = detail.resource
     damaged = isinstance(resource, DamagedItem)
-    latest = dossier.decisions[0] if dossier.decisions else None
+    latest = detail.decisions[0] if detail.decisions else None
     fresh = latest is not None and from_ms(now) - latest.decided_at < UNDO_WITHIN
-    return DossierView(
+    return DetailView(
         status=resource.status if isinstance(resource, DamagedItem) else resource.resource_status,
         can_undo=fresh and latest is not None and latest.verdict in UNDOABLE[damaged],
         is_live=isinstance(resource, Approved),
@@ -274,7 +277,7 @@ def show_raw(value: Any) -> str:
 
 # ── decisions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
-class Decider:
+class DecisionForm:
     """A form of an admin about one resource."""
 
     services: Services
@@ -288,7 +291,7 @@ class Decider:
         return self.sent.text("reason")
 
 
-async def feature(form: Decider) -> object:
+async def feature(form: DecisionForm) -> object:
     """Feature a resource for the time that the form says."""
     starts_at, ends_at = parse_moment(form.sent, "starts_at"), parse_moment(form.sent, "ends_at")
     return await form.services.moderation.feature(form.slug, form.actor, starts_at, ends_at)
@@ -305,11 +308,11 @@ def parse_moment(sent: PostedForm, name: str) -> datetime | None:
         raise InvalidInput([FieldError(name, "must be a time such as 2026-11-17T12:00")]) from None
 
 
-Action = Callable[[Decider], Awaitable[object]]
+Action = Callable[[DecisionForm], Awaitable[object]]
 
 ACTIONS: dict[str, tuple[Action, str]] = {  # what is done, and the name of the message that says so
     "hold": (lambda form: form.services.moderation.hold(form.slug, form.actor), "held"),
-    "release": (lambda form: form.services.moderation.let_go(form.slug, form.actor), "released"),
+    "release": (lambda form: form.services.moderation.release_hold(form.slug, form.actor), "released"),
     "approve": (lambda form: form.services.moderation.approve(form.slug, form.actor), "approved"),
     "reject": (lambda form: form.services.moderation.reject(form.slug, form.actor, form.reason), "rejected"),
     "unpublish": (lambda form: form.services.moderation.unpublish(form.slug, form.actor, form.reason), "unpublished"),
@@ -326,7 +329,7 @@ ACTIONS: dict[str, tuple[Action, str]] = {  # what is done, and the name of the 
 @router.post("/bulk/{name}")
 async def decide_many(request: Request, deps: Deps, posted: AdminPosted, name: str) -> Response:
     """Decide on all chosen resources; each succeeds or fails on its own."""
-    place, sent = Place(find_list(name)), posted.sent
+    position, sent = WorklistPosition(find_list(name)), posted.sent
     slugs = sent.texts("slug")
     action = next((each for each in BULK_ACTIONS if each == sent.text("do")), None)
     try:
@@ -334,30 +337,28 @@ async def decide_many(request: Request, deps: Deps, posted: AdminPosted, name: s
             raise StateConflict("Choose resources, then an action.")
         outcomes = await deps.services.moderation.bulk(action, slugs, posted.admin.actor, sent.text("reason"))
     except ApplicationError as error:
-        return await render_desk(request, deps, posted.admin, place, error=error)
-    return await render_desk(request, deps, posted.admin, place, outcomes=outcomes)
+        return await render_worklist(request, deps, posted.admin, position, error=error)
+    return await render_worklist(request, deps, posted.admin, position, outcomes=outcomes)
 
 
 @router.post("/{name}/{slug}")
-async def decide(request: Request, deps: Deps, posted: AdminPosted, name: str, slug: str) -> Response:
+async def decide(request: Request, deps: Deps, posted: AdminPosted, name: str, slug: SlugPath) -> Response:
     """Do something with a resource, then show the next one or, if it was refused, why."""
-    place = Place(find_list(name), slug)
+    position = WorklistPosition(find_list(name), slug)
     action, note = ACTIONS.get(posted.sent.text("do"), (None, ""))
     if action is None:
         raise ResourceMissing("action")
     try:
-        await action(Decider(deps.services, posted.admin.actor, slug, posted.sent))
+        await action(DecisionForm(deps.services, posted.admin.actor, slug, posted.sent))
     except ResourceMissing:
         raise
     except ApplicationError as error:
-        return await render_desk(request, deps, posted.admin, place, error=error)
-    return redirect_after(request, place, note, posted.sent.text("next"))
+        return await render_worklist(request, deps, posted.admin, position, error=error)
+    return redirect_after(request, position, note, posted.sent.text("next"))
 
 
-def redirect_after(request: Request, place: Place, note: str, following: str) -> Response:
+def redirect_after(request: Request, position: WorklistPosition, note: str, following: str) -> Response:
     """Redirect to the next resource of the queue after a decision, else to the same one."""
     decided = note in {"approved", "rejected", "deleted"}
-    target = following if decided else place.slug
-    path = f"/admin/{place.name}" + (f"/{quote(target, safe='')}" if target else "")
-    undo = f"&undo={quote(place.slug, safe='')}" if note in {"approved", "rejected", "unpublished"} else ""
-    return RedirectResponse(f"{find_mount_path(request)}{path}?note={note}{undo}", 303)
+    query = {"note": note} | ({"undo": position.slug} if note in {"approved", "rejected", "unpublished"} else {})
+    return redirect_to_moderation(request, position.name, following if decided else position.slug, urlencode(query))

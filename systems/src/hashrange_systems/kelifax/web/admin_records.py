@@ -1,23 +1,24 @@
-"""The other pages of the admin side: suggestions, reviews, claims, audit, analytics, personal data, accounts."""
+"""More pages of the admin side: suggestions, reviews, claims, reports, audit, analytics, personal data, accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from hashrange_systems.kelifax.record_item import Role
-from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, PageDependencies
+from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, PageDependencies, SlugPath
+from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
-from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing, StateConflict
 from hashrange_systems.shared.web.posted_form import PostedForm
-from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
+from hashrange_systems.shared.web.templating import redirect_to
 
 PAGE_SIZE = 20
+DEAD_LINK = "The link does not work."  # the reason that the submitter reads
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 
@@ -60,7 +61,7 @@ async def render_suggestions(
 
 @router.post("/suggestions/{slug}/{suggestion_id}")
 async def decide_suggestion(
-    request: Request, deps: Deps, posted: AdminPosted, slug: str, suggestion_id: str
+    request: Request, deps: Deps, posted: AdminPosted, slug: SlugPath, suggestion_id: str
 ) -> Response:
     """Apply or decline a suggestion."""
     accepts = posted.sent.text("do") == "accept"
@@ -81,14 +82,13 @@ async def show_reviews(request: Request, deps: Deps, admin: Admin, after: str = 
 
 
 @router.post("/reviews/{slug}/{reviewer}")
-async def decide_review(request: Request, deps: Deps, posted: AdminPosted, slug: str, reviewer: str) -> Response:
+async def decide_review(request: Request, deps: Deps, posted: AdminPosted, slug: SlugPath, reviewer: str) -> Response:
     """Publish or hide a review."""
     publishes = posted.sent.text("do") == "publish"
     reviews = deps.services.reviews
     act = reviews.publish if publishes else reviews.hide
     await act(slug, reviewer, posted.admin.actor)
-    back = find_page(posted.sent, "/admin/reviews", slug)
-    return redirect_to(request, back, "review-published" if publishes else "review-hidden")
+    return redirect_back(request, posted.sent, "reviews", slug, "review-published" if publishes else "review-hidden")
 
 
 @router.get("/claims")
@@ -99,19 +99,63 @@ async def show_claims(request: Request, deps: Deps, admin: Admin, after: str = "
 
 
 @router.post("/claims/{slug}/{claim_id}")
-async def decide_claim(request: Request, deps: Deps, posted: AdminPosted, slug: str, claim_id: str) -> Response:
+async def decide_claim(request: Request, deps: Deps, posted: AdminPosted, slug: SlugPath, claim_id: str) -> Response:
     """Grant or refuse a claim."""
     grants = posted.sent.text("do") == "grant"
     ownerships = deps.services.ownerships
     act = ownerships.grant if grants else ownerships.refuse
     await act(slug, claim_id, posted.admin.actor)
-    back = find_page(posted.sent, "/admin/claims", slug)
-    return redirect_to(request, back, "claim-granted" if grants else "claim-refused")
+    return redirect_back(request, posted.sent, "claims", slug, "claim-granted" if grants else "claim-refused")
 
 
-def find_page(sent: PostedForm, usual: str, slug: str) -> str:
-    """Return the page that a form came from: the one of its resource, or the usual one."""
-    return f"/admin/live/{slug}" if sent.text("from") == "resource" else usual
+@router.get("/reports")
+async def show_reports(request: Request, deps: Deps, admin: Admin, after: str = "") -> Response:
+    """Show the links that visitors say are dead."""
+    return await render_reports(request, deps, admin, after)
+
+
+async def render_reports(
+    request: Request,
+    deps: PageDependencies,
+    admin: SignedInAdmin,
+    after: str = "",
+    error: ApplicationError | None = None,
+) -> Response:
+    """Render the reported links."""
+    found, cursor = await deps.services.link_checks.waiting(PAGE_SIZE, after or None)
+    status = error.status if error else 200
+    context = {"rows": found, "cursor": cursor, "error": str(error or ""), "section": "reports"}
+    return render_admin(request, deps, admin, "admin_reports.html", status, **context)
+
+
+@router.post("/reports/{slug}")
+async def decide_report(request: Request, deps: Deps, posted: AdminPosted, slug: SlugPath) -> Response:
+    """Close the reports of a link, check it, or unpublish its resource."""
+    services, actor = deps.services, posted.admin.actor
+    try:
+        match posted.sent.text("do"):
+            case "dismiss":
+                await services.link_checks.dismiss(slug, actor)
+                note = "report-closed"
+            case "check":
+                found = await services.link_checks.check(slug)
+                note = "link-alive" if found.alive else "link-dead"
+            case "unpublish":
+                await services.moderation.unpublish(slug, actor, DEAD_LINK)
+                await services.link_checks.dismiss(slug, actor)
+                note = "unpublished"
+            case _:
+                raise ResourceMissing("action")
+    except StateConflict as error:
+        return await render_reports(request, deps, posted.admin, error=error)
+    return redirect_to(request, "/admin/reports", note)
+
+
+def redirect_back(request: Request, sent: PostedForm, page: str, slug: str, note: str) -> Response:
+    """Redirect to the page that a form came from: the one of its resource, or the list of what waits."""
+    if sent.text("from") == "resource":
+        return redirect_to_moderation(request, "live", slug, f"note={note}")
+    return redirect_to(request, f"/admin/{page}", note)
 
 
 # ── audit and analytics ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -217,4 +261,4 @@ async def show_pending_logo(deps: Deps, _admin: Admin, name: str) -> Response:
 @router.get("/find")
 async def find_resource(request: Request, _admin: Admin, slug: str = "") -> Response:
     """Open a resource by its slug."""
-    return RedirectResponse(f"{find_mount_path(request)}/admin/queue/{quote(slug.strip(), safe='')}", 303)
+    return redirect_to_moderation(request, "queue", slug)

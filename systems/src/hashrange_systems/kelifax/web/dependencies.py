@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from pydantic import AfterValidator
 from starlette.responses import Response
 
+from hashrange_systems.kelifax.model.slug import decode_slug
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.page_renderer import PageRenderer
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin, Visitor, Visitors
@@ -98,6 +100,7 @@ async def read_admin_post(request: Request, deps: Deps) -> AdminPost:
     return AdminPost(admin, await deps.visitors.read_admin_form(request, admin))
 
 
+SlugPath = Annotated[str, AfterValidator(decode_slug)]  # a slug in a path, as `encode_slug` writes it
 Guest = Annotated[Visitor, Depends(recognise_visitor)]
 Posted = Annotated[VisitorPost, Depends(read_visitor_post)]
 LinkPosted = Annotated[PostedForm, Depends(read_link_post)]

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
 from email.utils import format_datetime
-from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 import orjson
@@ -14,6 +13,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from hashrange_systems.kelifax.model.public_entry import ListedResource, PublicResource
+from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.web.dependencies import Deps
 from hashrange_systems.kelifax.web.listing_view import path_of_category
@@ -46,7 +46,7 @@ async def show_sitemap(deps: Deps) -> Response:
         for path in ("/", "/browse", *(path_of_category(name) for name in facets.categories)):
             yield f"<url><loc>{escape_xml(deps.base_url + path)}</loc></url>\n"
         async for entry in deps.services.directory.list_all():
-            address = f"{deps.base_url}/r/{quote(entry.slug, safe='')}"
+            address = deps.base_url + path_of_resource(entry.slug)
             yield f"<url><loc>{escape_xml(address)}</loc><lastmod>{entry.published_at:%Y-%m-%d}</lastmod></url>\n"
         yield "</urlset>\n"
 
@@ -100,7 +100,7 @@ def make_feed(base_url: str, title: str, path: str, entries: Iterable[ListedReso
 
 def write_item(base_url: str, entry: ListedResource) -> str:
     """Return an item of a feed."""
-    address = f"{base_url}/r/{quote(entry.slug, safe='')}"
+    address = base_url + path_of_resource(entry.slug)
     tags = "".join(f"<category>{escape_xml(tag)}</category>" for tag in (entry.category, *entry.tags) if tag)
     return (
         f"<item><title>{escape_xml(entry.name)}</title><link>{escape_xml(address)}</link>"

@@ -82,7 +82,7 @@ def read_filters(params: QueryParams, default_sort: Sort = "newest") -> ListFilt
         pricing=params.get("pricing", "") if params.get("pricing") in PRICING else "",
         sort=next((key for key in offered if key == sort), default_sort),
         page=max(1, min(number, MAX_OFFSET // PAGE_SIZE)),
-        after=params.get("after", "")[:2000],
+        after=params.get("after", "")[:4000],
     )
 
 

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from hashrange import __version__
 from hashrange_systems.kelifax.logos.logos import NAME as LOGO_NAME
 from hashrange_systems.kelifax.model.draft import PRICING
+from hashrange_systems.kelifax.model.slug import encode_slug
 from hashrange_systems.kelifax.model.web_address import find_host, show_host
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
 
@@ -49,6 +50,9 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "review-hidden": "The review is hidden.",
     "claim-granted": "The owner gets a link to edit the listing.",
     "claim-refused": "The claim is refused.",
+    "report-closed": "The report is closed.",
+    "link-alive": "The link works.",
+    "link-dead": "The link does not work at this moment.",
     "account-added": "The account is added.",
     "account-changed": "The account is changed, and its sessions are ended.",
     "account-removed": "The account is removed.",
@@ -81,6 +85,7 @@ class PageRenderer:
         self._environment.filters |= {
             "category_name": name_category,
             "segment": quote_segment,
+            "slug_segment": encode_slug,
             "hue": find_hue,
             "initial": find_initial,
             "safe_link": find_safe_link,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from hashrange_systems.kelifax.model.draft import find_changes, split_fields
 from hashrange_systems.kelifax.model.public_entry import PublicResource
+from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.search.query import SearchDocument
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, SlugPath
+from hashrange_systems.kelifax.web.resource_redirect import redirect_for_ever, redirect_to_resource
 from hashrange_systems.kelifax.web.structured_data import describe_resource
 from hashrange_systems.kelifax.web.submission_form import CONTENT_STEPS, fill_values, group_errors, read_form
 from hashrange_systems.kelifax.web.submission_pages import LOGO_PATH, preview_logo, replace_logo
 from hashrange_systems.kelifax.web.visitor import Visitor
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
-from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
 
 RELATED = 3
 TREND_DAYS = 30
@@ -29,20 +29,20 @@ router = APIRouter(include_in_schema=False)
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @router.get("/r/{slug}")
-async def show_resource(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+async def show_resource(request: Request, deps: Deps, visitor: Guest, slug: SlugPath) -> Response:
     """Show a published resource; a former slug redirects to the current one."""
     entry = await deps.services.directory.find(slug)
     if entry.slug != slug:
-        return RedirectResponse(f"{find_mount_path(request)}/r/{quote(entry.slug, safe='')}", 308)
+        return redirect_for_ever(request, entry.slug)
     if not is_robot(request) and await deps.visitors.find_admin(request) is None:
         deps.services.view_counts.count(slug)
     return await render_resource(request, deps, visitor, entry)
 
 
-@router.get("/resource/{slug}")
-async def redirect_old_address(request: Request, slug: str) -> Response:
+@router.get("/resource/{slug:path}")
+async def redirect_old_address(request: Request, slug: SlugPath) -> Response:
     """Redirect the address that the original site had."""
-    return RedirectResponse(f"{find_mount_path(request)}/r/{quote(slug, safe='')}", 308)
+    return redirect_for_ever(request, slug)
 
 
 def is_robot(request: Request) -> bool:
@@ -86,48 +86,48 @@ def scale_trend(views: list[int]) -> list[tuple[int, float]]:
 
 # ── one click ────────────────────────────────────────────────────────────────────────────────────────────────────────
 @router.post("/r/{slug}/vote")
-async def vote(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def vote(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Count the vote of a visitor, or take it back."""
     if posted.sent.text("take") == "back":
         await deps.services.reviews.unvote(slug, posted.visitor.id)
-        return redirect_to(request, f"/r/{slug}", "unvoted")
+        return redirect_to_resource(request, slug, "unvoted")
     await deps.services.reviews.vote(slug, posted.visitor.id, posted.client)
-    return redirect_to(request, f"/r/{slug}", "voted")
+    return redirect_to_resource(request, slug, "voted")
 
 
 @router.post("/r/{slug}/favourite")
-async def keep(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def keep(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Keep a resource among the favourites, or in a collection; or take it away."""
     favourites, visitor = deps.services.favourites, posted.visitor.id
     collection = posted.sent.text("collection")
     if posted.sent.text("take") == "away":
         await favourites.remove(visitor, slug)
-        return redirect_to(request, f"/r/{slug}", "dropped")
+        return redirect_to_resource(request, slug, "dropped")
     await deps.services.directory.find(slug)
     if collection:
         await favourites.collect(visitor, collection, slug)
-        return redirect_to(request, f"/r/{slug}", "collected")
+        return redirect_to_resource(request, slug, "collected")
     await favourites.add(visitor, slug)
-    return redirect_to(request, f"/r/{slug}", "kept")
+    return redirect_to_resource(request, slug, "kept")
 
 
 @router.post("/r/{slug}/report")
-async def report(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def report(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Note that a link is dead."""
     await deps.services.link_checks.report(slug, posted.client)
-    return redirect_to(request, f"/r/{slug}", "reported")
+    return redirect_to_resource(request, slug, "reported")
 
 
 # ── reviews ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 @router.get("/r/{slug}/review")
-async def show_review_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+async def show_review_form(request: Request, deps: Deps, visitor: Guest, slug: SlugPath) -> Response:
     """Show the form of a review."""
     entry = await deps.services.directory.find(slug)
     return deps.show(request, visitor, "review.html", entry=entry, values={}, errors={}, error="")
 
 
 @router.post("/r/{slug}/review")
-async def review(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def review(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Store a review until its address is confirmed."""
     entry = await deps.services.directory.find(slug)
     values = {name: posted.sent.text(name) for name in ("rating", "text", "displayName", "email")}
@@ -136,7 +136,7 @@ async def review(request: Request, deps: Deps, posted: Posted, slug: str) -> Res
     except ApplicationError as error:
         context = {"values": values, **explain(error)}
         return deps.show(request, posted.visitor, "review.html", error.status, entry=entry, **context)
-    return redirect_to(request, f"/r/{slug}", "review-sent")
+    return redirect_to_resource(request, slug, "review-sent")
 
 
 def explain(error: ApplicationError) -> dict[str, Any]:
@@ -167,21 +167,21 @@ async def confirm_review(request: Request, deps: Deps, _sent: LinkPosted, token:
         "done.html",
         title="Thank you",
         text="A moderator reads your review before it is shown.",
-        link=f"/r/{quote(slug, safe='')}",
+        link=path_of_resource(slug),
         link_text="Back to the resource",
     )
 
 
 # ── suggested edits ──────────────────────────────────────────────────────────────────────────────────────────────────
 @router.get("/r/{slug}/suggest")
-async def show_suggestion_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+async def show_suggestion_form(request: Request, deps: Deps, visitor: Guest, slug: SlugPath) -> Response:
     """Show what is listed, to be changed."""
     entry = await find_editable(deps, slug)
     return await render_suggestion(request, deps, visitor, entry, split_fields(read_fields(entry)))
 
 
 @router.post("/r/{slug}/suggest")
-async def suggest(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def suggest(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Store a suggestion of what differs."""
     entry = await find_editable(deps, slug)
     form = read_form(posted.sent, CONTENT_STEPS)
@@ -195,7 +195,7 @@ async def suggest(request: Request, deps: Deps, posted: Posted, slug: str) -> Re
         return await render_suggestion(
             request, deps, posted.visitor, entry, form, error=error, author=author, remark=note
         )
-    return redirect_to(request, f"/r/{slug}", "suggested")
+    return redirect_to_resource(request, slug, "suggested")
 
 
 async def find_editable(deps: PageDependencies, slug: str) -> PublicResource:
@@ -248,14 +248,14 @@ async def render_suggestion(
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @router.get("/r/{slug}/claim")
-async def show_claim_form(request: Request, deps: Deps, visitor: Guest, slug: str) -> Response:
+async def show_claim_form(request: Request, deps: Deps, visitor: Guest, slug: SlugPath) -> Response:
     """Show the form with which an owner claims a listing."""
     entry = await deps.services.directory.find(slug)
     return deps.show(request, visitor, "claim.html", entry=entry, values={}, errors={}, error="")
 
 
 @router.post("/r/{slug}/claim")
-async def claim(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def claim(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Store a claim until its address is confirmed."""
     entry = await deps.services.directory.find(slug)
     values = {name: posted.sent.text(name) for name in ("email", "statement")}
@@ -264,7 +264,7 @@ async def claim(request: Request, deps: Deps, posted: Posted, slug: str) -> Resp
     except ApplicationError as error:
         context = {"values": values, **explain(error)}
         return deps.show(request, posted.visitor, "claim.html", error.status, entry=entry, **context)
-    return redirect_to(request, f"/r/{slug}", "claim-sent")
+    return redirect_to_resource(request, slug, "claim-sent")
 
 
 @router.get("/claim/confirm/{token}")
@@ -289,7 +289,7 @@ async def confirm_claim(request: Request, deps: Deps, _sent: LinkPosted, token: 
         "done.html",
         title="Thank you",
         text="A moderator decides about your claim. You get a mail with a link to edit the listing.",
-        link=f"/r/{quote(slug, safe='')}",
+        link=path_of_resource(slug),
         link_text="Back to the resource",
     )
 
@@ -313,7 +313,7 @@ async def edit_as_owner(request: Request, deps: Deps, sent: LinkPosted, token: s
         await deps.services.ownerships.edit(token, {**form["resource"], **form["details"]})
     except ApplicationError as error:
         return await render_owner_form(request, deps, token, entry, form, error)
-    return redirect_to(request, f"/r/{listing.resource_slug}", "saved")
+    return redirect_to_resource(request, listing.resource_slug, "saved")
 
 
 async def render_owner_form(
@@ -339,3 +339,10 @@ async def render_owner_form(
         error="" if error is None or isinstance(error, InvalidInput) else str(error),
         logo_preview=await preview_logo(deps, values[LOGO_PATH]),
     )
+
+
+# after all others, whose paths are more special
+@router.get("/r/{slug:path}")
+async def redirect_plain_slug(request: Request, deps: Deps, slug: str) -> Response:
+    """Redirect an address that has a slug with slashes as it is stored."""
+    return redirect_for_ever(request, (await deps.services.directory.find(slug)).slug)

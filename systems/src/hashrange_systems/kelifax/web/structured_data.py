@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from markupsafe import Markup
 
 from hashrange_systems.kelifax.model.public_entry import PublicResource
+from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.service.reviews import PublicScore
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -23,7 +23,7 @@ def describe_resource(entry: PublicResource, score: PublicScore, base_url: str) 
         "name": entry.name,
         "description": entry.purpose,
         "url": entry.url,
-        "mainEntityOfPage": f"{base_url}/r/{quote(entry.slug, safe='')}",
+        "mainEntityOfPage": base_url + path_of_resource(entry.slug),
         "applicationCategory": entry.category,
         "keywords": ", ".join(entry.tags),
         "datePublished": f"{entry.published_at:%Y-%m-%d}",

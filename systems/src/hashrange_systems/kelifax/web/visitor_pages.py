@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hashrange_systems.kelifax.model.draft import CATEGORIES
 from hashrange_systems.kelifax.model.public_entry import ListedResource
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, SlugPath
 from hashrange_systems.kelifax.web.resource_page import explain
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
 from hashrange_systems.shared.web.same_origin import is_loopback
@@ -47,7 +47,7 @@ async def read_published(deps: PageDependencies, slugs: list[str]) -> list[Liste
 
 
 @router.post("/favourites/{slug}/remove")
-async def remove_favourite(request: Request, deps: Deps, posted: Posted, slug: str) -> Response:
+async def remove_favourite(request: Request, deps: Deps, posted: Posted, slug: SlugPath) -> Response:
     """Take a resource away from the favourites."""
     await deps.services.favourites.remove(posted.visitor.id, slug)
     return redirect_to(request, "/favourites", "dropped")

@@ -9,6 +9,7 @@ import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 
 from hashrange_systems.kelifax.model.draft import PRICING
+from hashrange_systems.kelifax.model.slug import decode_slug
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.services import Services
@@ -117,10 +118,10 @@ async def list_resources(
     return ResourcePage(resources=shown, cursor=page.cursor)
 
 
-@router.get("/resources/{slug}", responses=MISSING, response_model_exclude_none=True)
+@router.get("/resources/{slug:path}", responses=MISSING, response_model_exclude_none=True)
 async def get_resource(deps: ApiDeps, slug: str) -> ResourceModel:
-    """Return a published resource, also by a former slug."""
-    return show_whole(await deps.services.directory.find(slug))
+    """Return a published resource, also by a former slug; one that is no safe segment is `~` and its base64url."""
+    return show_whole(await deps.services.directory.find(decode_slug(slug)))
 
 
 @router.post("/resources", status_code=201, responses=REFUSED, openapi_extra=FORM_SCHEMA)

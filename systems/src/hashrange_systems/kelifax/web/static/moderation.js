@@ -1,17 +1,27 @@
-// The keyboard of moderators: j and k move in the queue, a approves, r rejects, c claims, u undoes, o opens the page.
+// The keyboard of moderators. In the queue: j and k move, a approves, r rejects, c claims, u undoes, o opens the page.
+// In lists of cards j and k move from card to card, and a, r and o are about the card that has the focus, or the first.
 "use strict";
 
+const cards = [...document.querySelectorAll("[data-row]")];
+const focused = () => document.activeElement?.closest("[data-row]");
+const find = (name) => (focused() ?? cards[0] ?? document).querySelector(`[data-key=${name}]`);
+const move = (by, name) => {
+  if (cards.length) cards[Math.max(0, Math.min(cards.length - 1, cards.indexOf(focused()) + by))].focus();
+  else find(name)?.click();
+};
+
 const keys = {
-  j: () => document.querySelector("[data-key=next]")?.click(),
-  k: () => document.querySelector("[data-key=previous]")?.click(),
-  a: () => document.querySelector("[data-key=approve]")?.click(),
-  c: () => document.querySelector("[data-key=claim]")?.click(),
-  u: () => document.querySelector("[data-key=undo]")?.click(),
-  o: () => document.querySelector("[data-key=open]")?.click(),
+  j: () => move(1, "next"),
+  k: () => move(-1, "previous"),
+  a: () => find("approve")?.click(),
+  c: () => find("claim")?.click(),
+  u: () => find("undo")?.click(),
+  o: () => find("open")?.click(),
   r: () => {
-    const reason = document.querySelector("[data-key=reason]");
+    const reason = find("reason");
     reason?.closest("details")?.setAttribute("open", "");
-    reason?.focus();
+    if (reason) reason.focus();
+    else find("reject")?.click();
   },
 };
 

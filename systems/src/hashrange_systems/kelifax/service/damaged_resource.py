@@ -12,12 +12,13 @@ from typing import Any
 
 from hashrange import ServiceError, TransactionCanceledException, dump_item
 from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.model.damage import PUBLIC_REASONS
 from hashrange_systems.kelifax.model.public_entry import format_time
 from hashrange_systems.kelifax.schema import Decision, Kelifax, audit, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
-PLACE = ("publishedAt", "publicFeed", "publicCategory")  # in the public lists
-RESTORED = ("resourceStatus", "approvedAt", *PLACE)
+LISTING_ATTRIBUTES = ("publishedAt", "publicFeed", "publicCategory")  # in the public lists
+RESTORED = ("resourceStatus", "approvedAt", *LISTING_ATTRIBUTES)
 WATCHED = (
     "resourceStatus", "resourceName", "resourceUrl", "category", "learningResources", "keyFeatures", "useCases", "tags",
     "approvedAt", "createdAt", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany",
@@ -34,7 +35,7 @@ async def reject_damaged(db: Kelifax, item: DamagedItem, decision: Decision, now
         "rejectedAt": format_time(now),
         "rejectionReason": decision.reason or "",
         "approvedAt": "",
-        **dict.fromkeys(PLACE),
+        **dict.fromkeys(LISTING_ATTRIBUTES),
     }
     await decide(db, item, decision, changes)
 
@@ -47,7 +48,7 @@ async def undo_damaged(db: Kelifax, item: DamagedItem, undone: Decision, before:
     await decide(db, item, undone, {**restored, "rejectedAt": "", "rejectionReason": ""})
 
 
-def remember_place(item: DamagedItem) -> dict[str, str]:
+def remember_listing(item: DamagedItem) -> dict[str, str]:
     """Return what undoing the rejection of a damaged resource restores."""
     return {name: item.text(name) for name in RESTORED if name in item.raw}
 
@@ -99,14 +100,20 @@ def is_marked(item: DamagedItem) -> bool:
     return bool(item.text("publicFeed")) and marked == set(item.public_reasons)
 
 
-async def clear_damage(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> None:
-    """Take the mark off a resource that can be read again."""
+def has_private_reason(raw: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether the mark of a resource is none that this version writes: it may quote a value."""
+    mark = raw.get("damage")
+    return mark is not None and not PUBLIC_REASONS.issuperset(mark.get("SS", [""]))
+
+
+async def clear_damage(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Take the mark off a resource that can be read again; return whether it was still what was read."""
     update = {
         "UpdateExpression": "REMOVE #d",
         "ExpressionAttributeNames": {"#d": "damage"},
         "ExpressionAttributeValues": {},
     }
-    await write_guarded(db, DamagedItem(raw, ()), update)
+    return await write_guarded(db, DamagedItem(raw, ()), update)
 
 
 async def write_guarded(db: Kelifax, item: DamagedItem, update: dict[str, Any]) -> bool:

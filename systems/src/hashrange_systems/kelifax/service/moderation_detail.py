@@ -32,7 +32,7 @@ class FormerContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dossier:
+class ModerationDetail:
     """Everything about a resource, for moderators."""
 
     resource: AnyResource | DamagedItem
@@ -49,9 +49,9 @@ class Dossier:
     owners: Sequence[GrantedOwnership] = ()
 
 
-async def read_dossier(
+async def read_moderation_detail(
     db: Kelifax, duplicates: Duplicates, slug: str, found: AnyResource | DamagedItem, hold: Hold | None
-) -> Dossier:
+) -> ModerationDetail:
     """Return everything about a resource that was read."""
     if isinstance(found, DamagedItem):
         name, url, phone = (found.text(each) for each in ("resourceName", "resourceUrl", "submitterPhone"))
@@ -60,7 +60,7 @@ async def read_dossier(
     revisions = await db.revisions(slug).limit(MAX_REVISIONS)
     reviews = await db.reviews(slug).skip_unreadable().limit(MAX_REVIEWS)
     claims = await db.ownerships(slug).skip_unreadable().limit(MAX_REVIEWS)
-    return Dossier(
+    return ModerationDetail(
         resource=found,
         hold=hold,
         decisions=await db.decisions(slug).limit(MAX_DECISIONS),
