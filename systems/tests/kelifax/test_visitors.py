@@ -92,6 +92,8 @@ def test_a_review_is_confirmed_then_published_and_counts(services_anywhere):
         await kelifax.reviews.hide("pixel-kit", waiting.reviewer, BOB)
         assert await kelifax.reviews.published("pixel-kit") == []
         assert (await kelifax.reviews.score("pixel-kit")).ratings == 0
+        audit = [(each.actor, each.verdict, each.reason) for each in await kelifax.moderation.history("pixel-kit")]
+        assert audit[:2] == [("bob", "review-hidden", None), ("ann", "review-published", None)]
 
     run(act(services_anywhere))
 

@@ -54,6 +54,8 @@ Verdict = Literal[
     "erased",
     "repaired",
     "report-dismissed",
+    "review-published",
+    "review-hidden",
 ]
 Role = Literal["moderator", "admin"]
 Address = Annotated[str, AfterValidator(fold_email)]

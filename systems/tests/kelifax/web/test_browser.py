@@ -128,17 +128,21 @@ def find(tab, running, name, *, script):
 
 PUBLIC = [
     "./", "browse", "category/design", "search?q=pixl", "r/pixel-kit", "r/pixel-kit/review", "r/pixel-kit/suggest",
-    "submit", "favourites", "digest",
+    "submit", "favourites", "digest", "r/pixel-kit/claim", "tag/icons", "export", "privacy", "r/nothing",
+    "admin/sign-in",
 ]  # fmt: skip
 IMPORTANT = {"./", "r/pixel-kit", "submit", "admin/queue"}
 LOOKS = [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")]
-ADMIN = ["admin/queue", "admin/live", "admin/suggestions", "admin/analytics", "admin/accounts", "admin/people"]
+ADMIN = [
+    "admin/queue", "admin/live", "admin/rejected", "admin/suggestions", "admin/reviews", "admin/claims",
+    "admin/reports", "admin/analytics", "admin/audit?slug=pixel-kit", "admin/accounts", "admin/people",
+]  # fmt: skip
 
 
 def look_at(tab, path, number):
-    """Fail if a page has a barrier; the important ones are looked at in every way, each other one in one of them."""
+    """Fail if a page has a barrier at either width; the important ones are looked at in both colours too."""
     tab.goto(path)
-    for width, scheme in LOOKS if path in IMPORTANT else [LOOKS[number % len(LOOKS)]]:
+    for width, scheme in LOOKS if path in IMPORTANT else (LOOKS[:2], LOOKS[2:])[number % 2]:
         assert_accessible(tab, widths=(width,), schemes=(scheme,))
 
 
@@ -151,10 +155,34 @@ def test_no_public_page_has_a_barrier(chromium, site):
 def test_no_page_of_moderators_has_a_barrier(chromium, running, site):
     running.submit("Waiting Room")
     running.do(running.services.suggestions.suggest("pixel-kit", {"usagePurpose": "Draws icons, only better."}, "::1"))
+    running.do(running.services.link_checks.report("pixel-kit", "::1"))
     with open_tab(chromium, site) as tab:
         sign_in(tab)
         for number, path in enumerate(ADMIN):
             look_at(tab, path, number)
+
+
+def test_moderators_go_through_a_list_of_cards_with_the_keyboard(chromium, running, site):
+    for slug in ("vector-loom", "night-shift"):
+        running.do(running.services.link_checks.report(slug, "::1"))
+    with open_tab(chromium, site) as tab:
+        sign_in(tab)
+        tab.goto("admin/reports")
+        cards = tab.locator("[data-row]")
+        before = cards.count()
+        tab.keyboard.press("j")
+        expect(cards.nth(0)).to_be_focused()
+        tab.keyboard.press("j")
+        expect(cards.nth(1)).to_be_focused()
+        name = cards.nth(1).get_by_role("heading").inner_text()
+        tab.keyboard.press("k")
+        expect(cards.nth(0)).to_be_focused()
+        tab.keyboard.press("j")
+        with tab.expect_navigation():
+            tab.keyboard.press("a")
+        expect(tab.get_by_text("The report is closed.")).to_be_visible()
+        assert tab.get_by_role("heading", name=name).count() == 0
+        expect(cards).to_have_count(before - 1)
 
 
 def test_visitors_keep_vote_and_collect_without_an_account(chromium, running, site):

@@ -102,6 +102,8 @@ def test_a_reported_link_is_listed_with_what_was_found_and_closed_or_unpublished
     send(admin, f"/admin/reports/{second}", "/admin/reports", do="unpublish")
     assert "Nothing waits" in read_text(admin.get("/admin/reports"))
     assert [client.visitor().get(f"/r/{slug}").status_code for slug in (first, second)] == [200, 404]
+    assert send(admin, f"/admin/rejected/{second}", do="undo").status_code == 303, "the decision can be undone"
+    assert client.visitor().get(f"/r/{second}").status_code == 200
     assert send(admin, f"/admin/reports/{second}", "/admin/queue", do="dismiss").status_code == 404
 
 

@@ -1,7 +1,10 @@
 """Attacks on the pages and the API: markup in every field, foreign forms, forged tokens, other visitors' things."""
 
+import csv
 import io
+import json
 import re
+from xml.etree import ElementTree as ET
 
 import pytest
 from PIL import Image
@@ -13,6 +16,8 @@ from systems.tests.kelifax.web.running_site import PASSWORD, make_form
 from systems.tests.kelifax.web.web_client import find_token, flatten, read_text, send
 
 MARKUP = "\"'><img src=x onerror=alert(1)></textarea></script><script>alert(2)</script>{{98765*9}}"
+
+RSS_TAGS = {"rss", "channel", "title", "link", "description", "item", "guid", "pubDate", "category"}
 
 
 def assert_harmless(response):
@@ -72,6 +77,23 @@ def test_markup_in_every_field_is_text_on_every_page(client):
         assert_harmless(browser.get(page))
     for page in (f"/admin/live/{slug}", "/admin/suggestions", "/admin/analytics", f"/admin/audit?slug={slug}"):
         assert_harmless(admin.get(page))
+    assert_exports_are_harmless(browser, slug)
+
+
+def assert_exports_are_harmless(browser, slug):
+    """What programs read is well-formed, and a reader of Markdown shows no element."""
+    feeds = [ET.fromstring(browser.get(path).content) for path in ("/feed.xml", "/feed/design.xml", "/sitemap.xml")]
+    assert MARKUP in feeds[0].findtext("channel/item/description")
+    assert {each.tag for feed in feeds[:2] for each in feed.iter()} <= RSS_TAGS
+    (linked,) = re.findall(r'<script type="application/ld\+json"[^>]*>(.*?)</script>', browser.get(f"/r/{slug}").text)
+    assert MARKUP in json.loads(linked)["description"]
+    assert not re.search(r"(?<!\\)<(?!https?:)", browser.get("/export.md").text)
+    assert all(not cell.startswith(("=", "+", "-", "@")) for row in read_csv(browser) for cell in row)
+    assert browser.get("/export.json").json()[0]["usagePurpose"].endswith(MARKUP)
+
+
+def read_csv(browser):
+    return csv.reader(io.StringIO(browser.get("/export.csv").text))
 
 
 @pytest.mark.parametrize(

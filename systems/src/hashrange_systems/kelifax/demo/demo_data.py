@@ -23,7 +23,15 @@ from hashrange_systems.kelifax.service.actor import OPERATOR
 from hashrange_systems.kelifax.service.publication import list_entry
 from hashrange_systems.kelifax.service.submissions import make_resource
 from hashrange_systems.kelifax.services import Services
-from hashrange_systems.kelifax.visitor_item import DayViews, DemoProgress, PublishedReview, Score, WaitingReview
+from hashrange_systems.kelifax.visitor_item import (
+    DayViews,
+    DemoProgress,
+    LinkReport,
+    PublishedReview,
+    Score,
+    WaitingOwnership,
+    WaitingReview,
+)
 from hashrange_systems.shared.epoch import to_second
 from hashrange_systems.shared.errors import StateConflict
 
@@ -153,12 +161,18 @@ class DemoEntry:
         return steps
 
     def list_records(self, hash_reviewer: Any) -> list[Item]:
-        """Return views, votes, reviews and suggestions."""
+        """Return views, votes, reviews, suggestions, claims and reports."""
         email = SUBMITTERS[self.number % len(SUBMITTERS)][2]
         link = PersonLink(address=email, kind="submission", reference=self.slug, created_at=self.submitted_at)
         if self.resource.state != "approved":
             return [link]
-        return [link, *self._list_views(), *self._list_reviews(hash_reviewer), *self._list_suggestions()]
+        return [
+            link,
+            *self._list_views(),
+            *self._list_reviews(hash_reviewer),
+            *self._list_suggestions(),
+            *self._list_reports(),
+        ]
 
     def _list_views(self) -> list[Item]:
         today = self.started_at.date()
@@ -195,6 +209,15 @@ class DemoEntry:
                 ratings.append(rating)
         score = Score(slug=self.slug, votes=self.number * 13 % 41, rating_sum=sum(ratings), rating_count=len(ratings))
         return [*found, score]
+
+    def _list_reports(self) -> list[Item]:
+        """Return a claim of one resource, and the report of a dead link of another."""
+        at = self.started_at - timedelta(hours=self.number)
+        if self.number == 6:
+            statement = "I maintain this tool, and would like to keep its features up to date."
+            common: dict[str, Any] = {"slug": self.slug, "claim_id": f"demo{self.number}", "statement": statement}
+            return [WaitingOwnership(**common, created_at=at, email="maintainer@example.org", same_domain=False)]
+        return [LinkReport(slug=self.slug, created_at=at, reports=2)] if self.number == 9 else []
 
     def _list_suggestions(self) -> list[Item]:
         if self.number not in {4, 11}:

@@ -88,13 +88,13 @@ class LinkChecks:
 
     async def _describe(self, report: LinkReport) -> ReportedLink:
         found = await find_stored(self.db, report.slug)
-        listed = isinstance(found, Approved)
+        listed = found if isinstance(found, Approved) else None
         return ReportedLink(
             slug=report.slug,
             reports=report.reports,
             created_at=report.created_at,
-            name=found.resource_name if listed else report.slug,
-            url=found.resource_url if listed else "",
+            name=listed.resource_name if listed else report.slug,
+            url=listed.resource_url if listed else "",
             state=await self.db.link(report.slug),
         )
 
@@ -111,6 +111,10 @@ class LinkChecks:
             reason=f"{report.reports} reports of a dead link",
         )
         await self.db.transact(self.db.drop_link_report(slug), self.db.create(decision)).unread()
+
+    async def forget_report(self, slug: str) -> None:
+        """Close the reports of a link about which something else was decided, which the audit has."""
+        await self.db.drop_link_report(slug)
 
     async def run_due(self, limit: int = 100) -> list[LinkOutcome]:
         """Check the links that are due."""

@@ -18,12 +18,12 @@ from hashrange import Clock, Conflict, Taken, Unreadable, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.field_rule import Checker
 from hashrange_systems.kelifax.model.slug import is_stored_slug
-from hashrange_systems.kelifax.record_item import PersonLink
-from hashrange_systems.kelifax.schema import Approved, Kelifax
+from hashrange_systems.kelifax.record_item import PersonLink, Verdict
+from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.mails import Mailer
 from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.resource_read import find_resource
+from hashrange_systems.kelifax.service.resource_read import find_resource, next_moment
 from hashrange_systems.kelifax.visitor_item import (
     AnyReview,
     PublishedReview,
@@ -148,23 +148,24 @@ class Reviews:
             raise DecisionTaken(review.review_status)
         shown = self.db.publish_review(review, decided_at=to_second(self.clock.millis()))
         counted = self.db.count_rating(slug, rating_sum=review.rating, rating_count=1)
-        await self._decide(self.db.transact(shown, counted).unread())
+        await self._decide(slug, actor, "review-published", [shown, counted])
 
     async def hide(self, slug: str, reviewer: str, actor: Actor) -> None:
         """Refuse a review, or take a published one off the site with its rating."""
         review = await self._find_review(slug, reviewer)
         if not isinstance(review, WaitingReview | PublishedReview):
             raise DecisionTaken(review.review_status)
-        hidden = self.db.hide_review(review, decided_at=to_second(self.clock.millis()))
-        if isinstance(review, WaitingReview):
-            await self._decide(hidden)
-            return
-        counted = self.db.count_rating(slug, rating_sum=-review.rating, rating_count=-1)
-        await self._decide(self.db.transact(hidden, counted).unread())
+        writes: list[Write[Any]] = [self.db.hide_review(review, decided_at=to_second(self.clock.millis()))]
+        if isinstance(review, PublishedReview):
+            writes.append(self.db.count_rating(slug, rating_sum=-review.rating, rating_count=-1))
+        await self._decide(slug, actor, "review-hidden", writes)
 
-    async def _decide(self, write: Any) -> None:
+    async def _decide(self, slug: str, actor: Actor, verdict: Verdict, writes: list[Write[Any]]) -> None:
+        """Write a decision about a review with its audit entry, which names no reviewer; raise DecisionTaken."""
+        at = await next_moment(self.db, self.clock, slug)
+        decision = Decision(resource_slug=slug, decided_at=at, actor=actor.name, verdict=verdict)
         try:
-            await write
+            await self.db.transact_all([*writes, self.db.create(decision)]).unread()
         except Conflict:
             raise DecisionTaken("decided") from None
 

@@ -142,7 +142,7 @@ async def decide_report(request: Request, deps: Deps, posted: AdminPosted, slug:
                 note = "link-alive" if found.alive else "link-dead"
             case "unpublish":
                 await services.moderation.unpublish(slug, actor, DEAD_LINK)
-                await services.link_checks.dismiss(slug, actor)
+                await services.link_checks.forget_report(slug)
                 note = "unpublished"
             case _:
                 raise ResourceMissing("action")
