@@ -39,7 +39,8 @@ from hashrange.engine import shape, sql, write
 from hashrange.engine.definition import Definition, RestoreState, dump_definition, load_definition
 from hashrange.engine.external_sort import Row, SortedRows, SortedRun, sort_run
 from hashrange.engine.import_files import BadLine, ImportFiles, LineChunk, read_line
-from hashrange.engine.jobs import Job, JobContext, register_job, table_numbered
+from hashrange.engine.job_state import UndoLoad
+from hashrange.engine.jobs import JobContext, register_job, table_numbered
 from hashrange.engine.table import Table
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _hide(engine: Engine, n: int, definition: Definition) -> bool:
     engine.catalog.save(table, replace(table.definition, restoring=True))
     for name in table.sql.indexes:
         engine.store.execute(sql.drop_index(name))
-    engine.jobs.record("unfill", n, {})
+    engine.jobs.record(n, UndoLoad())
     return True
 
 
@@ -175,7 +176,7 @@ def _reveal(engine: JobContext, n: int, *, empty: bool) -> None:
     engine.catalog.recount(table)
     engine.catalog.find_rowid_collisions(table)
     engine.catalog.save(table, replace(table.definition, restoring=False))
-    engine.jobs.drop(n, "unfill")
+    engine.jobs.drop(n, UndoLoad)
 
 
 def _unhide(engine: JobContext, n: int) -> None:
@@ -183,11 +184,10 @@ def _unhide(engine: JobContext, n: int) -> None:
         _reveal(engine, n, empty=True)
 
 
-@register_job("unfill")
-def _unfill(engine: JobContext, job: Job) -> bool:
+@register_job(UndoLoad)
+def _undo_load(engine: JobContext, n: int, _state: UndoLoad) -> None:
     """Empty a table whose load was interrupted, and put it back into use."""
-    _unhide(engine, job.n)
-    return True
+    _unhide(engine, n)
 
 
 # -- from items and lines to rows -------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from hashrange.engine.definition import (
     dump_definition,
     load_definition,
 )
+from hashrange.engine.job_state import ClearColumn, FillExpiry, FillIndex, Purge
 from hashrange.engine.table import Index, Table
 
 
@@ -190,7 +191,7 @@ class Catalog:
             execute(sql.DELETE_TABLE, (table.n,))
             left += [f"c{table.n}"] if table.definition.has_log else []
         if left and not table.definition.copying:  # else when the backup is complete
-            self._engine.jobs.start("purge", table.n, {"names": left})
+            self._engine.jobs.start(table.n, Purge(tuple(left)))
 
     def delete_retired(self, table: Table) -> None:
         """Delete what is left of a deleted table, once its streams have expired."""
@@ -206,7 +207,7 @@ class Catalog:
         columns = max(definition.columns, column + 1)
         self.save(table, replace(definition, columns=columns, global_indexes=(*definition.global_indexes, added)))
         self._dirty.add(table)
-        self._engine.jobs.start("backfill", table.n, {"index": index.name, "last": 0})
+        self._engine.jobs.start(table.n, FillIndex(index.name))
         return table.indexes_by_name[index.name]
 
     def _free_column(self, table: Table) -> int:
@@ -224,17 +225,17 @@ class Catalog:
         """Remove a global index; its column is cleared in slices before it can be used again."""
         column = table.indexes_by_name[name].column
         if table.indexes_by_name[name].backfilling:
-            self._engine.jobs.drop(table.n, "backfill")
+            self._engine.jobs.drop(table.n, FillIndex)
         definition = table.definition
         kept = tuple(index for index in definition.global_indexes if index.name != name)
         self.save(table, replace(definition, global_indexes=kept, clearing=(*definition.clearing, column)))
         self._dirty.add(table)
-        self._engine.jobs.start("clear", table.n, {"slot": column})
+        self._engine.jobs.start(table.n, ClearColumn(column))
 
     def set_ttl(self, table: Table, attribute: str | None) -> None:
         """Set or remove the attribute that items expire by."""
         self.save(table, replace(table.definition, ttl=TimeToLive(attribute) if attribute else None))
-        self._engine.jobs.start("expiry", table.n, {"last": 0})
+        self._engine.jobs.start(table.n, FillExpiry())
 
     def open_stream(self, table: Table, view: str) -> StreamDefinition:
         """Enable a stream: a new label, starting at the next change."""

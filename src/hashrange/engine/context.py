@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from hashrange.core.clock import Clock
-from hashrange.core.wire import Wire
 from hashrange.engine.clock_log import ClockLog
+from hashrange.engine.job_state import JobState
 from hashrange.engine.store import Store
 
 T = TypeVar("T")
@@ -26,12 +26,12 @@ class EngineSettings:
 class JobQueue(Protocol):
     """Where parts start work that takes long; `engine.jobs` has the implementation."""
 
-    def start(self, job_type: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+    def start(self, n: int, state: JobState, *, at_once: bool | None = None) -> None:
         """Begin a job on a table inside the caller's transaction."""
         ...
 
-    def drop(self, n: int, job_type: str | None = None) -> None:
-        """Forget the jobs on a table: all of them, or those of a type."""
+    def drop(self, n: int, state_type: type[JobState] | None = None) -> None:
+        """Delete the jobs of a table: all of them, or those of a type."""
         ...
 
 

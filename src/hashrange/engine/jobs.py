@@ -10,16 +10,27 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import orjson
 from msgspec.structs import replace
 
 from hashrange.core.clock import SystemClock
 from hashrange.core.errors import InternalServerError
-from hashrange.core.wire import Wire
 from hashrange.engine import sql, ttl
 from hashrange.engine.definition import GlobalIndexDefinition
+from hashrange.engine.job_state import (
+    ClearColumn,
+    FillExpiry,
+    FillIndex,
+    JobState,
+    Purge,
+    RemoveCopy,
+    RestoreRows,
+    UndoLoad,
+    dump_state,
+    load_state,
+)
 from hashrange.engine.recovery import backup_store
 from hashrange.engine.recovery.table_copy import CopyContext
 from hashrange.engine.stream import streams
@@ -33,13 +44,12 @@ ROUND_SECONDS = 1.0
 
 
 class Job:
-    """One piece of long work and how far it has come."""
+    """A piece of long work on the table with the number `n`, and how far it has come."""
 
-    __slots__ = ("id", "job_type", "n", "state")
+    __slots__ = ("id", "n", "state")
 
-    def __init__(self, identity: int, job_type: str, n: int, state: Wire) -> None:
+    def __init__(self, identity: int, n: int, state: JobState) -> None:
         self.id = identity
-        self.job_type = job_type
         self.n = n
         self.state = state
 
@@ -57,27 +67,31 @@ class JobContext(CopyContext, Protocol):
         ...
 
 
-Slice = Callable[[JobContext, Job], bool]
-JOB_TYPES: dict[str, Slice] = {}
-# The modules that declare the types that are not at the end of this file; imported when there is such a job.
-MODULES = {"restore": "hashrange.engine.recovery.restore", "unfill": "hashrange.engine.bulk_load"}
+S = TypeVar("S", bound=JobState)
+Slice = Callable[[JobContext, int, S], S | None]
+SLICES: dict[type[JobState], Slice[Any]] = {}
+# The modules of the functions that are not at the end of this file; imported when there is such a job.
+MODULES: dict[type[JobState], str] = {
+    RestoreRows: "hashrange.engine.recovery.restore",
+    UndoLoad: "hashrange.engine.bulk_load",
+}
 
 
-def register_job(job_type: str) -> Callable[[Slice], Slice]:
-    """Declare the function below as the one that does a slice of such jobs; it tells whether the job is done."""
+def register_job(state_type: type[S]) -> Callable[[Slice[S]], Slice[S]]:
+    """Declare the function that does a slice of such jobs and returns the new state, None when the job is done."""
 
-    def declare(function: Slice) -> Slice:
-        JOB_TYPES[job_type] = function
+    def declare(function: Slice[S]) -> Slice[S]:
+        SLICES[state_type] = function
         return function
 
     return declare
 
 
-def find_slice(job_type: str) -> Slice:
-    """Return what does a slice of such jobs."""
-    if job_type not in JOB_TYPES:
-        import_module(MODULES[job_type])
-    return JOB_TYPES[job_type]
+def find_slice(state: JobState) -> Slice[Any]:
+    """Return the function that does a slice of such a job."""
+    if type(state) not in SLICES:
+        import_module(MODULES[type(state)])
+    return SLICES[type(state)]
 
 
 class Jobs:
@@ -92,12 +106,12 @@ class Jobs:
     def resume(self) -> None:
         """Read the jobs from the database, as after opening or a rollback."""
         rows = self._engine.store.execute(sql.LOAD_JOBS).fetchall()
-        self._pending = {row[0]: Job(row[0], row[1], row[2], orjson.loads(row[3])) for row in rows}
+        self._pending = {row[0]: Job(row[0], row[2], load_state(row[1], row[3])) for row in rows}
         self.wake()
 
-    def start(self, job_type: str, n: int, state: Wire, *, at_once: bool | None = None) -> None:
+    def start(self, n: int, state: JobState, *, at_once: bool | None = None) -> None:
         """Start a job inside the caller's transaction; on a small table, or with `at_once`, it is finished at once."""
-        job = self.record(job_type, n, state)
+        job = self.record(n, state)
         self._pending[job.id] = job
         if self._is_small(n) if at_once is None else at_once:
             while not self._advance(job):
@@ -105,16 +119,17 @@ class Jobs:
         else:
             self.wake()
 
-    def record(self, job_type: str, n: int, state: Wire) -> Job:
-        """Record a job that is picked up only after a restart, should it still be there."""
-        execute = self._engine.store.execute
-        execute(sql.ADD_JOB, (job_type, n, orjson.dumps(state)))
-        return Job(self._engine.store.connection.last_insert_rowid(), job_type, n, state)
+    def record(self, n: int, state: JobState) -> Job:
+        """Record a job that is done only after a restart, unless it is dropped before."""
+        self._engine.store.execute(sql.ADD_JOB, (state.job_type, n, dump_state(state)))
+        return Job(self._engine.store.connection.last_insert_rowid(), n, state)
 
-    def drop(self, n: int, job_type: str | None = None) -> None:
+    def drop(self, n: int, state_type: type[JobState] | None = None) -> None:
         """Delete the jobs of a table: all of them, or those of a type."""
-        self._engine.store.execute(sql.DELETE_JOBS, (n, job_type))
-        dropped = [job.id for job in self._pending.values() if job.n == n and job_type in (None, job.job_type)]
+        self._engine.store.execute(sql.DELETE_JOBS, (n, None if state_type is None else state_type.job_type))
+        dropped = [
+            job.id for job in self._pending.values() if job.n == n and isinstance(job.state, state_type or JobState)
+        ]
         for identity in dropped:
             del self._pending[identity]
 
@@ -124,17 +139,18 @@ class Jobs:
         return found is not None and found[0] <= SMALL_TABLE
 
     def _advance(self, job: Job) -> bool:
-        """Do one slice; store the new state, or delete the job when it is done."""
+        """Do one slice; store the new state, or delete the job when it is done. Return whether it is done."""
         execute = self._engine.store.execute
-        done = find_slice(job.job_type)(self._engine, job)
+        state = find_slice(job.state)(self._engine, job.n, job.state)
         if self._pending.get(job.id) is not job:  # dropped by its own work; the number may be another's by now
             return True
-        if done:
+        if state is None:
             self._pending.pop(job.id, None)
             execute(sql.DELETE_JOB, (job.id,))
-        else:
-            execute(sql.SAVE_JOB, (orjson.dumps(job.state), job.id))
-        return done
+            return True
+        job.state = state
+        execute(sql.SAVE_JOB, (dump_state(state), job.id))
+        return False
 
     def step(self) -> float:
         """Do one slice of what is due; return the seconds until there is more."""
@@ -230,86 +246,80 @@ class JobThread:
             delay = max(pause, busy) if self._engine.jobs.has_work else None  # leave half of the time to requests
 
 
-# -- the types of jobs -----------------------------------------------------------------------------------------------
+# -- the work of each type -------------------------------------------------------------------------------------------
 
 
-@register_job("purge")
-def _purge(engine: JobContext, job: Job) -> bool:
-    """Remove what is left of a deleted table: its rows, its log."""
-    execute, names = engine.store.execute, job.state["names"]
-    execute(sql.delete_rows(names[0], ROWS_PER_SLICE))
+@register_job(Purge)
+def _purge(engine: JobContext, _n: int, state: Purge) -> Purge | None:
+    """Delete some rows of the first table; drop it when it is empty."""
+    first, *others = state.names
+    engine.store.execute(sql.delete_rows(first, ROWS_PER_SLICE))
     if engine.store.connection.changes():
-        return False
-    execute(sql.drop_table(names.pop(0)))
-    return not names
+        return state
+    engine.store.execute(sql.drop_table(first))
+    return Purge(tuple(others)) if others else None
 
 
-@register_job("unlink")
-def _unlink(engine: JobContext, job: Job) -> bool:
-    """Remove a file of rows, after the commit that no longer needs it."""
-    engine.store.remove_copy(job.state["file"])
-    return True
+@register_job(RemoveCopy)
+def _remove_copy(engine: JobContext, _n: int, state: RemoveCopy) -> None:
+    """Remove the file."""
+    engine.store.remove_copy(state.file)
 
 
-@register_job("clear")
-def _clear(engine: JobContext, job: Job) -> bool:
-    """Empty the column of a removed index, so that another index can use it."""
-    released, n = job.state["slot"], job.n
-    engine.store.execute(sql.clear_column(n, released, ROWS_PER_SLICE))
+@register_job(ClearColumn)
+def _clear_column(engine: JobContext, n: int, state: ClearColumn) -> ClearColumn | None:
+    """Empty the column in some rows; at the end, record that an index can use it."""
+    engine.store.execute(sql.clear_column(n, state.column, ROWS_PER_SLICE))
     if engine.store.connection.changes():
-        return False
+        return state
     table = table_numbered(engine, n)
     if table is not None:
-        kept = tuple(column for column in table.definition.clearing if column != released)
+        kept = tuple(column for column in table.definition.clearing if column != state.column)
         engine.catalog.save(table, replace(table.definition, clearing=kept))
-    return True
+    return None
 
 
-@register_job("backfill")
-def _backfill(engine: JobContext, job: Job) -> bool:
-    """Put items from before an index into it, skipping those whose values cannot be its key."""
-    table = table_numbered(engine, job.n)
-    index = table.indexes_by_name.get(job.state["index"]) if table else None
+@register_job(FillIndex)
+def _fill_index(engine: JobContext, n: int, state: FillIndex) -> FillIndex | None:
+    """Put some items into the index, except those whose values cannot be its key."""
+    table = table_numbered(engine, n)
+    index = table.indexes_by_name.get(state.index) if table else None
     if table is None or index is None:
-        return True
-    rows = _rows_after(engine, job, f"g{index.column}")
+        return None
+    rows = _rows_after(engine, n, f"g{index.column}", state.last)
     for identity, size, body, present in rows:
         item = orjson.loads(body)
         key = index.key_encoder.encode(item)
         if key is not None and present is None:
-            engine.store.execute(sql.set_column(job.n, f"g{index.column}"), (key, identity))
+            engine.store.execute(sql.set_column(n, f"g{index.column}"), (key, identity))
             index.item_count += 1
             index.size_bytes += size if index.keeps_all else index.measure_entry(item)
     engine.catalog.touch(table)
     if len(rows) == ROWS_PER_SLICE:
-        return False
+        return replace(state, last=rows[-1][0])
     assert isinstance(index.definition, GlobalIndexDefinition)
     filled = replace(index.definition, backfill=False)
     engine.catalog.save(table, table.definition.replace_global_index(filled))
-    return True
+    return None
 
 
-@register_job("expiry")
-def _fill_expiry(engine: JobContext, job: Job) -> bool:
-    """Note when the existing items of a table expire."""
-    table = table_numbered(engine, job.n)
+@register_job(FillExpiry)
+def _fill_expiry(engine: JobContext, n: int, state: FillExpiry) -> FillExpiry | None:
+    """Store the expiry times of some items."""
+    table = table_numbered(engine, n)
     if table is None:
-        return True
-    rows = _rows_after(engine, job, "x")
+        return None
+    rows = _rows_after(engine, n, "x", state.last)
     for identity, _size, body, present in rows:
         expires = table.expiry_of(orjson.loads(body)) if table.ttl_attribute else None
         if expires != present:
-            engine.store.execute(sql.set_column(job.n, "x"), (expires, identity))
-    return len(rows) < ROWS_PER_SLICE
+            engine.store.execute(sql.set_column(n, "x"), (expires, identity))
+    return FillExpiry(rows[-1][0]) if len(rows) == ROWS_PER_SLICE else None
 
 
-def _rows_after(engine: JobContext, job: Job, column: str) -> list[tuple[Any, ...]]:
-    """Return the next rows; when they are fewer than a slice, all that comes later is complete from the start."""
-    rows: list[tuple[Any, ...]] = engine.store.execute(
-        sql.rows_after(job.n, column, ROWS_PER_SLICE), (job.state["last"],)
-    ).fetchall()
-    if rows:
-        job.state["last"] = rows[-1][0]
+def _rows_after(engine: JobContext, n: int, column: str, last: int) -> list[tuple[Any, ...]]:
+    """Return the rows of a slice; fewer than a full slice are the last ones."""
+    rows: list[tuple[Any, ...]] = engine.store.execute(sql.rows_after(n, column, ROWS_PER_SLICE), (last,)).fetchall()
     return rows
 
 

@@ -249,7 +249,7 @@ SAVE_JOB = "UPDATE job SET state = ? WHERE id = ?"
 DELETE_JOB = "DELETE FROM job WHERE id = ?"
 DELETE_JOBS = "DELETE FROM job WHERE n = ? AND kind = coalesce(?, kind)"
 FIND_JOBS = "SELECT n FROM job WHERE kind = ?"
-LOAD_JOB_STATES = "SELECT state FROM job"
+LOAD_JOB_STATES = "SELECT kind, state FROM job"
 EXPIRE_TOKENS = "DELETE FROM token WHERE rowid IN (SELECT rowid FROM token WHERE at < ? ORDER BY at LIMIT ?)"
 FIND_TOKEN = "SELECT digest, answer FROM token WHERE token = ? AND at >= ?"  # noqa: S105 - an idempotency token
 ADD_TOKEN = "INSERT OR REPLACE INTO token (token, digest, at, answer) VALUES (?, ?, ?, ?)"  # noqa: S105

@@ -36,7 +36,7 @@ def test_a_file_of_no_backup_is_told_of_and_left_alone(on_disk, caplog):
     stranger = on_disk.directory / "backups" / "01800000000000-0123abcd.db"
     stranger.write_text("perhaps of another database")
     on_disk.reopen()
-    assert "The file 01800000000000-0123abcd.db in backups is of no backup that is known here" in caplog.text
+    assert "The file 01800000000000-0123abcd.db in backups belongs to no backup of this database" in caplog.text
     assert len(caplog.records) == 1
     assert stranger.exists()
 

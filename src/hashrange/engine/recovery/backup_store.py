@@ -11,7 +11,6 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -24,6 +23,7 @@ from hashrange.core.errors import (
 )
 from hashrange.engine import sql
 from hashrange.engine.definition import RestoreState
+from hashrange.engine.job_state import Purge, load_state
 from hashrange.engine.recovery import table_copy
 from hashrange.engine.recovery.backup import (
     AVAILABLE,
@@ -97,7 +97,7 @@ def _end_copying(engine: CopyContext, backup: Backup) -> None:
     kept = any(other.details.location == CopyLocation(table=n) for other in others)  # as the table's system backup
     left = [*([] if kept else [f"t{n}"]), *([] if table else [f"c{n}"])]
     if left:
-        engine.jobs.start("purge", n, {"names": left}, at_once=False)
+        engine.jobs.start(n, Purge(tuple(left)), at_once=False)
 
 
 def _conclude(engine: CopyContext, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
@@ -199,7 +199,7 @@ def resume(engine: CopyContext) -> None:
 
 
 def _clean_up_files(engine: CopyContext) -> None:
-    """Finish or remove what a kill left in `backups`, and tell what is missing there, and what nobody knows."""
+    """Finish or remove the files that a kill left in `backups`; log files that are missing or belong to no backup."""
     backups = _load_all(engine)
     recorded = {backup.file for backup in backups if backup.file} | _list_job_files(engine)
     engine.store.clean_up_partial_copies(recorded)
@@ -208,13 +208,12 @@ def _clean_up_files(engine: CopyContext) -> None:
         if backup.file and backup.file not in found:
             logger.warning("Backup %s is not there: its file %s is missing in backups.", backup.arn, backup.file)
     for file in sorted(found - recorded):
-        logger.warning("The file %s in backups is of no backup that is known here; it can be removed.", file)
+        logger.warning("The file %s in backups belongs to no backup of this database; it can be removed.", file)
 
 
 def _list_job_files(engine: CopyContext) -> set[str]:
-    states = [orjson.loads(state) for (state,) in engine.store.execute(sql.LOAD_JOB_STATES).fetchall()]
-    locations = [state.get("place") or state for state in states]
-    return {location["file"] for location in locations if "file" in location}
+    states = [load_state(*row) for row in engine.store.execute(sql.LOAD_JOB_STATES).fetchall()]
+    return {state.copy_file for state in states if state.copy_file is not None}
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------

@@ -22,8 +22,9 @@ from hashrange.core.errors import (
 from hashrange.core.values import measure_item
 from hashrange.core.wire import Wire
 from hashrange.engine import sql, write
-from hashrange.engine.definition import Definition, Phase, RestoreState, to_wire
-from hashrange.engine.jobs import Job, register_job, table_numbered
+from hashrange.engine.definition import Definition, Phase, RestoreState
+from hashrange.engine.job_state import RestoreRows
+from hashrange.engine.jobs import register_job, table_numbered
 from hashrange.engine.recovery import backup_store, table_copy
 from hashrange.engine.recovery.backup import CREATING, Backup, CopyLocation
 from hashrange.engine.recovery.point_in_time import find_beginning, format_time
@@ -139,8 +140,7 @@ def _conclude(engine: JobContext, n: int, location: CopyLocation, failure: Stora
 
 
 def _start(engine: JobContext, table: Table, location: CopyLocation, *, temporary: bool, at_once: bool) -> None:
-    state = {"place": to_wire(location), "passing": temporary, "last": 0}
-    engine.jobs.start("restore", table.n, state, at_once=at_once)
+    engine.jobs.start(table.n, RestoreRows(location, temporary), at_once=at_once)
 
 
 def _give_up(engine: JobContext, table: Table, reason: str) -> None:
@@ -148,26 +148,25 @@ def _give_up(engine: JobContext, table: Table, reason: str) -> None:
     engine.catalog.drop(table)
 
 
-@register_job("restore")
-def _restore(engine: JobContext, job: Job) -> bool:
-    """Put some of the copied items into the table; at the end, put it into use and remove a passing copy."""
-    table, state = table_numbered(engine, job.n), job.state
+@register_job(RestoreRows)
+def _restore(engine: JobContext, n: int, state: RestoreRows) -> RestoreRows | None:
+    """Put some of the copied items into the table; at the end, put it into use and remove a temporary copy."""
+    table = table_numbered(engine, n)
     rows = [] if table is None else _read(engine, table, state)
     if table is not None and rows:
         _put(engine, table, rows)
-        state["last"] = rows[-1][0]
-        return False
+        return replace(state, last=rows[-1][0])
     if table is not None and rows is not None:
         _reveal(engine, table)
-    if state["passing"]:
-        table_copy.discard_copy(engine, CopyLocation(**state["place"]))
-    return True
+    if state.temporary:
+        table_copy.discard_copy(engine, state.location)
+    return None
 
 
-def _read(engine: JobContext, table: Table, state: Wire) -> list[tuple[Any, ...]] | None:
+def _read(engine: JobContext, table: Table, state: RestoreRows) -> list[tuple[Any, ...]] | None:
     """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
     try:
-        return table_copy.read_rows(engine, CopyLocation(**state["place"]), state["last"])
+        return table_copy.read_rows(engine, state.location, state.last)
     except StorageError as failure:
         _give_up(engine, table, str(failure))
         return None
@@ -189,7 +188,7 @@ def _reveal(engine: JobContext, table: Table) -> None:
 
 def resume(engine: JobContext) -> None:
     """Go on after a restart with the restores that had not come as far as a job."""
-    under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, ("restore",))}
+    under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, (RestoreRows.job_type,))}
     for table in list(engine.catalog.tables.values()):
         state = table.definition.restoring
         if isinstance(state, RestoreState) and table.n not in under_way:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine import sql
 from hashrange.engine.catalog import CatalogContext
+from hashrange.engine.job_state import Purge, RemoveCopy
 from hashrange.engine.recovery.backup import CopyLocation
 from hashrange.engine.sqlite_file import CopyFile
 from hashrange.engine.store import SqliteError, take_page
@@ -100,10 +101,10 @@ def read_rows(engine: CopyContext, location: CopyLocation, after: int) -> list[t
 
 def discard_copy(engine: CopyContext, location: CopyLocation) -> None:
     """Remove a copy: a table's rows in slices, a file after the commit that no longer mentions it."""
-    if location.table is None:
-        engine.jobs.start("unlink", 0, {"file": location.file}, at_once=False)
-    else:
-        engine.jobs.start("purge", location.table, {"names": [f"t{location.table}"]})
+    if location.file is not None:
+        engine.jobs.start(0, RemoveCopy(location.file), at_once=False)
+    elif location.table is not None:
+        engine.jobs.start(location.table, Purge((f"t{location.table}",)))
 
 
 class BackgroundCopies:
