@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashrange import Clock, LocalKeys, Transport
+from hashrange import Clock, Transport
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.changes import Changes
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
@@ -30,6 +30,7 @@ from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work, WorkerPresence
 from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
+from hashrange_systems.shared.fetching.own_address import list_own_origins
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
@@ -38,10 +39,9 @@ from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.secret_file import load_or_create_secret
+from hashrange_systems.shared.secret_file import find_keys, find_secret
 
 LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
-OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,7 @@ class Deployment:
     @property
     def own_origins(self) -> tuple[str, ...]:
         """The origins of this service, which webhooks must not use."""
-        local = (f"http://{host}:{port}" for host in OWN_HOSTS for port in sorted(self.own_ports))
-        return (self.base_url, *local)
+        return list_own_origins(self.base_url, self.own_ports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +84,7 @@ class Application:
 
 def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Tables:
     """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
-    secret = settings.secret or (load_or_create_secret(directory / "secret") if directory else None)
-    path = settings.keys or (directory / "keys.json" if directory else None)
-    keys = LocalKeys(path) if path else LocalKeys.generate()
+    secret, keys = find_secret(settings.secret, directory), find_keys(settings.keys, directory)
     return Tables(
         db=Aura.open(database, clock=clock, secret=secret),
         work=Work.open(database, clock=clock, keys=keys, secret=secret),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashrange import Clock, LocalKeys, Transport
+from hashrange import Clock, Transport
 from hashrange_systems.checks.demo.demo_data import EMAIL
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.deployment_schema import WorkerPresence
@@ -30,7 +30,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import OwnAddress, read_own_address
+from hashrange_systems.shared.fetching.own_address import OwnAddress, list_own_origins, read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.notifications.apprise_sender import Apprise
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
@@ -39,9 +39,7 @@ from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.secret_file import load_or_create_secret
-
-OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+from hashrange_systems.shared.secret_file import find_keys, find_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +54,7 @@ class Deployment:
     @property
     def own_origins(self) -> tuple[str, ...]:
         """The origins of this service, which checks and webhooks must not use."""
-        local = (f"http://{host}:{port}" for host in OWN_HOSTS for port in sorted(self.own_ports))
-        return (self.base_url, *local)
+        return list_own_origins(self.base_url, self.own_ports)
 
     @property
     def own(self) -> frozenset[OwnAddress]:
@@ -94,9 +91,7 @@ class Application:
 
 def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Checks:
     """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
-    secret = settings.secret or (load_or_create_secret(directory / "secret") if directory else None)
-    path = settings.keys or (directory / "keys.json" if directory else None)
-    keys = LocalKeys(path) if path else LocalKeys.generate()
+    secret, keys = find_secret(settings.secret, directory), find_keys(settings.keys, directory)
     return Checks.open(database, clock=clock, keys=keys, secret=secret)
 
 

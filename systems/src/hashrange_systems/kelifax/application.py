@@ -44,7 +44,7 @@ from hashrange_systems.shared.notifications.email_sender import Email
 from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.secret_file import load_or_create_secret
+from hashrange_systems.shared.secret_file import find_secret
 from hashrange_systems.shared.signed_token import TokenSigner
 
 PATTERNS = (Kelifax, LogoRecords)  # all tables of the system
@@ -101,7 +101,7 @@ class Parts:
 def build_application(database: Transport, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
     """Create the services and the worker."""
     directory = deployment.directory
-    secret = settings.secret or (load_or_create_secret(directory / "secret") if directory else None)
+    secret = find_secret(settings.secret, directory)
     db = Kelifax.open(database, clock=clock, secret=secret)
     logo_records = LogoRecords.open(database, clock=clock, secret=secret)
     mailbox = Mailbox(clock) if deployment.demo_admin else None

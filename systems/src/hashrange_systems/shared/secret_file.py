@@ -1,4 +1,7 @@
-"""The secret that signs cursors, sessions and links: created once, in a file that only its owner can read."""
+"""The files with the secrets of a system, in its directory.
+
+`secret` signs cursors, sessions and links; it is created once, and only its owner can read it. `keys.json` encrypts.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,24 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from hashrange import HashrangeError
+from hashrange import HashrangeError, LocalKeys
 
 SIZE = 32
 
 
 class SecretFileInvalid(HashrangeError):
     """A secret file that is damaged, or that others can read."""
+
+
+def find_secret(configured: bytes | None, directory: Path | None) -> bytes | None:
+    """Return the configured secret, else that of the directory; None, a random one, without either."""
+    return configured or (load_or_create_secret(directory / "secret") if directory else None)
+
+
+def find_keys(configured: Path | None, directory: Path | None) -> LocalKeys:
+    """Return the keys of the configured file, else those of the directory, else new ones in memory."""
+    path = configured or (directory / "keys.json" if directory else None)
+    return LocalKeys(path) if path else LocalKeys.generate()
 
 
 def load_or_create_secret(path: Path) -> bytes:

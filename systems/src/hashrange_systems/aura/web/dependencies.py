@@ -11,6 +11,7 @@ from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.web.page_renderer import PageRenderer, Visitor
 from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Member
+from hashrange_systems.shared.web.dependencies import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 
@@ -27,18 +28,7 @@ class PageDependencies:
     base_url: str
 
 
-def get_dependencies(request: Request) -> PageDependencies:
-    """Return the dependencies of the application."""
-    deps: PageDependencies = request.app.state.deps
-    return deps
-
-
 Deps = Annotated[PageDependencies, Depends(get_dependencies)]
-
-
-async def require_visitor(request: Request, deps: Deps) -> Visitor:
-    """Return the signed-in visitor."""
-    return await deps.authenticator.require_visitor(request)
 
 
 async def read_submitted_form(request: Request, deps: Deps) -> SubmittedForm[Member]:

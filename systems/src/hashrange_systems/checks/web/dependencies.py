@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.page_renderer import PageRenderer, Visitor
+from hashrange_systems.shared.web.dependencies import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 
@@ -34,18 +35,7 @@ class PageDependencies:
         return self.services.clock.millis()
 
 
-def get_dependencies(request: Request) -> PageDependencies:
-    """Return the dependencies of the application."""
-    deps: PageDependencies = request.app.state.deps
-    return deps
-
-
 Deps = Annotated[PageDependencies, Depends(get_dependencies)]
-
-
-async def require_visitor(request: Request, deps: Deps) -> Visitor:
-    """Return the signed-in visitor."""
-    return await deps.authenticator.require_visitor(request)
 
 
 async def read_submitted_form(request: Request, deps: Deps) -> UserForm:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hashrange_systems.checks.errors import CodeInvalid
 from hashrange_systems.checks.web.authentication import SecondFactorStep
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm
+from hashrange_systems.checks.web.dependencies import Deps, PageDependencies
 from hashrange_systems.shared.errors import (
     AccountSuspended,
     ApiKeyInvalid,
@@ -15,19 +15,13 @@ from hashrange_systems.shared.errors import (
     TokenInvalid,
     TooManyRequests,
 )
+from hashrange_systems.shared.web import sign_in_routes
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address, parse_next_path
-from hashrange_systems.shared.web.templating import redirect_to
+from hashrange_systems.shared.web.sign_in_routes import render_sign_in
 
 router = APIRouter(include_in_schema=False)
-
-
-@router.get("/sign-in")
-async def show_sign_in(request: Request, deps: Deps, next: str = "/") -> Response:  # noqa: A002 - the address says next
-    """Show the sign-in form, or redirect a signed-in user."""
-    if await deps.authenticator.find_visitor(request):
-        return redirect_to(request, parse_next_path(next))
-    return render_sign_in(request, deps, parse_next_path(next))
+router.include_router(sign_in_routes.router)
 
 
 @router.post("/sign-in")
@@ -65,23 +59,6 @@ async def sign_in_with_code(request: Request, deps: Deps) -> Response:
     return deps.renderer.redirect(request, deps.authenticator.start_session(userid, key_id), path)
 
 
-@router.post("/sign-in/demo")
-async def sign_in_demo(request: Request, deps: Deps) -> Response:
-    """Start a session as the demo user."""
-    refuse_cross_site(request)
-    visitor = await deps.authenticator.enter_demo(request)
-    if visitor is None:
-        return render_sign_in(request, deps, "/", "There is no demo user here.", 403)
-    return deps.renderer.redirect(request, visitor.session, "/")
-
-
-@router.post("/sign-out")
-async def sign_out(request: Request, deps: Deps, sent: PostedForm) -> Response:
-    """End the session on the server."""
-    empty = await deps.authenticator.sign_out(sent.visitor.session)
-    return deps.renderer.redirect(request, empty, "/sign-in")
-
-
 @router.get("/verify")
 async def show_verify(request: Request, deps: Deps, token: str = "") -> Response:
     """Show a button: opening the link alone, as mail scanners do, verifies nothing."""
@@ -95,12 +72,6 @@ async def verify(request: Request, deps: Deps) -> Response:
     channel = await deps.services.channels.verify(str(form.get("token", "")))
     await deps.services.users.confirm_email(channel)
     return deps.renderer.render(request, "verify.html", channel=channel)
-
-
-def render_sign_in(request: Request, deps: PageDependencies, path: str, error: str = "", status: int = 200) -> Response:
-    """Render the sign-in form."""
-    offers_demo = deps.services.demo_email is not None and deps.authenticator.is_local(request)
-    return deps.renderer.render(request, "sign_in.html", None, status, next=path, error=error, offers_demo=offers_demo)
 
 
 def render_code(

@@ -1,12 +1,13 @@
-"""Which database a command uses (`--data`, `--endpoint`), and how a command ends when that fails or is refused."""
+"""Which database a command uses (`--target`, `--data`), and how a command ends when that fails or is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -16,35 +17,59 @@ if TYPE_CHECKING:
 REFUSED, NO_DATABASE = 1, 2  # exit codes
 DEFAULT_DATA = Path("data")
 DEFAULT_PAGES = "http://127.0.0.1:8002"  # where `hashrange up` serves pages unless another port is chosen
+DATA_HELP = "Data directory, created if missing (./data); beside another --target: where the files with keys are."
 
-Data = Annotated[
-    Path | None, typer.Option("--data", envvar="HASHRANGE_DATA", help="Data directory (./data).", show_envvar=False)
-]
-Endpoint = Annotated[
+Data = Annotated[Path | None, typer.Option("--data", envvar="HASHRANGE_DATA", help=DATA_HELP, show_envvar=False)]
+Target = Annotated[
     str | None,
     typer.Option(
-        "--endpoint",
-        envvar="HASHRANGE_ENDPOINT",
-        help="The DynamoDB of a running process instead: a URL, or aws.",
-        metavar="URL|aws",
+        "--target",
+        "--endpoint",  # its former name
+        envvar=["HASHRANGE_TARGET", "HASHRANGE_ENDPOINT"],
+        help="The database: a data directory, the URL of a running process, aws, or aws:PROFILE/REGION.",
+        metavar="DIRECTORY|URL|aws",
         show_envvar=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+S_co = TypeVar("S_co", covariant=True)
+T = TypeVar("T")
+
+
+class HasServices(Protocol[S_co]):
+    """The application of a system, as far as its commands use it."""
+
+    @property
+    def services(self) -> S_co:
+        """The services."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseTarget:
-    """The database that a command uses: a directory, or an endpoint, whose tables are checked if they `must_exist`."""
+    """The database that a command uses: `name` is a directory, a URL or aws; without it, the one in `data`.
+
+    The tables of a remote database are checked if they `must_exist`; in a directory, missing ones are created.
+    """
 
     data: Path | None = None
-    endpoint: str | None = None
+    name: str | None = None
     must_exist: bool = False
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the database belongs to another process, or to AWS."""
+        return self.name is not None and (self.name.partition(":")[0] == "aws" or "://" in self.name)
 
     def find_directory(self, system: str) -> Path | None:
         """Return the directory of the system's keys and secret; for a local database it is created."""
-        directory = (self.data or DEFAULT_DATA) / system
-        if self.endpoint is not None and self.data is None:
+        if self.name is not None and not self.is_remote:
+            directory = Path(self.name) / system
+        else:
+            directory = (self.data or DEFAULT_DATA) / system
+        if self.is_remote and self.data is None:
             return directory if directory.is_dir() else None
         directory.mkdir(parents=True, exist_ok=True)
         return directory
@@ -52,24 +77,25 @@ class DatabaseTarget:
     @contextmanager
     def open(self, *patterns: Any) -> Iterator[Transport]:
         """Open the database; missing tables of the patterns are created in a local one."""
-        from hashrange import connect, create_tables
+        from hashrange import create_tables, open_target
         from hashrange import open as open_directory
 
-        if self.endpoint is None:
-            with open_directory(self.data or DEFAULT_DATA) as database:
+        if self.name is not None and not self.is_remote and not Path(self.name).is_dir():
+            raise typer.BadParameter(
+                f"--target {self.name} is neither a URL, such as http://127.0.0.1:8000, nor aws, nor a directory that "
+                f"exists; --data {self.name} creates it"
+            )
+        with ExitStack() as stack:
+            try:
+                opened = open_directory(self.data or DEFAULT_DATA) if self.name is None else open_target(self.name)
+                database: Transport = stack.enter_context(opened)
+            except ImportError as missing:
+                raise fail(str(missing), NO_DATABASE) from missing
+            if not self.is_remote:
                 create_tables(database, *patterns)
-                yield database
-            return
-        if self.endpoint != "aws" and not self.endpoint.startswith(("http://", "https://")):
-            raise typer.BadParameter(f"--endpoint {self.endpoint} is neither a URL, http://127.0.0.1:8000, nor aws")
-        try:
-            remote = connect(None if self.endpoint == "aws" else self.endpoint)
-        except ImportError as missing:
-            raise fail(str(missing), NO_DATABASE) from missing
-        with remote:
-            if self.must_exist:
-                self._check_tables(remote, patterns)
-            yield remote
+            elif self.must_exist:
+                self._check_tables(database, patterns)
+            yield database
 
     def _check_tables(self, database: Transport, patterns: Sequence[Any]) -> None:
         """Exit unless the tables of the patterns exist; single tables are made by the programs that need them."""
@@ -83,9 +109,23 @@ class DatabaseTarget:
             raise fail(self._explain_missing(missing), NO_DATABASE)
 
     def _explain_missing(self, tables: Sequence[str] = ()) -> str:
-        start = f"hashrange up --endpoint {self.endpoint}" if self.endpoint else "hashrange up"
+        start = f"hashrange up --target {self.name}" if self.is_remote else "hashrange up"
         which = f"The tables {', '.join(tables)}" if tables else "The tables"
         return f"{which} are not there: {start} makes them."
+
+    def run(
+        self,
+        open_application: Callable[[DatabaseTarget], AbstractAsyncContextManager[HasServices[S_co]]],
+        action: Callable[[S_co], Awaitable[T]],
+    ) -> T:
+        """Run an action with the services of an application; an error is printed and sets the exit code."""
+
+        async def act() -> T:
+            async with open_application(self) as application:
+                return await action(application.services)
+
+        with self.exit_on_error():
+            return asyncio.run(act())
 
     @contextmanager
     def exit_on_error(self) -> Iterator[None]:
@@ -98,7 +138,7 @@ class DatabaseTarget:
         except ApplicationError as error:
             raise fail(str(error), REFUSED) from error
         except DirectoryInUse as error:
-            hint = "If that is hashrange up or serve, work through it: --endpoint URL, the endpoint that it printed"
+            hint = "If that is hashrange up or serve, work through it: --target URL, the endpoint that it printed"
             raise fail(f"{error}\n{hint}", NO_DATABASE) from error
         except ResourceNotFoundException as error:
             raise fail(self._explain_missing(), NO_DATABASE) from error

@@ -12,6 +12,8 @@ from hashrange_systems.shared.fetching.errors import BadUrl, PolicyInvalid
 from hashrange_systems.shared.fetching.http_url import DEFAULT_PORTS, Target, normalise_host, parse_url
 from hashrange_systems.shared.fetching.public_address import Address, unwrap
 
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnAddress:
@@ -37,6 +39,12 @@ class OwnAddress:
         mine = {unwrap(address) for address in own}
         here = any(map(is_of_this_machine, mine))
         return any(unwrap(address) in mine or (here and is_of_this_machine(address)) for address in addresses)
+
+
+def list_own_origins(base_url: str, ports: Iterable[int]) -> tuple[str, ...]:
+    """Return the origins of a service: that of its pages, and those of the ports of its process."""
+    local = (f"http://{host}:{port}" for host in LOOPBACK_HOSTS for port in sorted(ports))
+    return (base_url, *local)
 
 
 def read_own_address(url: str) -> OwnAddress:

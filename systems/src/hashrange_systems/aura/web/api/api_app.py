@@ -10,7 +10,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from hashrange import __version__
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.schema import Price, Shop, Url
 from hashrange_systems.aura.service.members import require_operator
@@ -24,6 +23,8 @@ from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.errors import ApiKeyInvalid
 from hashrange_systems.shared.identifier import hash_key
+from hashrange_systems.shared.web.dependencies import get_dependencies
+from hashrange_systems.shared.web.json_api import make_json_api
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address
@@ -52,15 +53,7 @@ class ApiDependencies:
 
 def make_api(services: Services, run_now: RunNow, base_url: str) -> FastAPI:
     """Return the API."""
-    app = FastAPI(
-        title="hashrange aura",
-        version=__version__,
-        description=ABOUT,
-        docs_url=None,  # its pages load scripts from other sites
-        redoc_url=None,
-        servers=[{"url": f"{base_url}/api"}],
-        root_path_in_servers=False,
-    )
+    app = make_json_api("hashrange aura", ABOUT, base_url)
     per_key = RateLimit(services.clock, burst=100, per_second=10.0)
     failures = RateLimit(services.clock, burst=20, per_second=0.2)
     app.state.deps = ApiDependencies(services, run_now, per_key, failures)
@@ -69,13 +62,7 @@ def make_api(services: Services, run_now: RunNow, base_url: str) -> FastAPI:
     return app
 
 
-def get_api_dependencies(request: Request) -> ApiDependencies:
-    """Return the dependencies of the API."""
-    deps: ApiDependencies = request.app.state.deps
-    return deps
-
-
-ApiDeps = Annotated[ApiDependencies, Depends(get_api_dependencies)]
+ApiDeps = Annotated[ApiDependencies, Depends(get_dependencies)]
 
 
 async def authenticate_caller(

@@ -9,7 +9,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
-from hashrange import __version__
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.api import account_api as account
 from hashrange_systems.checks.web.api import admin_api as admin
@@ -17,6 +16,7 @@ from hashrange_systems.checks.web.api import checks_api as checks
 from hashrange_systems.checks.web.api import metrics_api as metrics
 from hashrange_systems.checks.web.api import reports_api as report
 from hashrange_systems.checks.web.api.api_authentication import ApiDependencies
+from hashrange_systems.shared.web.json_api import make_json_api
 from hashrange_systems.shared.web.problem import Problem, ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.templating import find_mount_path
@@ -32,15 +32,7 @@ answer is 429, with `Retry-After`. Every refusal is a problem document (RFC 9457
 
 def make_api(services: Services, base_url: str, burst: int = BURST, failures: int = FAILURES) -> FastAPI:
     """Return the API; `burst` limits the requests of a key, `failures` the invalid keys of a client address."""
-    app = FastAPI(
-        title="hashrange checks",
-        version=__version__,
-        description=ABOUT,
-        docs_url=None,  # its pages load scripts from other sites
-        redoc_url=None,
-        servers=[{"url": f"{base_url}/api"}],
-        root_path_in_servers=False,
-    )
+    app = make_json_api("hashrange checks", ABOUT, base_url)
     app.state.deps = ApiDependencies(
         services=services,
         base_url=base_url,

@@ -13,6 +13,7 @@ from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
+from hashrange_systems.shared.web.dependencies import get_dependencies
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address
 
@@ -35,13 +36,7 @@ class ApiDependencies:
         return ApiKeyInvalid()
 
 
-def get_api_dependencies(request: Request) -> ApiDependencies:
-    """Return the dependencies of the application."""
-    deps: ApiDependencies = request.app.state.deps
-    return deps
-
-
-Deps = Annotated[ApiDependencies, Depends(get_api_dependencies)]
+Deps = Annotated[ApiDependencies, Depends(get_dependencies)]
 Given = HTTPAuthorizationCredentials | None
 
 

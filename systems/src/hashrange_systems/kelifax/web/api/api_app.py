@@ -11,12 +11,13 @@ import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
-from hashrange import ValueInvalid, __version__
+from hashrange import ValueInvalid
 from hashrange_systems.kelifax.errors import AlreadyListed
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.api import resource_api
 from hashrange_systems.kelifax.web.api.resource_api import ApiDependencies
 from hashrange_systems.shared.errors import FieldError, InvalidInput
+from hashrange_systems.shared.web.json_api import make_json_api
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 
@@ -63,15 +64,7 @@ class ApiProblems(ProblemHandlers):
 
 def make_api(services: Services, base_url: str, limit: RateLimit) -> FastAPI:
     """Return the API; `limit` is that of submissions and uploads, by client address."""
-    app = FastAPI(
-        title="Kelifax",
-        version=__version__,
-        description=ABOUT,
-        docs_url=None,  # its pages load scripts from other sites
-        redoc_url=None,
-        servers=[{"url": f"{base_url}/api"}],
-        root_path_in_servers=False,
-    )
+    app = make_json_api("Kelifax", ABOUT, base_url)
     app.state.deps = ApiDependencies(services=services, base_url=base_url, limit=limit)
     app.include_router(resource_api.router)
     problems = ApiProblems("kelifax")
