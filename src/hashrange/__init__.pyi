@@ -15,6 +15,7 @@ from hashrange.client.remote import Remote as Remote
 from hashrange.client.remote import connect as connect
 from hashrange.client.retry import is_throttling as is_throttling
 from hashrange.client.retry import is_transient as is_transient
+from hashrange.client.target import open_target as open_target
 from hashrange.client.transport import Transport as Transport
 from hashrange.core.clock import Clock as Clock
 from hashrange.core.clock import ManualClock as ManualClock

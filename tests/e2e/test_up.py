@@ -407,6 +407,7 @@ def test_a_directory_in_use_is_explained(up, tmp_path):
         (("--endpoint", "aws", "--memory"), "--memory is for a DynamoDB of our own"),
         (("--endpoint", "http://127.0.0.1:1", "--fsync"), "--fsync is for a DynamoDB of our own"),
         (("--endpoint", "dynamodb"), "neither a URL"),
+        (("--target", "./data"), "--data ./data"),
         (("--endpoint", "http://"), "is no endpoint"),
         (("--endpoint", "http://127.0.0.1:1", "--web-port", "0"), "http://127.0.0.1:1"),
         (("--app", "nowhere.at.all"), "There is no module nowhere.at.all, neither in "),

@@ -17,11 +17,14 @@ FSYNC_HELP = "Flush each write to the disk before the response is sent, so that 
 ALLOW_HOST_HELP = "A name of this machine that clients may use, beside localhost; * for any. Repeatable."
 
 
-def option(name: str, text: str, **more: Any) -> Any:
-    """Declare an option that can also be set by an environment variable: HASHRANGE_PORT for --port."""
-    return typer.Option(
-        f"--{name}", envvar=f"HASHRANGE_{name.upper().replace('-', '_')}", show_envvar=False, help=text, **more
-    )
+def option(name: str, text: str, *former: str, **more: Any) -> Any:
+    """Declare an option that can also be set by an environment variable: HASHRANGE_PORT for --port.
+
+    `former` names of the option are accepted too.
+    """
+    names = (name, *former)
+    variables = [f"HASHRANGE_{each.upper().replace('-', '_')}" for each in names]
+    return typer.Option(*(f"--{each}" for each in names), envvar=variables, show_envvar=False, help=text, **more)
 
 
 def check_origins(origins: list[str] | None) -> tuple[str, ...]:

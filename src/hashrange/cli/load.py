@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange.cli.command import count_of
+from hashrange.cli.command import count_of, option
 from hashrange.cli.progress_display import ProgressDisplay
+from hashrange.client.target import is_remote
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -26,9 +27,9 @@ HELP = """Load items from files into a table: JSON lines, or the files of a Dyna
 [bold]Examples[/bold]
 
 \b
-  hashrange load items.jsonl --table music --data ./data
-  hashrange load ./AWSDynamoDB/01700000000000-1a2b3c4d --table music --data ./data
-  hashrange load items.jsonl.gz --table music --data ./data --create music.json
+  hashrange load items.jsonl --table music --target ./data
+  hashrange load ./AWSDynamoDB/01700000000000-1a2b3c4d --table music --target ./data
+  hashrange load items.jsonl.gz --table music --target ./data --create music.json
 
 Each line is an item in DynamoDB's JSON, {"artist": {"S": "Nina Simone"}, ...}, or {"Item": {...}} as exports have it.
 An item replaces an existing item with its key. If a line is invalid, nothing is loaded.
@@ -41,7 +42,7 @@ CSV, plain JSON and Parquet."""
 def load(
     files: Annotated[list[Path], typer.Argument(help="Files, or the directory of an export.", exists=True)],
     table: Annotated[str, typer.Option("--table", help="The table to load into.")],
-    data: Annotated[Path, typer.Option("--data", help="The data directory.", envvar="HASHRANGE_DATA")],
+    target: Annotated[str, option("target", "The data directory; created if missing.", "data", metavar="DIRECTORY")],
     create: Annotated[
         Path | None, typer.Option("--create", help="Create the table first, from this CreateTable JSON.", exists=True)
     ] = None,
@@ -63,6 +64,9 @@ def load(
     from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
 
+    if is_remote(target):
+        raise typer.BadParameter(f"--target {target} is no data directory: hashrange data import writes to a server")
+    data = Path(target)
     require_single_database(data)
     engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))
     try:

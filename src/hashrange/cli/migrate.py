@@ -12,7 +12,8 @@ import typer
 
 from hashrange.cli.command import count_of
 from hashrange.cli.progress_display import CountDisplay
-from hashrange.cli.target import TARGETS, TargetOption, open_target
+from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.client.target import open_target
 
 if TYPE_CHECKING:
     from hashrange.provision import Migration, MigrationReport, MigrationRun

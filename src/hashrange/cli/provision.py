@@ -11,7 +11,8 @@ import typer
 
 from hashrange.cli.command import count_of, fail
 from hashrange.cli.progress_display import ProgressDisplay
-from hashrange.cli.target import TARGETS, TargetOption, open_target
+from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.client.target import open_target
 
 if TYPE_CHECKING:
     from hashrange.client.transport import Transport

@@ -1,18 +1,10 @@
-"""The database that a command works on: a data directory, an endpoint, or DynamoDB at AWS, in one word."""
+"""The option `--target` of commands: the database that a command works on (`client.target` opens it)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
-
-from hashrange.core.errors import HashrangeError
-
-if TYPE_CHECKING:
-    from hashrange.client.transport import Transport
 
 TARGETS = """[bold]Targets[/bold]
 
@@ -32,34 +24,3 @@ TargetOption: TypeAlias = Annotated[
         metavar="DIRECTORY|URL|aws",
     ),
 ]
-
-
-class TargetInvalid(HashrangeError):
-    """A target that does not exist, or that cannot be understood."""
-
-
-@contextmanager
-def open_target(target: str) -> Iterator[Transport]:
-    """Open the database of a target, and close it afterwards."""
-    import hashrange
-
-    if target == "aws" or target.startswith("aws:"):
-        profile, _, region = target.partition(":")[2].partition("/")
-        with hashrange.connect(profile=profile or None, region=region or None) as remote:
-            yield remote
-    elif "://" in target:
-        with hashrange.connect(target) as remote:
-            yield remote
-    else:
-        if Path(target).is_file():
-            raise TargetInvalid(
-                f"{target} is a file, not a data directory. Give a directory, a URL such as http://127.0.0.1:8000, or "
-                "aws. `hashrange data import` reads files into a table."
-            )
-        if not Path(target).is_dir():
-            raise TargetInvalid(
-                f"There is no directory {target}. Create it for a new database (mkdir {target}), or give a URL such as "
-                "http://127.0.0.1:8000, or aws."
-            )
-        with hashrange.open(target) as database:
-            yield database

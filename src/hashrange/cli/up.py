@@ -18,6 +18,7 @@ from hashrange.cli.command import (
     option,
     read_credentials,
 )
+from hashrange.client.target import is_remote
 from hashrange.hosting.port import WEB_PORT
 from hashrange.server.settings import HOST, PORT
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hashrange.hosting.run import HostingOptions, StartReport
 
 DATA = Path("data")
+TARGET_HELP = "Use this database instead of our own: a URL, aws, or aws:PROFILE/REGION."
 APP_HELP = "Host this module, with Patterns classes or with a SYSTEM, instead of the installed systems. Repeatable."
 HELP = """Run everything: the DynamoDB endpoint, the systems' pages and their workers.
 
@@ -37,7 +39,7 @@ HELP = """Run everything: the DynamoDB endpoint, the systems' pages and their wo
   hashrange up --only checks           one of the installed systems
   hashrange up --app myapp.schema      your own schema alone: its tables and the endpoint
   hashrange up --app myapp.schema --only checks     ... with an installed system; --all: with all of them
-  hashrange up --endpoint aws          on DynamoDB at AWS, or at a URL
+  hashrange up --target aws            on DynamoDB at AWS, or at a URL
   hashrange up --no-endpoint           no DynamoDB endpoint: only the systems use the data
   hashrange up --port 0 --web-port 0   any free ports; they are printed
 
@@ -52,9 +54,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     data: Annotated[Path | None, option("data", "Directory for the data; created if missing (./data).")] = None,
     memory: Annotated[bool, option("memory", "Keep everything in memory.")] = False,
     fsync: Annotated[bool, option("fsync", FSYNC_HELP)] = False,
-    endpoint: Annotated[
-        str | None, option("endpoint", "Use this DynamoDB instead of our own: a URL, or aws.", metavar="URL|aws")
-    ] = None,
+    target: Annotated[str | None, option("target", TARGET_HELP, "endpoint", metavar="URL|aws")] = None,
     no_endpoint: Annotated[
         bool, option("no-endpoint", "Serve no DynamoDB endpoint: only the systems use the data.")
     ] = False,
@@ -73,8 +73,8 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
     """Run everything: the DynamoDB endpoint, the systems' pages and their workers."""
     _check_memory(memory, data, fsync)
     chosen = _choose_systems(only, all_systems)
-    if endpoint is not None:
-        _check_endpoint(context, endpoint)
+    if target is not None:
+        _check_target(context, target)
     elif no_endpoint and credentials_file:
         raise typer.BadParameter("--credentials-file is for the endpoint, and --no-endpoint serves none: choose one")
     elif port and port == web_port and not no_endpoint:
@@ -94,7 +94,7 @@ def up(  # noqa: PLR0913, PLR0917 each option is a parameter
         web_port=web_port,
         data=None if memory else (data or DATA).absolute(),
         fsync=fsync,
-        endpoint=endpoint,
+        target=target,
         serve=not no_endpoint,
         credentials=read_credentials(credentials_file) if credentials_file else None,
         cors=origins,
@@ -117,14 +117,17 @@ def _choose_systems(only: str, all_systems: bool) -> set[str]:
     return {name.strip() for name in only.split(",") if name.strip()}
 
 
-def _check_endpoint(context: typer.Context, endpoint: str) -> None:
-    if endpoint != "aws" and not endpoint.startswith(("http://", "https://")):
-        raise typer.BadParameter(f"--endpoint {endpoint} is neither a URL, such as http://127.0.0.1:8000, nor aws")
+def _check_target(context: typer.Context, target: str) -> None:
+    if not is_remote(target):
+        raise typer.BadParameter(
+            f"--target {target} is neither a URL, such as http://127.0.0.1:8000, nor aws. "
+            f"For a database of our own in a directory: --data {target}"
+        )
     for name in ("port", "memory", "fsync", "no_endpoint", "credentials_file"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise typer.BadParameter(
-                f"--{name.replace('_', '-')} is for a DynamoDB of our own, --endpoint names another: choose one"
+                f"--{name.replace('_', '-')} is for a DynamoDB of our own, --target names another: choose one"
             )
 
 

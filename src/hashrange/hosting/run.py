@@ -51,7 +51,7 @@ class HostingOptions:
     web_port: int = WEB_PORT
     data: Path | None = None  # None keeps everything in memory
     fsync: bool = False
-    endpoint: str | None = None  # an existing DynamoDB to use instead of our own: a URL, or "aws"
+    target: str | None = None  # an existing database to use instead of our own: a URL, or "aws"
     serve: bool = True  # False: our own DynamoDB is for the systems alone, and has no endpoint
     credentials: tuple[str, str] | None = None  # key id and secret that requests to our endpoint must be signed with
     cors: tuple[str, ...] = ()  # as of ServerSettings
@@ -118,7 +118,7 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
         declared: list[Declared | Table] = [patterns for system in options.systems for patterns in system.patterns]
         declared += [each for schema in options.schemas for each in schema.declared]
         created = await asyncio.to_thread(create_tables, backend.database, *declared)
-        changed = [] if options.endpoint else await asyncio.to_thread(_change_tables, backend.database, declared)
+        changed = [] if options.target else await asyncio.to_thread(_change_tables, backend.database, declared)
         address = _describe_address(options, backend, read_url(listener))
         hosted = [await _start(system, options, backend, address, stack) for system in options.systems]
         check = CrossOriginCheck([options.host, listener.getsockname()[0]], hosts=options.allow_hosts)
@@ -148,8 +148,8 @@ def _change_tables(database: Transport, declared: Sequence[Declared | Table]) ->
 
 
 async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backend:
-    if options.endpoint is not None:
-        return _connect(options.endpoint, stack)
+    if options.target is not None:
+        return _connect(options.target, stack)
     if options.data is not None:
         require_single_database(options.data)
     if options.serve:
@@ -177,11 +177,11 @@ def _choose_authentication(options: HostingOptions) -> Authenticate:
     return SignatureVerifier(dict([options.credentials]), SystemClock())
 
 
-def _connect(endpoint: str, stack: AsyncExitStack) -> Backend:
-    from hashrange.client.remote import connect
+def _connect(target: str, stack: AsyncExitStack) -> Backend:
+    from hashrange.client.target import connect_target
 
     try:
-        remote = connect(None if endpoint == "aws" else endpoint)
+        remote = connect_target(target)
     except ImportError as missing:
         raise ExtraMissing(str(missing)) from missing
     stack.callback(remote.close)

@@ -262,12 +262,24 @@ def test_a_directory_in_use_leads_to_its_endpoint(tmp_path):
     with hashrange.open(tmp_path):
         outcome = Terminal("--data", str(tmp_path)).run("list", code=2)
     assert "is in use by " in outcome.stderr
-    assert "--endpoint URL, the endpoint that it printed" in outcome.stderr
+    assert "--target URL, the endpoint that it printed" in outcome.stderr
 
 
 def test_tables_that_are_not_there_are_explained(server_url):
     outcome = Terminal("--endpoint", server_url).run("user", "list", code=2)
-    assert outcome.stderr == f"error: The tables are not there: hashrange up --endpoint {server_url} makes them.\n"
+    assert outcome.stderr == f"error: The tables are not there: hashrange up --target {server_url} makes them.\n"
+
+
+def test_target_names_a_directory_a_url_or_aws_as_in_all_commands(tmp_path, server_url):
+    added = Terminal("--data", str(tmp_path / "a")).run("user", "add", "ann@example.com")
+    assert "ann@example.com" in added.stdout
+    elsewhere = ("--target", str(tmp_path / "a"), "--data", str(tmp_path / "b"))
+    assert "ann@example.com" in Terminal(*elsewhere).run("user", "list").stdout
+    assert not (tmp_path / "b").exists()
+    assert "The tables are not there" in Terminal("--target", server_url).run("list", code=2).stderr
+    missing = Terminal("--target", str(tmp_path / "c")).run("list", code=2).stderr
+    assert "nor a directory that" in missing.replace("\n", " ")
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_is_no_endpoint_is_wrong_use():
@@ -293,7 +305,7 @@ def test_every_command_and_option_explains_itself(path, command):
     for parameter in command.params:
         assert getattr(parameter, "help", None), parameter.name
         assert parameter.help.endswith(".")
-    assert {"data", "endpoint"} <= {parameter.name for parameter in command.params}
+    assert {"data", "database"} <= {parameter.name for parameter in command.params}
 
 
 def test_the_help_of_all_has_examples_and_exit_codes():

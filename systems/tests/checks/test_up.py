@@ -202,7 +202,7 @@ def test_a_directory_in_use_is_explained_and_its_endpoint_can_be_used(up, tmp_pa
     refused = run_checks("user", "list", "--data", "here", cwd=tmp_path)
     assert refused.returncode == 2
     assert "is in use by process" in refused.stderr
-    assert "--endpoint URL, the endpoint that it printed" in refused.stderr
+    assert "--target URL, the endpoint that it printed" in refused.stderr
     added = run_checks("user", "add", "ann@example.com", "--endpoint", upped.endpoint, "--json", cwd=tmp_path)
     key = json.loads(added.stdout)["key"]
     with open_api(upped, key) as api:

@@ -33,7 +33,7 @@ def test_without_its_tables_a_worker_says_what_to_do_and_exits_with_2(database, 
 
     code, errors = asyncio.run(run())
     assert code == 2, errors
-    assert f"are not there: hashrange up --endpoint {server_url} makes them." in errors
+    assert f"are not there: hashrange up --target {server_url} makes them." in errors
 
 
 @pytest.mark.parametrize("database", ["wire"], indirect=True)

@@ -23,9 +23,9 @@ class Cli:
         self.folder = folder
         self.data = folder / "data"
 
-    def load(self, *arguments, table="tab"):
+    def load(self, *arguments, table="tab", option="--target"):
         """Run `hashrange load`; return its exit code and all it said, in one line."""
-        command = ["load", *map(str, arguments), "--table", table, "--data", str(self.data)]
+        command = ["load", *map(str, arguments), "--table", table, option, str(self.data)]
         outcome = CliRunner().invoke(app, command, env={"COLUMNS": "500"})
         assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
         return outcome.exit_code, " ".join(outcome.output.split())
@@ -66,6 +66,17 @@ def test_items_are_loaded_and_counted(cli):
     assert cli.load(cli.write(numbered(1_500))) == (0, "1,500 items loaded into tab")
     assert cli.count() == 1_500
     assert cli.call("GetItem", TableName="tab", Key=item(pk="k7"))["Item"] == item(pk="k7", n=7)
+
+
+def test_the_former_name_of_the_option_is_accepted(cli):
+    assert cli.load(cli.write(numbered(3)), option="--data") == (0, "3 items loaded into tab")
+
+
+def test_a_server_is_no_directory_to_load_into(cli):
+    cli.data = "http://127.0.0.1:8000"
+    code, said = cli.load(cli.write(numbered(1)))
+    assert code == FAILED
+    assert "hashrange data import writes to a server" in said
 
 
 def test_several_files_and_an_export_are_loaded_in_one_go(cli):

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import hashrange
 from hashrange.cli.app import app
-from hashrange.cli.target import open_target
+from hashrange.client.target import open_target
 from hashrange.core.errors import StorageError
 from hashrange.server.runner import serve_in_background
 from hashrange.server.settings import ServerSettings

@@ -29,14 +29,14 @@ HELP = """Antique shops: a registry, a crawler and a scraper of prices.
   hashrange aura stuck --release
   hashrange aura migrate --from old-table        a table of the original
   hashrange aura repair                          index keys and countries
-  hashrange aura worker --endpoint aws           another worker
+  hashrange aura worker --target aws           another worker
 
 [bold]Which database[/bold]
 
 \b
-  --data DIR                        a directory that no other process uses
-  --endpoint http://127.0.0.1:8000  what a running hashrange up or serve has
-  --endpoint aws                    DynamoDB at AWS
+  --target DIR                      a directory that no other process uses; --data DIR creates it
+  --target http://127.0.0.1:8000    what a running hashrange up or serve has
+  --target aws                      DynamoDB at AWS
 
 [bold]Exit codes[/bold]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hashrange_systems.aura.cli.target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 Email = Annotated[str, typer.Argument(help="The e-mail address.")]
 
@@ -19,14 +19,14 @@ def add(
     email: Email,
     operator: Annotated[bool, typer.Option("--operator", help="May remove shops.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a member and print the API key. Example: hashrange aura member add ann@example.com."""
     from hashrange_systems.shared.cli.output import print_json
 
     new = run_with_services(
-        DatabaseTarget(data, endpoint), lambda services: services.members.add(email, operator=operator)
+        DatabaseTarget(data, database), lambda services: services.members.add(email, operator=operator)
     )
     if as_json:
         print_json({"memberId": new.member.member_id, "email": new.member.email, "key": new.key})
@@ -36,11 +36,11 @@ def add(
 
 
 @app.command("list")
-def list_members(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def list_members(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """List the members. Example: hashrange aura member list."""
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    found = run_with_services(DatabaseTarget(data, endpoint), lambda services: services.members.list_members())
+    found = run_with_services(DatabaseTarget(data, database), lambda services: services.members.list_members())
     if as_json:
         print_json([{"memberId": each.member_id, "email": each.email, "operator": each.operator} for each in found])
     else:
@@ -56,10 +56,10 @@ def set_operator(
     email: Email,
     revoke: Annotated[bool, typer.Option("--revoke", help="No operator any more.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Let a member remove shops. Example: hashrange aura member operator ann@example.com."""
     run_with_services(
-        DatabaseTarget(data, endpoint), lambda services: services.members.set_operator(email, operator=not revoke)
+        DatabaseTarget(data, database), lambda services: services.members.set_operator(email, operator=not revoke)
     )
     typer.echo(f"{email}  {'member' if revoke else 'operator'}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.aura.cli.target import DEFAULT_URL, Country, PageUrl, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.service.changes import AnyChange
@@ -35,7 +35,7 @@ EXPLAIN_HELP = """Show what every extractor says about a page, and which answer 
 
 \b
   hashrange aura explain https://antik-mueller.de/vase --price-selector .preis
-  hashrange aura explain https://antik-mueller.de/vase --endpoint aws    with the selectors that its shop has there
+  hashrange aura explain https://antik-mueller.de/vase --target aws    with the selectors that its shop has there
 
 Without a database, only the selectors that are given are asked."""
 
@@ -48,7 +48,7 @@ def changes(
         Literal["table", "json", "csv", "rss"], typer.Option("--format", help="For people or programs.")
     ] = "table",
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what changed."""
@@ -59,7 +59,7 @@ def changes(
     async def find(services: Services) -> list[AnyChange]:
         return await services.changes.latest(limit, days=days, country=country.upper() if country else None)
 
-    found = run_with_services(DatabaseTarget(data, endpoint), find)
+    found = run_with_services(DatabaseTarget(data, database), find)
     match "json" if as_json else form:
         case "json":
             print_json([change_json(change) for change in found])
@@ -71,7 +71,7 @@ def changes(
             print_changes(found)
 
 
-def history(url: PageUrl, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def history(url: PageUrl, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Show the recorded prices of a product."""
     from hashrange_systems.aura.cli.shop_output import format_time
     from hashrange_systems.aura.model.price_format import format_price
@@ -81,7 +81,7 @@ def history(url: PageUrl, data: Data = None, endpoint: Endpoint = None, as_json:
         shop = await services.registry.find(url)
         return await services.products.history(shop.domain, url)
 
-    found = run_with_services(DatabaseTarget(data, endpoint), find)
+    found = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         print_json([price.model_dump(mode="json", exclude_none=True) for price in found.prices])
         return
@@ -99,7 +99,7 @@ def search(
     country: Country = None,
     limit: Annotated[int, typer.Option("--limit", help="At most so many.", min=1, max=200)] = 50,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Find products by the words of their titles."""
@@ -109,7 +109,7 @@ def search(
 
     query = ProductQuery(text=text, country=country.upper() if country else None)
     found: list[ProductWord] = run_with_services(
-        DatabaseTarget(data, endpoint), lambda services: services.products.search(query, limit)
+        DatabaseTarget(data, database), lambda services: services.products.search(query, limit)
     )
     if as_json:
         print_json([entry.model_dump(mode="json", exclude_none=True, exclude={"word"}) for entry in found])
@@ -125,7 +125,7 @@ def explain(
     price_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the price.")] = None,
     state_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the state.")] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what every extractor says about a page."""
@@ -137,11 +137,11 @@ def explain(
         price, state = price_selector or stored.price, state_selector or stored.state
         return await services.preview.explain(url, Overrides(price=price, state=state))
 
-    if data is None and endpoint is None:
+    if data is None and database is None:
         given = Overrides(price=price_selector, state=state_selector)
         found = run_with_preview(lambda preview: preview.explain(url, given))
     else:
-        found = run_with_services(DatabaseTarget(data, endpoint), find)
+        found = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         from dataclasses import asdict
 

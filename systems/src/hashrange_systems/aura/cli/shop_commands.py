@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.schema import Shop
@@ -96,20 +96,20 @@ def add(
         str | None, typer.Option("--type", help="AUCTION_HOUSE, AUCTION_PLATFORM, COMMERCIAL_DEALER or MARKETPLACE.")
     ] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a shop."""
     from hashrange_systems.aura.service.registry import ShopInput
 
     given = ShopInput(address=shop, name=name, country=country, shop_type=shop_type)
-    _print([run_with_services(DatabaseTarget(data, endpoint), lambda services: services.registry.add(given))], as_json)
+    _print([run_with_services(DatabaseTarget(data, database), lambda services: services.registry.add(given))], as_json)
 
 
 def import_shops(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file.", exists=True, dir_okay=False)],
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the shops of a CSV file."""
@@ -117,7 +117,7 @@ def import_shops(
 
     text = file.read_text("utf-8-sig", "replace")
     report: ImportReport = run_with_services(
-        DatabaseTarget(data, endpoint), lambda services: services.registry.import_csv(text)
+        DatabaseTarget(data, database), lambda services: services.registry.import_csv(text)
     )
     if as_json:
         print_json({"added": report.added, "known": report.known, "refused": report.refused})
@@ -129,7 +129,7 @@ def import_shops(
         raise typer.Exit(FAILED)
 
 
-def list_shops(country: Country = None, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def list_shops(country: Country = None, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """List the shops by country."""
 
     async def find(services: Services) -> list[Shop]:
@@ -139,10 +139,10 @@ def list_shops(country: Country = None, data: Data = None, endpoint: Endpoint = 
             found += [shop async for shop in services.db.shops_in(each).whole().skip_unreadable()]
         return found
 
-    _print(run_with_services(DatabaseTarget(data, endpoint), find), as_json)
+    _print(run_with_services(DatabaseTarget(data, database), find), as_json)
 
 
-def show(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def show(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Show one shop."""
     from hashrange_systems.aura.cli.shop_output import shop_json
     from hashrange_systems.shared.cli.output import print_json
@@ -157,7 +157,7 @@ def show(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: 
             await services.registry.related(found.domain),
         )
 
-    details = run_with_services(DatabaseTarget(data, endpoint), find)
+    details = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         print_json(
             {
@@ -223,12 +223,12 @@ def move(
     shop: ShopName,
     country: Annotated[str, typer.Option("--country", help="ISO code of the new country.")],
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the country of a shop."""
     _print(
-        [run_with_services(DatabaseTarget(data, endpoint), lambda services: services.registry.move(shop, country))],
+        [run_with_services(DatabaseTarget(data, database), lambda services: services.registry.move(shop, country))],
         as_json,
     )
 
@@ -237,12 +237,12 @@ def remove(
     shop: ShopName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Remove a shop with its URLs and prices."""
     if not yes:
         typer.confirm(f"Remove {shop} with its URLs and prices?", abort=True)
-    run_with_services(DatabaseTarget(data, endpoint), lambda services: services.registry.remove(shop))
+    run_with_services(DatabaseTarget(data, database), lambda services: services.registry.remove(shop))
     typer.echo(f"removed  {shop}")
 
 
@@ -258,7 +258,7 @@ def set_options(  # noqa: PLR0913, PLR0917 each option is a parameter
     pause: Annotated[bool | None, typer.Option("--pause/--resume", help="Start no crawls and scrapes.")] = None,
     stop: Annotated[bool | None, typer.Option("--stop/--go", help="End a running crawl at its next page.")] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Set what is special about a shop."""
     given: dict[str, Any] = {
@@ -280,7 +280,7 @@ def set_options(  # noqa: PLR0913, PLR0917 each option is a parameter
         known = await services.registry.options((await services.registry.find(shop)).domain)
         return await services.registry.save_options(known.model_copy(update=changed))
 
-    saved = run_with_services(DatabaseTarget(data, endpoint), act)
+    saved = run_with_services(DatabaseTarget(data, database), act)
     shown = saved.model_dump(exclude_defaults=True, exclude={"domain"})
     typer.echo(", ".join(f"{name}={value}" for name, value in shown.items()) or "nothing is special about this shop")
 

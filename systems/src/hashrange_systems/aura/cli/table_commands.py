@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashrange_systems.aura.cli.target import FAILED, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.service.repair import RepairReport
@@ -20,9 +20,9 @@ MIGRATE_HELP = """Move a table of the original (seed 001 with keys PK and SK, or
 [bold]Examples[/bold]
 
 \b
-  hashrange aura migrate --from old-table --endpoint http://127.0.0.1:8000 --preview
-  hashrange aura migrate --from old-table --endpoint http://127.0.0.1:8000
-  DYNAMODB_TABLE_NAME=aura-2 hashrange aura migrate --from aura-historia-data --endpoint aws
+  hashrange aura migrate --from old-table --target http://127.0.0.1:8000 --preview
+  hashrange aura migrate --from old-table --target http://127.0.0.1:8000
+  DYNAMODB_TABLE_NAME=aura-2 hashrange aura migrate --from aura-historia-data --target aws
 
 It adds what the table of aura lacks, and replaces and deletes nothing there; the source is only read. Interrupted, it
 goes on where it stopped; run again, it adds what is missing. Items that cannot be read are reported, and the others are
@@ -31,7 +31,7 @@ afterwards is not moved. The new table must have another name if both are in one
 used in place, after [bold]hashrange aura repair[/bold]."""
 REPAIR_HELP = """Complete a table that the original's programs filled: core names, countries, types, every index key.
 
-[bold]Example[/bold]  hashrange aura repair --endpoint http://127.0.0.1:8000
+[bold]Example[/bold]  hashrange aura repair --target http://127.0.0.1:8000
 
 Interrupted, it goes on where it stopped; running it again changes nothing."""
 
@@ -47,11 +47,11 @@ def migrate(
         bool, typer.Option("--skip-unreadable", help="Exit code 0 although some items could not be read.")
     ] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Move a table of the original."""
-    target = DatabaseTarget(data, endpoint)
+    target = DatabaseTarget(data, database)
     os.environ["AURA_SOURCE_TABLE"] = source  # the declarations of the source read it
     with target.exit_on_error():
         summary = _migrate(target, source, from_endpoint, preview=preview)
@@ -126,13 +126,13 @@ async def _repair(services: Services) -> RepairReport:
     return await Repair(services.db, services.work, services.clock, services.registry).run()
 
 
-def repair(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def repair(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Complete a table that the original's programs filled."""
     from dataclasses import asdict
 
     from hashrange_systems.shared.cli.output import print_json
 
-    report = run_with_services(DatabaseTarget(data, endpoint), _repair)
+    report = run_with_services(DatabaseTarget(data, database), _repair)
     if as_json:
         print_json(asdict(report))
     else:

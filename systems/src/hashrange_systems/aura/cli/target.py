@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -28,17 +27,11 @@ Country = Annotated[str | None, typer.Option("--country", help="ISO code: DE, FR
 
 def run_with_services(target: DatabaseTarget, action: Callable[[Services], Awaitable[T]]) -> T:
     """Run an action with the services; an error is printed and sets the exit code."""
-
-    async def act() -> T:
-        with open_application(target) as application:
-            return await action(application.services)
-
-    with target.exit_on_error():
-        return asyncio.run(act())
+    return target.run(open_application, action)
 
 
-@contextmanager
-def open_application(target: DatabaseTarget) -> Iterator[Application]:
+@asynccontextmanager
+async def open_application(target: DatabaseTarget) -> AsyncIterator[Application]:
     """Open the database and build the application."""
     from hashrange import SystemClock
     from hashrange_systems.aura.application import Deployment, build_application, open_tables

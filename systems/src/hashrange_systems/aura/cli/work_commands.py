@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ WORKER_HELP = """Crawl and scrape what is due, tell changes and send messages, u
 [bold]Examples[/bold]
 
 \b
-  hashrange aura worker --endpoint http://127.0.0.1:8000    help a running hashrange up
-  AURA_WORKERS=20 hashrange aura worker --endpoint aws      20 shops at the same time
+  hashrange aura worker --target http://127.0.0.1:8000    help a running hashrange up
+  AURA_WORKERS=20 hashrange aura worker --target aws      20 shops at the same time
 
 Any number may work on one database: a shop is worked on by one of them, and when that is killed another goes on."""
 
 
-def crawl(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def crawl(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Crawl a shop now."""
     from hashrange_systems.aura.service.owner import make_owner
 
@@ -61,10 +61,10 @@ def crawl(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json:
         await services.crawler.crawl(lease)
         return await services.registry.find(shop)
 
-    _finish(DatabaseTarget(data, endpoint), act, "crawl", as_json=as_json)
+    _finish(DatabaseTarget(data, database), act, "crawl", as_json=as_json)
 
 
-def scrape(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def scrape(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Scrape a shop now."""
     from hashrange_systems.aura.service.owner import make_owner
 
@@ -76,7 +76,7 @@ def scrape(shop: ShopName, data: Data = None, endpoint: Endpoint = None, as_json
         await services.scraper.scrape(lease)
         return await services.registry.find(shop)
 
-    _finish(DatabaseTarget(data, endpoint), act, "scrape", as_json=as_json)
+    _finish(DatabaseTarget(data, database), act, "scrape", as_json=as_json)
 
 
 def busy(domain: str, what: str) -> Exception:
@@ -109,7 +109,7 @@ def between(
     country: Country = None,
     what: Annotated[Literal["crawled", "scraped"], typer.Option("--what", help="Which end.")] = "crawled",
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List the shops whose crawl or scrape ended within a range of days."""
@@ -133,7 +133,7 @@ def between(
                 ]
         return found
 
-    rows = run_with_services(DatabaseTarget(data, endpoint), find)
+    rows = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         print_json([{"country": each, "domain": domain, "ended": ended.isoformat()} for each, domain, ended in rows])
         return
@@ -144,7 +144,7 @@ def between(
 def stuck(
     release: Annotated[bool, typer.Option("--release", help="Release those whose lease has expired.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List crawls and scrapes that have been in progress for over two hours."""
@@ -156,7 +156,7 @@ def stuck(
         released = [*await services.crawls.reap(), *await services.scrapes.reap()] if release else []
         return found, released
 
-    found, released = run_with_services(DatabaseTarget(data, endpoint), find)
+    found, released = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         rows = [
             {"domain": each.shop.domain, "what": each.what, "owner": each.owner, "abandoned": each.abandoned}
@@ -175,12 +175,12 @@ def stuck(
         typer.echo(f"released  {domain}")
 
 
-def worker(data: Data = None, endpoint: Endpoint = None, log_level: LogLevel = "info") -> None:
+def worker(data: Data = None, database: Target = None, log_level: LogLevel = "info") -> None:
     """Crawl and scrape what is due."""
-    run_worker(DatabaseTarget(data, endpoint), log_level, _work)
+    run_worker(DatabaseTarget(data, database), log_level, _work)
 
 
 async def _work(target: DatabaseTarget) -> None:
-    with open_application(target) as application:
+    async with open_application(target) as application:
         at_once = application.worker.settings.at_once
         await work_until_stopped(application.worker.work(), f"working, {at_once} shops at a time")

@@ -26,14 +26,14 @@ HELP = """Website checks: users, checks, their history, and a worker.
   hashrange checks run 5f0c9a1e               look now
   hashrange checks history 5f0c9a1e --hours 6
   hashrange checks report --user ann@example.com --month 2026-01
-  hashrange checks worker --endpoint aws      another worker
+  hashrange checks worker --target aws      another worker
 
 [bold]Which database[/bold]
 
 \b
-  --data DIR                        a directory that no other process uses
-  --endpoint http://127.0.0.1:8000  what a running hashrange up or serve has
-  --endpoint aws                    DynamoDB at AWS
+  --target DIR                      a directory that no other process uses; --data DIR creates it
+  --target http://127.0.0.1:8000    what a running hashrange up or serve has
+  --target aws                      DynamoDB at AWS
 
 [bold]Exit codes[/bold]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hashrange_systems.checks.cli.target import NOT_UP, CheckId, Owner, find_check, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 from hashrange_systems.shared.epoch import DAY_MS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
         list[str] | None, typer.Option("--set", help="An attribute; may be repeated.", metavar="NAME=VALUE")
     ] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a check."""
@@ -100,13 +100,13 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
     async def act(services: Services) -> AnyCheck:
         return await services.checks.create((await find_user(services, user)).userid, draft)
 
-    _print(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print(run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
 
 
 def list_checks(
     user: Annotated[str | None, typer.Option("--user", help="Only of this user: an e-mail address, or an id.")] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List the checks of a user, or of all users."""
@@ -118,14 +118,14 @@ def list_checks(
         users = [await find_user(services, user)] if user else [each async for each in services.db.all_users()]
         return [check for each in users for check in await services.checks.list_by_user(each.userid)]
 
-    checks = run_with_services(DatabaseTarget(data, endpoint), find)
+    checks = run_with_services(DatabaseTarget(data, database), find)
     if as_json:
         print_json([check_json(check) for check in checks])
     else:
         print_checks(checks)
 
 
-def show(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def show(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Show one check: its settings, its last result and its last days."""
     from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.checks.cli.tables import print_check
@@ -136,7 +136,7 @@ def show(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json
         check = await find_check(services, checkid)
         return check, await services.history.days(check, DAYS_SHOWN)
 
-    check, days = run_with_services(DatabaseTarget(data, endpoint), find)
+    check, days = run_with_services(DatabaseTarget(data, database), find)
     total = Rollup()
     for day in days:
         total = merge_rollups(total, day.rollup)
@@ -147,7 +147,7 @@ def show(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json
         print_check(check, days, format_uptime(uptime))
 
 
-def run(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def run(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Run a check now and wait for the result; its schedule stays. Exit code 3 when it is not up.
 
     The request is sent by this process, with its CHECKS_ variables.
@@ -162,7 +162,7 @@ def run(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json:
         return await services.checks.run_now(check.userid, checkid)
 
     with Console(stderr=True).status(f"running {checkid} ..."):
-        finished = run_with_services(DatabaseTarget(data, endpoint), act)
+        finished = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json({**check_json(_whole(finished.check)), "events": [event.type.value for event in finished.events]})
     else:
@@ -188,21 +188,21 @@ def _print_outcome(finished: RunReport) -> None:
         console.print(f"  disabled: {finished.disabled}", style="red")
 
 
-def pause(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def pause(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Stop running a check; its history stays."""
-    _change(checkid, DatabaseTarget(data, endpoint), lambda services: services.checks.pause, as_json=as_json)
+    _change(checkid, DatabaseTarget(data, database), lambda services: services.checks.pause, as_json=as_json)
 
 
-def resume(checkid: CheckId, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def resume(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Resume a check that was paused or disabled."""
-    _change(checkid, DatabaseTarget(data, endpoint), lambda services: services.checks.resume, as_json=as_json)
+    _change(checkid, DatabaseTarget(data, database), lambda services: services.checks.resume, as_json=as_json)
 
 
 def delete(
     checkid: CheckId,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Delete a check and its history."""
     if not yes:
@@ -212,7 +212,7 @@ def delete(
         check = await find_check(services, checkid)
         await services.checks.delete(check.userid, checkid)
 
-    run_with_services(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"deleted  {checkid}")
 
 

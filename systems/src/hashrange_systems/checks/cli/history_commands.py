@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashrange_systems.checks.cli.target import CheckId, Owner, find_check, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, DatabaseTarget, Endpoint, fail
+from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, DatabaseTarget, Target, fail
 from hashrange_systems.shared.epoch import HOUR_MS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def history(
     checkid: CheckId,
     hours: Annotated[int, typer.Option("--hours", help="How far back.", min=1, max=24 * 365)] = 24,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the runs and incidents of a check."""
@@ -57,7 +57,7 @@ def history(
         incidents = await services.history.incidents(checkid, start, end)
         return runs, incidents, await services.history.summary(check, start, end)
 
-    runs, incidents, rollup = run_with_services(DatabaseTarget(data, endpoint), find)
+    runs, incidents, rollup = run_with_services(DatabaseTarget(data, database), find)
     uptime = find_uptime(rollup)
     if as_json:
         percent = None if uptime is None else float(uptime * 100)
@@ -85,7 +85,7 @@ def report(
     csv: Annotated[Path | None, typer.Option("--csv", help="Write it to this file, for a spreadsheet.")] = None,
     pdf: Annotated[Path | None, typer.Option("--pdf", help="Write it to this file, to be printed.")] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the monthly report of a user."""
@@ -102,7 +102,7 @@ def report(
         rows = await services.history.report(owner, chosen)
         return Report(owner=owner.email, month=chosen, rows=rows, made_at=services.clock.millis())
 
-    target = DatabaseTarget(data, endpoint)
+    target = DatabaseTarget(data, database)
     found = run_with_services(target, find)
     if csv is not None:
         write_file(csv, write_report_csv(found))

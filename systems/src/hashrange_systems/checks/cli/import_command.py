@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashrange_systems.checks.cli.target import Owner, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.service.imports import ImportReport
@@ -32,7 +32,7 @@ def import_checks(
     user: Owner,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be added.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the checks of another monitor."""
@@ -46,7 +46,7 @@ def import_checks(
         userid = (await find_user(services, user)).userid
         return await services.imports.run(userid, content, only_try=dry_run)
 
-    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    report = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json({"source": report.source, "rows": [asdict(row) for row in report.rows]})
         return

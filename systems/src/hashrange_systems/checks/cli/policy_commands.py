@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashrange_systems.checks.cli.target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.services import Services
@@ -18,7 +18,7 @@ HELP = """Non-public addresses that checks may request: show them, or change the
 
 \b
   hashrange checks policy show
-  hashrange checks policy set 10.0.0.0/8,wiki.internal --endpoint http://127.0.0.1:8000
+  hashrange checks policy set 10.0.0.0/8,wiki.internal --target http://127.0.0.1:8000
   hashrange checks policy set ''                          public addresses only
 
 Running processes use a change within seconds. CHECKS_ALLOW is only for the first process of a database."""
@@ -27,20 +27,20 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 
 @app.command()
-def show(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def show(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Print the addresses, one a line."""
 
     async def read(services: Services) -> list[str]:
         return await services.deployment.read_policy()
 
-    print_policy(run_with_services(DatabaseTarget(data, endpoint), read), as_json=as_json)
+    print_policy(run_with_services(DatabaseTarget(data, database), read), as_json=as_json)
 
 
 @app.command("set")
 def change(
     allow: Annotated[str, typer.Argument(metavar="ADDRESSES", help="All of them, separated by commas; '' for none.")],
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Replace the addresses, for all processes of the database."""
@@ -49,7 +49,7 @@ def change(
     async def write(services: Services) -> list[str]:
         return (await services.deployment.change_policy(split_list(allow))).allow
 
-    print_policy(run_with_services(DatabaseTarget(data, endpoint), write), as_json=as_json)
+    print_policy(run_with_services(DatabaseTarget(data, database), write), as_json=as_json)
 
 
 def print_policy(allow: list[str], *, as_json: bool) -> None:

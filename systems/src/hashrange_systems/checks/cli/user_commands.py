@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.checks.cli.target import find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import User
@@ -37,7 +37,7 @@ def add(
     tier: Annotated[Tiers, typer.Option("--tier", help="How many checks, and how often.")] = "FREE",
     verified: Annotated[bool, typer.Option("--verified", help="The address is known to be theirs.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a user."""
@@ -50,7 +50,7 @@ def add(
             await services.channels.verify(new.token)
         return new
 
-    new = run_with_services(DatabaseTarget(data, endpoint), take_in)
+    new = run_with_services(DatabaseTarget(data, database), take_in)
     if as_json:
         print_json({**user_json(new.user), "key": new.key})
         return
@@ -60,14 +60,14 @@ def add(
 
 
 @app.command("list")
-def list_users(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def list_users(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """List all users."""
     from hashrange_systems.checks.cli.json_output import user_json
     from hashrange_systems.checks.cli.tables import print_users
     from hashrange_systems.shared.cli.output import print_json
 
     users = sorted(
-        run_with_services(DatabaseTarget(data, endpoint), list_all), key=lambda user: (user.created_at, user.userid)
+        run_with_services(DatabaseTarget(data, database), list_all), key=lambda user: (user.created_at, user.userid)
     )
     if as_json:
         print_json([user_json(user) for user in users])
@@ -81,33 +81,33 @@ async def list_all(services: Services) -> list[User]:
 
 
 @app.command()
-def suspend(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def suspend(name: Name, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Suspend a user: the checks are not run, and the keys are not accepted."""
 
     async def act(services: Services) -> User:
         return await services.users.suspend((await find_user(services, name)).userid)
 
-    _print_changed(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print_changed(run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
 
 
 @app.command()
-def resume(name: Name, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def resume(name: Name, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Reinstate a suspended user and schedule the checks again."""
 
     async def act(services: Services) -> User:
         return await services.users.reinstate((await find_user(services, name)).userid)
 
-    _print_changed(run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    _print_changed(run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
 
 
 @app.command("reset-two-factor")
-def reset_two_factor(name: Name, data: Data = None, endpoint: Endpoint = None) -> None:
+def reset_two_factor(name: Name, data: Data = None, database: Target = None) -> None:
     """Turn two-factor sign-in off for a user who has lost the app and the recovery codes; a key is enough again."""
 
     async def act(services: Services) -> bool:
         return await services.second_factors.reset((await find_user(services, name)).userid)
 
-    was_on = run_with_services(DatabaseTarget(data, endpoint), act)
+    was_on = run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"{name}: two-factor sign-in is off{'' if was_on else ' already'}")
 
 
@@ -116,7 +116,7 @@ def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Delete a user and everything that belongs to them. If interrupted, run it again."""
     if not yes:
@@ -127,7 +127,7 @@ def delete(
         await services.users.delete(user.userid)
         return user
 
-    typer.echo(f"deleted  {run_with_services(DatabaseTarget(data, endpoint), act).email}")
+    typer.echo(f"deleted  {run_with_services(DatabaseTarget(data, database), act).email}")
 
 
 def _print_changed(user: User, *, as_json: bool) -> None:

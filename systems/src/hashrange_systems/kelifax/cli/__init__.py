@@ -24,15 +24,15 @@ HELP = """The resource directory: submissions, moderation, search, exports, admi
   hashrange kelifax reject pixel-kit --reason "The page is empty."
   hashrange kelifax search "vector icons"
   hashrange kelifax export --format md > directory.md
-  hashrange kelifax adopt --endpoint aws --dry-run  a table of the original system
+  hashrange kelifax adopt --target aws --dry-run  a table of the original system
   hashrange kelifax erase zoe@example.com           personal data of a submitter
 
 [bold]Which database[/bold]
 
 \b
-  --data DIR                        a directory that no other process uses
-  --endpoint http://127.0.0.1:8000  what a running hashrange up or serve has
-  --endpoint aws                    DynamoDB at AWS
+  --target DIR                      a directory that no other process uses; --data DIR creates it
+  --target http://127.0.0.1:8000    what a running hashrange up or serve has
+  --target aws                      DynamoDB at AWS
 
 [bold]Exit codes[/bold]
 

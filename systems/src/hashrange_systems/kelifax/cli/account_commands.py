@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.kelifax.cli.command_target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.record_item import Admin
@@ -40,7 +40,7 @@ def add(
         typer.Option("--role", help="An admin may also delete, erase, and change accounts."),
     ] = "moderator",
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Add an account. Example: hashrange kelifax admin add ann --role admin."""
 
@@ -49,12 +49,12 @@ def add(
 
         return await services.admins.add(name, password, role, OPERATOR)
 
-    account = run_with_services(DatabaseTarget(data, endpoint), act)
+    account = run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"added  {account.name}  {account.role}")
 
 
 @app.command("list")
-def list_accounts(data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def list_accounts(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """List the accounts, without their passwords."""
     from hashrange_systems.shared.cli.output import print_json, print_table
 
@@ -63,7 +63,7 @@ def list_accounts(data: Data = None, endpoint: Endpoint = None, as_json: AsJson 
 
     rows = [
         (account.name, account.role, f"{account.created_at:%Y-%m-%d}")
-        for account in run_with_services(DatabaseTarget(data, endpoint), act)
+        for account in run_with_services(DatabaseTarget(data, database), act)
     ]
     names = ("name", "role", "created")
     if as_json:
@@ -73,7 +73,7 @@ def list_accounts(data: Data = None, endpoint: Endpoint = None, as_json: AsJson 
 
 
 @app.command("password")
-def change_password(name: AccountName, password: Password, data: Data = None, endpoint: Endpoint = None) -> None:
+def change_password(name: AccountName, password: Password, data: Data = None, database: Target = None) -> None:
     """Give an account another password, and end its sessions."""
 
     async def act(services: Services) -> None:
@@ -81,12 +81,12 @@ def change_password(name: AccountName, password: Password, data: Data = None, en
 
         await services.admins.change_password(name, password, OPERATOR)
 
-    run_with_services(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"changed  {name}")
 
 
 @app.command()
-def remove(name: AccountName, data: Data = None, endpoint: Endpoint = None) -> None:
+def remove(name: AccountName, data: Data = None, database: Target = None) -> None:
     """Remove an account, and end its sessions; one admin must remain."""
 
     async def act(services: Services) -> None:
@@ -94,5 +94,5 @@ def remove(name: AccountName, data: Data = None, endpoint: Endpoint = None) -> N
 
         await services.admins.remove(name, OPERATOR)
 
-    run_with_services(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"removed  {name}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,13 +24,7 @@ SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="The slug of t
 
 def run_with_services(target: DatabaseTarget, action: Callable[[Services], Awaitable[T]]) -> T:
     """Run an action with the services; an error is printed and sets the exit code."""
-
-    async def act() -> T:
-        async with open_application(target) as application:
-            return await action(application.services)
-
-    with target.exit_on_error():
-        return asyncio.run(act())
+    return target.run(open_application, action)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hashrange_systems.kelifax.cli.command_target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint, fail
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target, fail
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.search.query import SearchResult
@@ -76,7 +76,7 @@ def submit(
         bool, typer.Option("--different", help="It is another resource, although its name is taken.")
     ] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Submit a form."""
@@ -89,14 +89,14 @@ def submit(
 
         return await services.submissions.accept(parse_draft(form), different=different, confirmed=True)
 
-    receipt = run_with_services(DatabaseTarget(data, endpoint), act)
+    receipt = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json({"resourceSlug": receipt.slug, "submissionId": receipt.submission_id, "status": receipt.state})
     else:
         typer.echo(f"{receipt.state}  {receipt.slug}")
 
 
-def import_entries(file: File, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def import_entries(file: File, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Take many entries in."""
     from hashrange_systems.shared.cli.output import print_json
 
@@ -108,7 +108,7 @@ def import_entries(file: File, data: Data = None, endpoint: Endpoint = None, as_
         importer = Importer(services.db, services.submissions, services.adoption)
         return await importer.load(rows if isinstance(rows, list) else [rows])
 
-    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    report = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         refused = {str(number): reason for number, reason in report.refused.items()}
         print_json({"submitted": report.submitted, "stored": report.stored, "refused": refused})
@@ -125,7 +125,7 @@ def export(
         Literal["json", "csv", "md"], typer.Option("--format", help="JSON, a table, or a Markdown list by category.")
     ] = "json",
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Print all published resources."""
 
@@ -136,7 +136,7 @@ def export(
         parts = [part async for part in write(services.directory.list_all())]
         return b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
 
-    content = run_with_services(DatabaseTarget(data, endpoint), act)
+    content = run_with_services(DatabaseTarget(data, database), act)
     typer.echo(content.decode("utf-8"), nl=False)
 
 
@@ -145,7 +145,7 @@ def search(
     category: Annotated[str, typer.Option("--category", help="Only this category.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="At most so many.")] = 20,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Find published resources."""
@@ -156,7 +156,7 @@ def search(
 
         return await services.search.find(SearchQuery(text=query, category=category, limit=limit))
 
-    hits = run_with_services(DatabaseTarget(data, endpoint), act).hits
+    hits = run_with_services(DatabaseTarget(data, database), act).hits
     rows = [(hit.document.slug, hit.document.name, hit.document.category, hit.document.url) for hit in hits]
     if as_json:
         names = ("resourceSlug", "resourceName", "category", "resourceUrl")

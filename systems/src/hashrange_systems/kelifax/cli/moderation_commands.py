@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hashrange_systems.kelifax.cli.command_target import SlugArgument, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.schema import Decision
@@ -29,7 +29,7 @@ Reason = Annotated[str, typer.Option("--reason", help="Why; the submitter reads 
 def queue(
     limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="At most so many.")] = 20,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List what waits."""
@@ -38,10 +38,10 @@ def queue(
     async def act(services: Services) -> Sequence[Any]:
         return (await services.moderation.queue(limit)).entries
 
-    print_entries("Waiting", run_with_services(DatabaseTarget(data, endpoint), act), as_json=as_json)
+    print_entries("Waiting", run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
 
 
-def show(slug: SlugArgument, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def show(slug: SlugArgument, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Show a resource with its submitter and its audit entries."""
     from hashrange_systems.kelifax.cli.entry_tables import describe_decision, describe_entry, print_decisions
     from hashrange_systems.shared.cli.output import print_json
@@ -49,8 +49,8 @@ def show(slug: SlugArgument, data: Data = None, endpoint: Endpoint = None, as_js
     async def act(services: Services) -> ModerationDetail:
         return await services.moderation.read_detail(slug)
 
-    detail = run_with_services(DatabaseTarget(data, endpoint), act)
-    fields = describe_entry(detail.resource)
+    dossier = run_with_services(DatabaseTarget(data, database), act)
+    fields = describe_entry(dossier.resource)
     if as_json:
         print_json(fields | {"decisions": [describe_decision(each) for each in detail.decisions]})
         return
@@ -59,20 +59,20 @@ def show(slug: SlugArgument, data: Data = None, endpoint: Endpoint = None, as_js
     print_decisions(detail.decisions, as_json=False)
 
 
-def approve(slugs: Slugs, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def approve(slugs: Slugs, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Publish pending resources."""
     _decide(
-        DatabaseTarget(data, endpoint),
+        DatabaseTarget(data, database),
         slugs,
         lambda services, slug, actor: services.moderation.approve(slug, actor),
         as_json=as_json,
     )
 
 
-def reject(slugs: Slugs, reason: Reason, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def reject(slugs: Slugs, reason: Reason, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Reject pending resources, or damaged ones."""
     _decide(
-        DatabaseTarget(data, endpoint),
+        DatabaseTarget(data, database),
         slugs,
         lambda services, slug, actor: services.moderation.reject(slug, actor, reason),
         as_json=as_json,
@@ -80,21 +80,21 @@ def reject(slugs: Slugs, reason: Reason, data: Data = None, endpoint: Endpoint =
 
 
 def unpublish(
-    slugs: Slugs, reason: Reason, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False
+    slugs: Slugs, reason: Reason, data: Data = None, database: Target = None, as_json: AsJson = False
 ) -> None:
     """Take approved resources off the site."""
     _decide(
-        DatabaseTarget(data, endpoint),
+        DatabaseTarget(data, database),
         slugs,
         lambda services, slug, actor: services.moderation.unpublish(slug, actor, reason),
         as_json=as_json,
     )
 
 
-def undo(slugs: Slugs, data: Data = None, endpoint: Endpoint = None, as_json: AsJson = False) -> None:
+def undo(slugs: Slugs, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
     """Take back the latest decision on resources, within ten minutes."""
     _decide(
-        DatabaseTarget(data, endpoint),
+        DatabaseTarget(data, database),
         slugs,
         lambda services, slug, actor: services.moderation.undo(slug, actor),
         as_json=as_json,
@@ -128,7 +128,7 @@ def delete(
     reason: Annotated[str, typer.Option("--reason", help="Why, for the audit.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
 ) -> None:
     """Delete a resource with everything that belongs to it; its audit entries stay. If interrupted, run it again."""
     if not yes:
@@ -139,5 +139,5 @@ def delete(
 
         await services.deletion.delete(slug, OPERATOR, reason)
 
-    run_with_services(DatabaseTarget(data, endpoint), act)
+    run_with_services(DatabaseTarget(data, database), act)
     typer.echo(f"deleted  {slug}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hashrange_systems.kelifax.cli.command_target import open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ reports URLs that two resources have and items that cannot be read. Nothing is r
 [bold]Examples[/bold]
 
 \b
-  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --endpoint aws --dry-run
-  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --endpoint aws"""
+  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --target aws --dry-run
+  KELIFAX_TABLE=prod-resources hashrange kelifax adopt --target aws"""
 ANALYTICS_HELP = """Show resources by the domain of their submitters, and the most viewed ones; reads the whole table.
 
 [bold]Example[/bold]
@@ -61,7 +61,7 @@ WORKER_HELP = """Do the background work until Ctrl-C: mails, links, digests, cou
 [bold]Example[/bold]
 
 \b
-  hashrange kelifax worker --endpoint aws
+  hashrange kelifax worker --target aws
 
 Any number may work on one database. Give all of them the same KELIFAX_ variables."""
 
@@ -71,7 +71,7 @@ Address = Annotated[str, typer.Argument(metavar="EMAIL", help="The e-mail addres
 def check_links(
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG...]", help="Only these, now.")] = None,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Check links."""
@@ -82,7 +82,7 @@ def check_links(
             return [await services.link_checks.check(slug) for slug in slugs]
         return await services.link_checks.run_due()
 
-    found = run_with_services(DatabaseTarget(data, endpoint), act)
+    found = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json([asdict(outcome) for outcome in found])
         return
@@ -93,13 +93,13 @@ def check_links(
 def adopt(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: say what would be done.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Adopt a table of the original system."""
     from hashrange_systems.shared.cli.output import print_json
 
-    target = DatabaseTarget(data, endpoint)
+    target = DatabaseTarget(data, database)
 
     async def act() -> AdoptionReport:
         async with open_application(target, create=False) as application:
@@ -126,7 +126,7 @@ def analytics(
     domain: Annotated[str | None, typer.Option("--domain", help="Only submitters of this domain.")] = None,
     min_views: Annotated[int, typer.Option("--min-views", min=0, help="Only resources with so many views.")] = 0,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show figures."""
@@ -136,14 +136,14 @@ def analytics(
     async def act(services: Services) -> AnalyticsReport:
         return await services.analytics.report(domain, min_views)
 
-    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    report = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json(asdict(report))
     else:
         print_report(report)
 
 
-def person(email: Address, data: Data = None, endpoint: Endpoint = None) -> None:
+def person(email: Address, data: Data = None, database: Target = None) -> None:
     """Print what is stored about an address."""
     from hashrange_systems.shared.cli.output import print_json, to_json_types
 
@@ -152,14 +152,14 @@ def person(email: Address, data: Data = None, endpoint: Endpoint = None) -> None
 
         return await services.privacy.export_person(email, OPERATOR)
 
-    print_json(to_json_types(run_with_services(DatabaseTarget(data, endpoint), act)))
+    print_json(to_json_types(run_with_services(DatabaseTarget(data, database), act)))
 
 
 def erase(
     email: Address,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data: Data = None,
-    endpoint: Endpoint = None,
+    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Erase personal data."""
@@ -173,16 +173,16 @@ def erase(
 
         return await services.privacy.erase_person(email, OPERATOR)
 
-    report = run_with_services(DatabaseTarget(data, endpoint), act)
+    report = run_with_services(DatabaseTarget(data, database), act)
     if as_json:
         print_json(asdict(report))
     else:
         typer.echo(f"erased  {len(report.resources)} resources, {report.records} records")
 
 
-def worker(data: Data = None, endpoint: Endpoint = None, log_level: LogLevel = "info") -> None:
+def worker(data: Data = None, database: Target = None, log_level: LogLevel = "info") -> None:
     """Do the background work."""
-    run_worker(DatabaseTarget(data, endpoint), log_level, _work)
+    run_worker(DatabaseTarget(data, database), log_level, _work)
 
 
 async def _work(target: DatabaseTarget) -> None:
