@@ -87,7 +87,7 @@ class Signer:
         return SigningTime(second, stamp, f"{stamp[:8]}/{self._region}/dynamodb/aws4_request")
 
     def correct_clock(self, refusal: HttpResponse) -> bool:
-        """Adopt the endpoint's time if it refused a signature for clock skew; tell whether it did."""
+        """Adopt the endpoint's time if it refused a signature for clock skew; return whether it did."""
         if not any(name in refusal.body for name in SKEW_ERRORS):
             return False
         try:

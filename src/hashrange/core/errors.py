@@ -48,7 +48,7 @@ class HashrangeError(Exception):
 
 
 class DeclarationError(HashrangeError, TypeError):
-    """A declaration that cannot work: where it stands, what is wrong, and how to mend it."""
+    """A declaration that cannot work: where it stands, what is wrong, and how to correct it."""
 
     def __init__(self, code: str, location: str, problem: str, remedy: str) -> None:
         super().__init__(f"{code} {location}: {problem}; {remedy}")
@@ -90,7 +90,7 @@ class Conflict(HashrangeError):
 
 
 class NotFound(HashrangeError):
-    """Nothing is stored under the key. A read that finds nothing is in conflict with nobody: it is no Conflict."""
+    """Nothing is stored under the key. It is not a Conflict: a read does not compete with other writers."""
 
 
 class Missing(Conflict, NotFound):

@@ -1,4 +1,4 @@
-"""ARNs: how tables, indexes and streams are named to the outside, and what a ResourceArn from there names."""
+"""ARNs of tables, indexes and streams: writes them, and parses those of requests."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ ReportProgress = Callable[[Phase, int, int], None]
 
 
 class WorkerLost(HashrangeError):
-    """A process that read files has ended before its time."""
+    """A process that read files has ended unexpectedly."""
 
 
 def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
@@ -67,14 +67,14 @@ def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
 
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], report: ReportProgress = ignore_progress) -> int:
-    """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
+    """Put all items; return how many were read. Of equal keys the last wins. If one is invalid, nothing is stored."""
     return _load(engine, table, read_items(table, items), report)
 
 
 def load_files(
     engine: Engine, table: Table, files: ImportFiles, report: ReportProgress = ignore_progress, workers: int = 1
 ) -> int:
-    """Put all items in some files, read by so many processes; like `load_items`, but a bad one is a BadLine."""
+    """Put all items in some files, read by so many processes; like `load_items`, but an invalid one raises BadLine."""
     chunks = files.read(lambda position: report(READING, position, files.size))
     return _load(engine, table, read_files(table, chunks, workers), report)
 

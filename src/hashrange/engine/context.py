@@ -1,4 +1,4 @@
-"""What the parts of an engine see of it. The parts are below `engine.engine`, which is made of them."""
+"""The interface of an engine for its parts, which `engine.engine` combines and which must not import it."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class EngineContext(Protocol):
         ...
 
     def now(self) -> int:
-        """Return the time in milliseconds; it never runs backwards."""
+        """Return the time in milliseconds; it never decreases."""
         ...
 
     def wall_time(self) -> int:
-        """Return the clock's time in milliseconds; notes when it was set back."""
+        """Return the clock's time in milliseconds; record it if the clock was set back."""
         ...
 
     def next_sequence(self) -> int:

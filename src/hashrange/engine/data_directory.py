@@ -119,7 +119,7 @@ class OpenFiles:
 
 
 def identify(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name; None if it is not there."""
+    """Return the device and inode of a file, which identify it whatever its name; None if it does not exist."""
     try:
         found = path.stat()
     except OSError as failure:

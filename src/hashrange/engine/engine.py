@@ -100,7 +100,7 @@ class Engine:
         self.clock: Clock = clock or SystemClock()
         self.settings = resolve_region(store, settings or EngineSettings())
         self.endpoint: str | None = None  # host and port, once it is served
-        self.written = 0  # rows written since opening; tells whether a failed operation left something behind
+        self.written = 0  # rows written since opening; shows whether a failed operation has written anything
         self.in_transaction = False  # there is an open transaction
         self._lock = threading.Lock()
         self._waiting: deque[None] = deque()
@@ -135,7 +135,7 @@ class Engine:
         restore.resume(self)
 
     def now(self) -> int:
-        """Return a time in milliseconds that never runs backwards, whatever the clock does: of states and names."""
+        """Return a time in milliseconds that never decreases, even if the clock is set back, for states and names."""
         self._last_time = max(self._last_time, self.clock.millis())
         return self._last_time
 
@@ -266,11 +266,11 @@ class Engine:
         return InternalServerError(str(failure))
 
     def end(self) -> None:
-        """Commit the group and release the engine; raises StorageError when nothing of it was kept."""
+        """Commit the group and release the engine; raise StorageError if nothing of it was committed."""
         group = self._group
         if (
             not self.in_transaction and group.done is None and group.failure is None
-        ):  # nothing was written, and nobody waits
+        ):  # nothing was written, and no thread waits
             self._lock.release()
             return
         try:
@@ -281,7 +281,7 @@ class Engine:
             raise failure
 
     def _finish(self) -> StorageError | None:
-        """Commit the group and begin the next one; return why nothing of it was kept, if so."""
+        """Commit the group and begin the next one; return the failure if nothing was committed."""
         group = self._group
         try:
             if self.in_transaction and group.failure is None:
@@ -302,7 +302,7 @@ class Engine:
             self.in_transaction = False
         except SqliteError as failure:
             self._void(self.store.translate(failure))
-        except BaseException:  # an interrupt: nobody in the group may take it for committed
+        except BaseException:  # an interrupt: no request of the group may be reported as committed
             self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
             raise
         if self.copies.finished or self.copies.waiting:
@@ -322,7 +322,7 @@ class Engine:
         """Run some work in a group of its own or, when others wait, in a group with them."""
         group = late = None
         try:
-            self._waiting.append(None)  # who has the engine may leave the commit to us; a deque needs no lock
+            self._waiting.append(None)  # the thread inside may leave the commit to this one; a deque needs no lock
             with self._lock:  # not `acquire`: an interrupt could fall between having the lock and knowing it
                 group = self._group
                 try:
@@ -340,7 +340,7 @@ class Engine:
         return response
 
     def _leave(self, group: CommitGroup) -> threading.Event | None:
-        """Commit if nobody else is about to write; otherwise let the last of them do it, and return what tells so."""
+        """Commit, unless other threads wait to write: then the last of them commits, and sets the returned event."""
         if self.in_transaction and self._waiting:
             group.done = group.done or threading.Event()
             return group.done
@@ -351,7 +351,7 @@ class Engine:
         return None
 
     def _give_way(self) -> None:
-        """Leave the queue, interrupted; the commit may have been left to us all the same."""
+        """Leave the queue after an interrupt; commit if the other threads have left the commit to this one."""
         with self._lock:
             self._waiting.pop()
             self._leave(self._group)

@@ -1,6 +1,6 @@
 """Items from files: JSON lines of wire items, or of `{"Item": ...}` as DynamoDB exports them, plain or gzipped.
 
-ImportFiles are read in chunks of whole lines; `engine.sorted_run` turns the items into rows.
+Files are read in chunks of whole lines; `engine.bulk_load` turns the items into rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LineChunk:
     problem: str = ""  # why there are no more lines
 
     def read(self) -> bytes:
-        """Return the lines, or raise a BadLine when they cannot be had."""
+        """Return the lines, or raise a BadLine if they cannot be read."""
         if self.problem:
             raise BadLine(self.problem)
         if self.text is not None:
@@ -69,7 +69,7 @@ class ImportFiles:
         self.size = sum(path.stat().st_size for path in self.paths)
 
     def read(self, advance: Callable[[int], None]) -> Iterator[LineChunk]:
-        """Yield all chunks, and tell how many bytes have been read; what cannot be read ends them with a problem."""
+        """Yield all chunks, and report how many bytes have been read; an unreadable file ends them with a problem."""
         done = 0
         for path in self.paths:
             for chunk, position in _find_lines(path):
@@ -94,7 +94,7 @@ def _find_lines(path: Path) -> Iterator[tuple[LineChunk, int]]:
 
 
 def _cut(path: Path, raw: BinaryIO) -> Iterator[tuple[LineChunk, int]]:
-    """Yield where the lines of a file stand, without looking at most of them."""
+    """Yield the positions of the lines of a file, without reading most of them."""
     start, size = 0, path.stat().st_size
     while start < size:
         raw.seek(start + CHUNK_BYTES)
@@ -105,7 +105,7 @@ def _cut(path: Path, raw: BinaryIO) -> Iterator[tuple[LineChunk, int]]:
 
 
 def _unpack(path: Path, raw: BinaryIO) -> Iterator[tuple[LineChunk, int]]:
-    """Yield the lines of a file that is packed, or of a pipe, which can be read but once."""
+    """Yield the lines of a compressed file, or of a pipe, which can be read only once."""
     lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
     before = 0
     try:

@@ -197,7 +197,7 @@ class Jobs:
             self.wake()
 
     def wake(self) -> None:
-        """Tell the thread, if there is one, that there is work."""
+        """Wake the thread, if there is one and it has work."""
         if self._job_thread is not None and self.has_work:
             self._job_thread.wake()
 
@@ -227,7 +227,7 @@ class JobThread:
             self._thread.start()
 
     def stop(self) -> None:
-        """Let the thread end; it holds nothing."""
+        """Make the thread end soon; nothing needs to be released."""
         self._due.set()
 
     def _run(self) -> None:
@@ -240,7 +240,7 @@ class JobThread:
             started = monotonic()
             try:
                 pause = self._engine.maintain()
-            except InternalServerError:  # undone, and tried again later
+            except InternalServerError:  # rolled back, and tried again later
                 pause = ROUND_SECONDS
             busy = monotonic() - started
             delay = max(pause, busy) if self._engine.jobs.has_work else None  # leave half of the time to requests

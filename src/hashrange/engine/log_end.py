@@ -34,10 +34,10 @@ SALT = slice(32, 36)  # its first half, which grows by one when the log starts o
 COPIED = 48
 BOOT = slice(COPIED, COPIED + 64)
 PAGE_SIZE = slice(14, 16)  # native
-MAX_RESTARTS = 16  # between two records; in truth one or two
+MAX_RESTARTS = 16  # between two records; in practice one or two
 LOG_HEADER = 32
 FRAME_HEADER = 24
-LOG_MAGIC = 0x377F0682  # its last bit tells the byte order of checksums
+LOG_MAGIC = 0x377F0682  # its last bit is the byte order of checksums
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -95,7 +95,7 @@ class LogEnd:
     def is_log_cut(self) -> bool:
         """Return whether the log lacks frames that SQLite wrote: it is too short or, written to since, has no header.
 
-        SQLite writes the header of a log before its index tells of a frame, and changes the index first to start over.
+        SQLite writes the header of a log before its index mentions a frame, and changes the index first to start over.
         """
         before = self._index[:COPIED]
         frames = int(HEADER.unpack(before)[4])

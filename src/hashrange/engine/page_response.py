@@ -52,7 +52,7 @@ def find_index(table: Table, request: Wire) -> Index | None:
 
 
 def apply_select(source: RowSource, request: Wire, expressions: Expressions) -> None:
-    """Set what is read, tested and shown; raise when an index cannot show what is asked for."""
+    """Set what is read, filtered and returned; raise if an index does not project what is requested."""
     index, projection = source.index, expressions.projection
     source.counts_only = request.get("Select") == "COUNT"
     source.limit = request.get("Limit", -1)

@@ -42,7 +42,7 @@ Rows = Iterable[tuple[int, bytes]]
 
 @dataclass(slots=True)
 class RowSource:
-    """Where a page is read from, and what is done to each row on the way."""
+    """The range of keys that a page is read from, and the filter and projection of each row."""
 
     table: Table
     index: Index | None = None
@@ -135,7 +135,7 @@ def _read_stored(rows: Rows, source: RowSource) -> RowPage:
 
 
 def _read_decoded(rows: Rows, source: RowSource) -> RowPage:
-    """Keep what passes the test, and shape it."""
+    """Return the items that pass the filter, projected."""
     if source.project is None and (source.index is None or source.index.keeps_all):
         return _filter(rows, source)
     return _reshape(rows, source)

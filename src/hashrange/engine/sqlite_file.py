@@ -148,7 +148,7 @@ class Checkpointer:
                 break
             if not self._is_whole():
                 continue  # damage must not get into the database file
-            with contextlib.suppress(apsw.Error):  # busy or full: the log stays, the next wake tries again
+            with contextlib.suppress(apsw.Error):  # busy or full: the log stays, the next checkpoint tries again
                 _busy, pages, _copied = connection.execute(sql.CHECKPOINT).fetchone() or (0, 0, 0)
                 if pages > RESTART_PAGES:
                     connection.execute(sql.CHECKPOINT_AND_RESTART).fetchall()
@@ -190,7 +190,7 @@ class CopyFile:
         execute(sql.READ_SNAPSHOT).fetchall()
 
     def select(self, query: str, parameters: tuple[object, ...]) -> None:
-        """Add what a query for key, size and item finds in the snapshot; nobody else waits for it."""
+        """Add what a query for key, size and item finds in the snapshot; no request waits for it."""
         self._connection.execute(f"{sql.INTO_COPY} {query}", parameters)
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -210,7 +210,7 @@ class CopyFile:
         _sync(self._path.parent)
 
     def interrupt(self) -> None:
-        """Let whatever another thread is adding fail soon."""
+        """Make the `select` or `add` of another thread fail soon."""
         with contextlib.suppress(apsw.ConnectionClosedError):
             self._connection.interrupt()
 

@@ -12,7 +12,7 @@ On-disk format 3
     c<n>    (seq, at, k, old, new, actor)    the change log of a table with a stream or point-in-time recovery
     job     (id, kind, n, state)             long work under way, resumed after a restart
     token   (token, digest, at, answer)      idempotency tokens of transactions
-    backup  (arn, name, created, details)    what ListBackups knows
+    backup  (arn, name, created, details)    the backups that ListBackups lists
     meta    (key, value)                     the sequence number last given, and other single facts
 
 Every page of these files ends with a checksum of eight bytes, which SQLite's own VFS `cksmvfs` writes and compares when
@@ -337,7 +337,7 @@ class Store:
     def clean_up_partial_copies(self, recorded: set[str]) -> None:
         """After a kill: rename partial files that a commit has recorded, and remove the others."""
         for path in [] if self.directory is None else (self.directory / BACKUPS).glob(f"*{PARTIAL}"):
-            with contextlib.suppress(OSError):  # in nobody's way
+            with contextlib.suppress(OSError):  # a partial file that cannot be removed does no harm
                 if path.stem in recorded and not path.with_suffix("").exists():
                     path.rename(path.with_suffix(""))
                 else:
@@ -354,7 +354,7 @@ class Store:
         self.run("COMMIT")
 
     def rollback(self) -> None:
-        """Forget everything since `begin`; harmless when SQLite has done so already."""
+        """Roll back everything since `begin`; does nothing if SQLite has done so already."""
         if self.connection.in_transaction:
             self.execute("ROLLBACK")
 
@@ -402,7 +402,7 @@ class Store:
             self._lock_file = None
 
     def close(self) -> None:
-        """Close the file and give the directory free."""
+        """Close the file and release the directory."""
         if self._checkpointer is not None:
             self._checkpointer.stop()
         self._next_check = 0.0

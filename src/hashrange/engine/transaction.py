@@ -132,7 +132,7 @@ def digest_request(request: Wire) -> bytes:
 
 
 def find_replay(engine: Engine, operation: str, request: Wire, digest: bytes) -> list[list[Any]] | None:
-    """Return what an earlier request with this token touched, or None when there was none."""
+    """Return what an earlier request with this token wrote, or None when there was none."""
     token = request.get("ClientRequestToken")
     if token is None:
         return None
@@ -148,7 +148,7 @@ def find_replay(engine: Engine, operation: str, request: Wire, digest: bytes) ->
 
 
 def keep_token(engine: Engine, operation: str, request: Wire, digest: bytes, touched: list[list[Any]]) -> None:
-    """Remember that a token was used, by which request, and what that touched."""
+    """Store that a token was used, the digest of its request, and which items that wrote."""
     token = request.get("ClientRequestToken")
     if token is not None:
         engine.written += 1
@@ -162,7 +162,7 @@ def keep_token(engine: Engine, operation: str, request: Wire, digest: bytes, tou
 
 
 def image_size(change: WriteResult) -> int:
-    """Return the larger of the two sizes that a change had to do with."""
+    """Return the larger of the sizes of an item before and after a change."""
     return max(change.old.size if change.old else 0, change.new.size if change.new else 0)
 
 

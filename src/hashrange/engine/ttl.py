@@ -19,7 +19,7 @@ ITEMS_PER_SLICE = 200
 
 
 def delete_expired(engine: CatalogContext) -> bool:
-    """Delete a slice of expired items; tell whether there may be more."""
+    """Delete a slice of expired items; return whether there may be more."""
     now = engine.clock.millis() // 1000
     tables = [table for table in engine.catalog.tables.values() if table.ttl_attribute]
     return sum(_delete_expired_of(engine, table, now) for table in tables) > 0

@@ -19,7 +19,7 @@ def build_replace_response(request: dict[str, Any], change: WriteResult) -> byte
 
 
 def build_write_response(request: dict[str, Any], change: WriteResult, attributes: bytes | None) -> bytes:
-    """Return the response; most writes ask for nothing and get `{}`."""
+    """Return the response; most writes request no values and get `{}`."""
     mode = request.get("ReturnConsumedCapacity", "NONE")
     sizes = request.get("ReturnItemCollectionMetrics") == "SIZE"
     if attributes is None and mode == "NONE" and not sizes:

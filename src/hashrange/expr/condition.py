@@ -47,7 +47,7 @@ SCALARS = frozenset({"S", "N", "B", "BOOL", "NULL"})
 
 @dataclass(slots=True)
 class Predicate:
-    """A condition bound to its values: called with an item ({} for a missing one), it tells whether it holds."""
+    """A condition bound to its values: called with an item ({} for a missing one), it returns whether it holds."""
 
     attributes: frozenset[str]
     """The top-level attributes that it reads."""

@@ -40,7 +40,7 @@ def _make_parameters(
     lone_maps: bool = False,
     **rules: bool,
 ) -> ExpressionParameters:
-    """Make the parameters; `lone_maps` tells that names and values without an expression are ignored."""
+    """Make the parameters; `lone_maps` means that names and values without an expression are ignored."""
     maps = (NAMES, VALUES) if takes_values else (NAMES,)
     return ExpressionParameters(
         name,

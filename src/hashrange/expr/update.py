@@ -87,7 +87,7 @@ class ItemUpdate:
         return self._compiled.removes_only
 
     def __call__(self, item: Item, *, fresh: bool = False) -> Item:
-        """Return the updated item; `fresh` tells that the item does not exist yet and `item` is only its key."""
+        """Return the updated item; `fresh` means that the item does not exist yet and `item` is only its key."""
         compiled = self._compiled
         if compiled.names is not None:
             updated = item.copy()

@@ -58,7 +58,7 @@ class InjectedFault:
         )
 
     def is_due(self) -> bool:
-        """Count a call that it could apply, and tell whether it does."""
+        """Count a call that it could apply, and return whether it does."""
         self.seen += 1
         is_over = self.times is not None and self.applied >= self.times
         if is_over or self.seen % self.every or (self.chance < 1 and self.luck.random() >= self.chance):

@@ -85,7 +85,7 @@ class ExpressionParser:
         return self.token.type is TokenType.END
 
     def take(self, text: str) -> bool:
-        """Advance if a keyword, operator or symbol is next; tell whether it is."""
+        """Advance if a keyword, operator or symbol is next; return whether it is."""
         found = self.is_at(text)
         if found:
             self.advance()

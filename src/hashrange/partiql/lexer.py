@@ -30,7 +30,7 @@ PUNCTUATION = frozenset({"(", ")", "[", "]", "{", "}", ":", ";", ",", ".", "?", 
 
 
 class MalformedStatement(ValidationException, wire_name="ValidationException"):
-    """A statement with a syntax error; like the service's, the text does not always tell what is wrong."""
+    """A statement with a syntax error; like the service's, the text does not always name the mistake."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(MALFORMED + detail)

@@ -156,7 +156,7 @@ class SelectStatement:
 
 @dataclass(frozen=True, slots=True)
 class InsertStatement:
-    """INSERT; `single` tells that it is `VALUE item`."""
+    """INSERT; `single` means that it is `VALUE item`."""
 
     target: Expression
     value: Expression

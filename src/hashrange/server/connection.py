@@ -112,7 +112,7 @@ class ServerConnection(asyncio.Protocol):
         return bool(self.held or self._backlog or self._suspended)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client; a response that is still to come goes nowhere."""
+        """Release the client; a response that is not sent yet is dropped."""
         self._transport = None
         self.ended = True
         self._backlog.clear()

@@ -20,7 +20,7 @@ from hashrange.server.http_request import HttpRequest, RequestHead, split_header
 
 END = b"\r\n\r\n"
 LENGTH = b"content-length"
-NEVER_CACHED = frozenset({b"expect", b"upgrade"})  # they ask for more than a response
+NEVER_CACHED = frozenset({b"expect", b"upgrade"})  # they need more than a response
 VARYING = frozenset(
     {
         LENGTH,

@@ -1,7 +1,7 @@
 """The queue of large requests: they run one at a time, and together take at most half of the time from the others.
 
-The time of a request grows with its body; one of 16 MB takes seconds, whoever else waits. After each large request the
-others have as long as it took, if there are any.
+The time of a request grows with its body; one of 16 MB takes seconds, in which no other request runs. After each
+large request the others have as long as it took, if there are any.
 """
 
 from __future__ import annotations

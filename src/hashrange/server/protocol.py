@@ -62,7 +62,7 @@ class DynamoDBProtocol:
         if body and head.form.media_type is None:
             return NOT_FOUND
         large = is_large(request)
-        if large:  # nobody may make us read so much without a signature
+        if large:  # large bodies are read only from signed requests
             self._authenticate(request)
         if b"content-encoding" in head.names:
             body = inflate(body, request.headers[b"content-encoding"], self._max_body)
@@ -96,7 +96,7 @@ class DynamoDBProtocol:
 
 
 def _message_for_unknown(target: bytes) -> str | None:
-    """Return what the error says; AWS says nothing."""
+    """Return the text of the error; AWS sends none."""
     prefix, _, name = target.decode("latin-1").rpartition(".")
     named = name if prefix in TARGET_PREFIXES else f"{prefix}.{name}".lstrip(".")
     return NOT_SERVED.format(named) if named else None

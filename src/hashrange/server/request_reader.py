@@ -1,6 +1,6 @@
 """Reads HTTP requests out of the bytes of one connection, within limits on their size.
 
-httptools parses, unless `head_cache` recognises the request. What is done with a request is the connection's choice.
+httptools parses, unless `head_cache` recognises the request. The connection decides what to do with a request.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class RequestReader:
         self._uncount()
 
     def close(self) -> None:
-        """Let go of parser and connection, which refer back to this object: no garbage collection is needed."""
+        """Drop the references to parser and connection, which refer back to this object, so that no cycle is left."""
         self._parser = None
         self._uncount()
         del self._sink

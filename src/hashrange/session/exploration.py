@@ -74,7 +74,7 @@ class Exploration(Generic[T_co]):
         """Read by the index that serves the condition; raise ValueInvalid if there is none."""
         if isinstance(self.read.query, DeclarationError):
             raise ValueInvalid(
-                f"{self.read.query.problem}: cost() tells what a scan reads, and scan() reads it"
+                f"{self.read.query.problem}: cost() returns what a scan reads, and scan() reads it"
             ) from self.read.query
         return Query(self.session, self.read.query, self.read.arguments)
 

@@ -59,12 +59,12 @@ class Backup(Struct, frozen=True):
         return self.details.location.file if self.details.location else None
 
     def has_expired(self, now: int) -> bool:
-        """Return whether it is past its time."""
+        """Return whether it has expired."""
         return self.details.expires is not None and self.details.expires <= now
 
     @property
     def identity(self) -> str:
-        """Return the part of the ARN that tells backups of a table apart, in the order they were made."""
+        """Return the part of the ARN that is unique among the backups of a table, and sorts by their creation."""
         return self.arn.rpartition("/")[2]
 
 

@@ -50,7 +50,7 @@ ARN = re.compile(r"arn:([a-z-]*):(\w*):([a-z0-9-]*):(\d*):table/([a-zA-Z0-9_.-]+
 
 
 def create_backup(engine: CopyContext, table: Table, name: str) -> Backup:
-    """Back a table up as it is now: at once when that is quick, else while requests go on."""
+    """Back up a table as it is now: at once if it is small, else in the background."""
     backup = _compose(engine, table, name, USER)
     rows = table_copy.rows_now(table)
     if engine.store.in_memory:
@@ -67,7 +67,7 @@ def _name_file(backup: Backup) -> str:
 
 
 def _begin_copying(engine: CopyContext, backup: Backup, table: Table) -> None:
-    """Record the moment of the backup, and log all changes from now on, so that the copy can go back to it."""
+    """Record the moment of the backup, and log all changes from now on, so that the copy can be rolled back to it."""
     definition, until = table.definition, engine.next_sequence()
     details = replace(backup.details, source=table.n, until=until)
     begun = replace(backup, details=details)

@@ -1,4 +1,4 @@
-"""Point-in-time recovery: whether it is on for a table, and which times one can go back to.
+"""Point-in-time recovery: whether it is on for a table, and which times the table can be restored to.
 
 The change log makes it possible; the table's definition says since when it is kept for this, and for how long.
 The state of a table at a time is that after all changes of that millisecond. If the clock was set back and showed a
@@ -54,7 +54,7 @@ def find_table(engine: CatalogContext, name_or_arn: str) -> Table:
 
 
 def check_specification(specification: Wire) -> None:
-    """Raise for a period of what is to be turned off."""
+    """Raise if a request gives a recovery period and turns point-in-time recovery off."""
     if not specification["PointInTimeRecoveryEnabled"] and "RecoveryPeriodInDays" in specification:
         raise ValidationException(
             "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery."
@@ -62,7 +62,7 @@ def check_specification(specification: Wire) -> None:
 
 
 def switch_recovery(engine: CatalogContext, table: Table, specification: Wire) -> None:
-    """Turn point-in-time recovery on or off, or change its period; what is so already stays untouched."""
+    """Turn point-in-time recovery on or off, or change its period; write nothing if nothing changes."""
     wanted, days = specification["PointInTimeRecoveryEnabled"], specification.get("RecoveryPeriodInDays")
     current = table.definition.recovery
     changed = _change(current, days, engine.wall_time()) if wanted else None
@@ -79,12 +79,12 @@ def _change(current: PointInTimeRecovery | None, days: int | None, now: int) -> 
 
 
 def find_window(engine: CatalogContext, table: Table) -> RestoreWindow | None:
-    """Return the times that a table can be taken back to, none of them in the future; None when recovery is off."""
+    """Return the times that a table can be restored to, none of them in the future; None when recovery is off."""
     recovery, now = table.definition.recovery, engine.wall_time()
     if recovery is None:
         return None
     since = find_beginning(engine, recovery)
-    # A clock that leapt forward may have removed changes before their time: not before the last of them.
+    # If the clock was set forward, changes may have been trimmed too early: start after the last trimmed one.
     removed = (last_removed(engine, table) >> SEQUENCE_BITS) + 1
     earliest = min(max(since, now - recovery.days * DAY, removed), now)
     return RestoreWindow(recovery.days, _whole(earliest), _whole(max(earliest, now - LAG)))
@@ -111,7 +111,7 @@ def describe_recovery(engine: CatalogContext, table: Table) -> Wire:
 
 
 def check_time_members(request: Wire) -> None:
-    """Raise unless a restore says in exactly one way to which time."""
+    """Raise unless a restore gives its time in exactly one of the two ways."""
     if "RestoreDateTime" in request and request.get("UseLatestRestorableTime"):
         raise ValidationException(
             "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore "
@@ -124,7 +124,7 @@ def check_time_members(request: Wire) -> None:
 
 
 def find_source(engine: CatalogContext, request: Wire) -> Table:
-    """Return the table that is to be taken back, given by name or by ARN."""
+    """Return the table to restore from, given by name or by ARN."""
     if "SourceTableArn" not in request:
         if "SourceTableName" not in request:
             raise ValidationException("The parameter 'TableName' is required but was not present in the request")
@@ -145,7 +145,7 @@ def find_source(engine: CatalogContext, request: Wire) -> Table:
 
 
 def choose_restore_time(engine: CatalogContext, table: Table, seconds: float | None) -> int:
-    """Return the time to go back to, the latest when none is given; raise when it is not one of those that can be."""
+    """Return the time to restore to, by default the latest; raise if it is outside the restore window."""
     window = find_window(engine, table)
     if window is None:
         raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
@@ -159,6 +159,6 @@ def choose_restore_time(engine: CatalogContext, table: Table, seconds: float | N
 
 
 def format_time(millis: int) -> str:
-    """Return a time as the service's texts have it, in whole seconds; years have four digits."""
+    """Return a time in the format of the service's texts: whole seconds, years of four digits."""
     seconds = min(max(millis // 1000, 0), END_OF_TIME)
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -64,7 +64,7 @@ def _check_readable(engine: JobContext, backup: Backup) -> None:
 
 
 def restore_to_time(engine: JobContext, source: Table, moment: int, request: Wire) -> Table:
-    """Make a table that is what another was at a time."""
+    """Make a table with the contents that another table had at a time."""
     definition = _define(engine, source.definition, request)
     check_target(engine, request["TargetTableName"])
     recovery = source.definition.recovery
@@ -79,7 +79,7 @@ def restore_to_time(engine: JobContext, source: Table, moment: int, request: Wir
 
 
 def _report_time(engine: JobContext, table: Table, moment: int, until: int) -> None:
-    """Log which changes a restore contains, and that another choice was possible."""
+    """Log which changes a restore contains, and whether its time was ambiguous."""
     number, time = streams.format_sequence_number(until), format_time(moment)
     if engine.clock_log.is_ambiguous(moment):
         logger.warning(
@@ -164,7 +164,7 @@ def _restore(engine: JobContext, n: int, state: RestoreRows) -> RestoreRows | No
 
 
 def _read(engine: JobContext, table: Table, state: RestoreRows) -> list[tuple[Any, ...]] | None:
-    """Return the next rows, none at the end; None when the copy is damaged, and the table given up."""
+    """Return the next rows, an empty list at the end; None if the copy is damaged, and drop the table then."""
     try:
         return table_copy.read_rows(engine, state.location, state.last)
     except StorageError as failure:
@@ -187,7 +187,7 @@ def _reveal(engine: JobContext, table: Table) -> None:
 
 
 def resume(engine: JobContext) -> None:
-    """Go on after a restart with the restores that had not come as far as a job."""
+    """After a restart, continue the restores for which no job was recorded yet."""
     under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, (RestoreRows.job_type,))}
     for table in list(engine.catalog.tables.values()):
         state = table.definition.restoring
@@ -205,6 +205,6 @@ def _start_again(engine: JobContext, table: Table, state: RestoreState) -> None:
     if source is None or until is None or recovery is None or streams.number_at(recovery.since) > until:
         _give_up(engine, table, "Its source was deleted, or recovery turned off there, before it was copied.")
     elif streams.last_removed(engine, source) >= until:
-        _give_up(engine, table, "The time to go back to is out of reach by now.")
+        _give_up(engine, table, "The changes since the time to restore to are no longer in the log.")
     else:
         _copy_rows(engine, source, table, until)

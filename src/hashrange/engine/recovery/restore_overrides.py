@@ -1,7 +1,7 @@
-"""What a restored table is like: its source's keys, indexes, billing and encryption, as far as the request leaves them.
+"""The definition of a restored table: its source's keys, indexes, billing and encryption, unless overridden.
 
-The overrides are checked here, in words that only restores have; then CreateTable's own rules make the definition.
-Streams, TTL, recovery, tags, protection, policy and class are not restored.
+The overrides are checked here, with error texts that only restores have; then the rules of CreateTable make the
+definition. Streams, TTL, recovery, tags, protection, policy and class are not restored.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class BackgroundCopies:
         """Interrupt them; they are started again when the database is opened."""
         for thread, copy in list(self._running.items()):
             while thread.is_alive():
-                copy.interrupt()  # goes unnoticed between two statements
+                copy.interrupt()  # has no effect between two statements
                 thread.join(0.02)
 
 

@@ -1,4 +1,4 @@
-"""The fast check: tells whether a request needs neither conversion nor an error, attribute values aside.
+"""The fast check: finds out whether a request needs neither conversion nor an error, attribute values aside.
 
 One predicate per shape, compiled at the operation's first request. When it returns False, `type_conversion` and
 `constraint` find the reason.

@@ -2,7 +2,7 @@
 
 A stream is a span of its table's change log (`start` to `end`); the log keeps both images, the view type is applied
 when records are read (`records`). The same log serves point-in-time recovery, so it is kept as long as either
-needs it; a stream shows the last day of it. `meta` remembers the newest change that was trimmed from each log.
+needs it; a stream shows the last day of it. `meta` has the newest change that was trimmed from each log.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def has_expired(stream: StreamDefinition, now: int) -> bool:
 
 
 def last_number(engine: CatalogContext) -> int:
-    """Return the highest sequence number that anything remembers; 0 when there is none."""
+    """Return the highest sequence number that is stored anywhere; 0 when there is none."""
     execute, tables = engine.store.execute, _all_tables(engine)
     entries = [entry for table in tables for entry in table.definition.streams]
     queries = [sql.newest_change(table.n) for table in tables if table.definition.has_log]
@@ -183,7 +183,7 @@ def _all_tables(engine: CatalogContext) -> list[Table]:
 
 
 def trim(engine: CatalogContext) -> bool:
-    """Remove a slice of the log that is past its retention; tell whether there may be more."""
+    """Remove a slice of the log that is past its retention; return whether there may be more."""
     trimmed = [
         _trim_table(engine, table) for table in _all_tables(engine) if table.definition.has_log
     ]  # each has its turn

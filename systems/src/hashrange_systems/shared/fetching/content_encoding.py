@@ -16,7 +16,7 @@ GZIP, ZLIB, RAW = 31, 15, -15  # zlib's window bits
 
 
 class Body:
-    """Collects a body of this Content-Encoding, up to `limit` decoded bytes; `overflowed` tells that there was more."""
+    """Collects a body of this Content-Encoding, up to `limit` decoded bytes; `overflowed` means that there was more."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._coding = read_coding(encoding)
