@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError
 from hashrange.client.boto3_clients import InProcessSession
 from hashrange.client.botocore_adapter import is_for_dynamodb, send_to_engine, send_to_engine_async
 from hashrange.client.regional_databases import ActivePatch
+from hashrange.engine.arn import DEFAULT_ACCOUNT
 from hashrange.engine.engine import Engine
 
 Method = Callable[..., Any]
@@ -30,7 +31,6 @@ Method = Callable[..., Any]
 SERVICES = {"dynamodb", "dynamodbstreams"}
 SIGNING_NAME = "dynamodb"  # of both
 FAKE_KEY = "hashrange"
-FAKE_ACCOUNT = "123456789012"
 ACCOUNT_ID = "AWS::Auth::AccountId"  # parameters of botocore's endpoint rules
 ACCOUNT_ID_MODE = "AWS::Auth::AccountIdEndpointMode"
 ENVIRONMENT = {
@@ -181,7 +181,7 @@ def _construct_endpoint(original: Method) -> Method:
         if operation_model.service_model.service_name in SERVICES:
             resolver = copy.copy(resolver)
             given = resolver._builtins  # noqa: SLF001 whose account id would load the credentials
-            account = FAKE_ACCOUNT if given.get(ACCOUNT_ID_MODE) == "required" else None
+            account = DEFAULT_ACCOUNT if given.get(ACCOUNT_ID_MODE) == "required" else None
             resolver._builtins = {**given, ACCOUNT_ID: account}  # noqa: SLF001
         return original(resolver, operation_model, *args, **kwargs)
 

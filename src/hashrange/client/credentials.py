@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from hashrange.client.optional_import import import_optional
 from hashrange.client.signer import Credentials
+from hashrange.engine.arn import DEFAULT_REGION
 
 if TYPE_CHECKING:
     from hashrange.client.aws_config import AwsConfig
 
 LOCAL_KEYS = Credentials("local", "local")  # local servers take any
-LOCAL_REGION = "eu-west-2"
 CONFIGURED_BY = (
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
@@ -82,7 +82,7 @@ def find_account(url: str | None, region: str | None, profile: str | None, keys:
         else:
             source = configuration.find_keys(LOCAL_KEYS, metadata=distant)
             region = region or configuration.region
-    return Account(url=url, find_streams=lambda: streams or url, region=region or LOCAL_REGION, source=source)
+    return Account(url=url, find_streams=lambda: streams or url, region=region or DEFAULT_REGION, source=source)
 
 
 def _find_aws(configuration: AwsConfig, region: str | None, keys: Credentials | None) -> Account:

@@ -10,6 +10,7 @@ from hashrange.core.values import INVALID_PARAMETER
 
 PARTITION = "aws"
 DEFAULT_REGION = "eu-west-2"  # of a new database
+DEFAULT_ACCOUNT = "123456789012"
 RESOURCE = re.compile(r"table/([^/]+)(?:/(index|stream)/([^/]+))?")
 
 

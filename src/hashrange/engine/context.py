@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from hashrange.core.clock import Clock
+from hashrange.engine.arn import DEFAULT_ACCOUNT
 from hashrange.engine.clock_log import ClockLog
 from hashrange.engine.job_state import JobState
 from hashrange.engine.store import Store
@@ -19,7 +20,7 @@ class EngineSettings:
     """The options that an engine is opened with."""
 
     region: str = ""  # in ARNs; empty is the directory's own, for a new one DEFAULT_REGION
-    account: str = "123456789012"
+    account: str = DEFAULT_ACCOUNT
     status_delay: int = 0  # how long, in ms, CREATING, UPDATING and DELETING last
 
 

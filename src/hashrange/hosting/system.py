@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+from hashrange.hosting.port import WEB_PORT
+from hashrange.server.settings import HOST
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """What the host provides to a system."""
+
+    DEFAULT_URL: ClassVar[str] = f"http://{HOST}:{WEB_PORT}"  # of the pages of `hashrange up`, without its options
 
     database: Transport
     clock: Clock

@@ -26,6 +26,7 @@ from hashrange_systems.shared.settings import (
 )
 
 MAX_SHOPS_AT_ONCE = 200
+DEMO_PORT = 8010
 USER_AGENT = "hashrange-aura"
 
 VARIABLES = (
@@ -52,7 +53,7 @@ VARIABLES = (
     *list_mail_variables("AURA"),
     Variable("AURA_SECRET", "a file", "The secret that signs cursors and sessions; the same for all processes."),
     Variable("AURA_KEYS", "`keys.json`", "The file with the keys that encrypt webhook secrets; one for all processes."),
-    Variable("AURA_DEMO_PORT", "8010", "With `--demo`: the first port of the demo shops."),
+    Variable("AURA_DEMO_PORT", str(DEMO_PORT), "With `--demo`: the first port of the demo shops."),
     Variable("DYNAMODB_TABLE_NAME", "`aura-historia-data`", "The original's table: shops, URLs and prices."),
     Variable(
         "AURA_CHECKPOINT_TABLE", "`aura-historia-checkpoints`", "Where the registration of new shops goes on reading."
@@ -78,7 +79,7 @@ class Settings:
     mail: MailServer | None = None
     secret: bytes | None = field(default=None, repr=False)
     keys: Path | None = None
-    demo_port: int = 8010
+    demo_port: int = DEMO_PORT
 
     @property
     def works(self) -> bool:
@@ -113,7 +114,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         mail=parse_mail_server(given, "AURA", url, "hashrange aura"),
         secret=parse_signing_key("AURA_SECRET", given["AURA_SECRET"]),
         keys=Path(given["AURA_KEYS"]) if given["AURA_KEYS"] else None,
-        demo_port=number("AURA_DEMO_PORT", range(65536), 8010),
+        demo_port=number("AURA_DEMO_PORT", range(65536), DEMO_PORT),
     )
 
 

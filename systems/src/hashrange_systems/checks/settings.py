@@ -29,6 +29,7 @@ from hashrange_systems.shared.settings import (
 
 MAX_CONCURRENT_CHECKS = 1000
 USUAL_AT_ONCE = 200
+DEMO_PORT = 8003
 
 VARIABLES = (
     Variable("CHECKS_URL", "where it runs", "The public URL of the pages, used for links in messages."),
@@ -58,7 +59,7 @@ VARIABLES = (
     ),
     Variable("CHECKS_ADMIN_TOKEN", "none", "The token for the operator's API; without it, that API is disabled."),
     Variable("CHECKS_RDAP_URL", f"`{RDAP}`", "The RDAP service that says until when domains are registered."),
-    Variable("CHECKS_DEMO_PORT", "8003", "With `--demo`: the port of the pages that the demo checks request."),
+    Variable("CHECKS_DEMO_PORT", str(DEMO_PORT), "With `--demo`: the port of the pages that the demo checks request."),
     Variable("EBAY_CLIENT_ID", "none", "The credentials of eBay's Browse API; without them, search pages are parsed."),
     Variable("EBAY_CLIENT_SECRET", "none", "The secret that belongs to `EBAY_CLIENT_ID`."),
 )
@@ -78,7 +79,7 @@ class Settings:
     apprise_hosts: tuple[str, ...] = ()
     admin_token: str | None = field(default=None, repr=False)
     rdap: str = RDAP
-    demo_port: int = 8003
+    demo_port: int = DEMO_PORT
     ebay: EbayAccess = field(default_factory=EbayAccess)
 
     @property
@@ -104,7 +105,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         apprise_hosts=tuple(split_list(given["CHECKS_APPRISE_HOSTS"])),
         admin_token=parse_secret("CHECKS_ADMIN_TOKEN", given["CHECKS_ADMIN_TOKEN"]),
         rdap=parse_url("CHECKS_RDAP_URL", given["CHECKS_RDAP_URL"], RDAP) or RDAP,
-        demo_port=parse_number("CHECKS_DEMO_PORT", given["CHECKS_DEMO_PORT"], range(65536), 8003),
+        demo_port=parse_number("CHECKS_DEMO_PORT", given["CHECKS_DEMO_PORT"], range(65536), DEMO_PORT),
         ebay=_read_ebay(given),
     )
 

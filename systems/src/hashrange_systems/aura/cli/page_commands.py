@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.aura.cli.target import DEFAULT_URL, Country, PageUrl, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.aura.cli.target import Country, PageUrl, run_with_services
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target, find_default_url
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.service.changes import AnyChange
@@ -66,7 +66,7 @@ def changes(
         case "csv":
             typer.echo(make_csv(found).decode(), nl=False)
         case "rss":
-            typer.echo(make_rss(found, DEFAULT_URL), nl=False)
+            typer.echo(make_rss(found, find_default_url("aura")), nl=False)
         case "table":
             print_changes(found)
 

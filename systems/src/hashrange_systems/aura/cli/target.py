@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
+from hashrange_systems.shared.cli.database_target import DatabaseTarget, find_default_url
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.application import Application
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED = 1  # exit code
-DEFAULT_URL = f"{DEFAULT_PAGES}/aura"
 
 ShopName = Annotated[str, typer.Argument(metavar="SHOP", help="The domain of the shop, or its URL.")]
 PageUrl = Annotated[str, typer.Argument(metavar="URL", help="The URL of the page.")]
@@ -42,7 +41,9 @@ async def open_application(target: DatabaseTarget) -> AsyncIterator[Application]
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(Aura, Work, checkpoints) as database:
         tables = open_tables(database, clock, settings, target.find_directory("aura"))
-        application = build_application(tables, clock, settings, Deployment(base_url=settings.url or DEFAULT_URL))
+        application = build_application(
+            tables, clock, settings, Deployment(base_url=settings.url or find_default_url("aura"))
+        )
         try:
             yield application
         finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
+from hashrange_systems.shared.cli.database_target import DatabaseTarget, find_default_url
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.application import Application
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOT_UP = 3  # exit code
-DEFAULT_URL = f"{DEFAULT_PAGES}/checks"
 
 CheckId = Annotated[str, typer.Argument(metavar="CHECK", help="The id of the check.")]
 Owner = Annotated[str, typer.Option("--user", help="Whose: an e-mail address, or an id.")]
@@ -43,7 +42,7 @@ async def open_application(target: DatabaseTarget, *, works: bool = False) -> As
         directory = target.find_directory("checks")
         db = open_tables(database, clock, settings, directory)
         endpoint = getattr(database, "endpoint", None)
-        deployment = Deployment(base_url=settings.url or DEFAULT_URL, endpoint=endpoint)
+        deployment = Deployment(base_url=settings.url or find_default_url("checks"), endpoint=endpoint)
         application = build_application(db, clock, settings, deployment)
         try:
             if not works:

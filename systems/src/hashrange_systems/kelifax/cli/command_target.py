@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import DEFAULT_PAGES, DatabaseTarget
+from hashrange_systems.shared.cli.database_target import DatabaseTarget, find_default_url
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.application import Application
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEFAULT_URL = f"{DEFAULT_PAGES}/kelifax"
 
 SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="The slug of the resource.")]
 
@@ -36,7 +35,8 @@ async def open_application(target: DatabaseTarget, *, create: bool = True) -> As
 
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(*(PATTERNS if create else ())) as database:
-        deployment = Deployment(base_url=settings.url or DEFAULT_URL, directory=target.find_directory("kelifax"))
+        base_url = settings.url or find_default_url("kelifax")
+        deployment = Deployment(base_url=base_url, directory=target.find_directory("kelifax"))
         application = build_application(database, clock, settings, deployment)
         try:
             yield application

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 REFUSED, NO_DATABASE = 1, 2  # exit codes
 DEFAULT_DATA = Path("data")
-DEFAULT_PAGES = "http://127.0.0.1:8002"  # where `hashrange up` serves pages unless another port is chosen
 DATA_HELP = "Data directory, created if missing (./data); beside another --target: where the files with keys are."
 
 Data = Annotated[Path | None, typer.Option("--data", envvar="HASHRANGE_DATA", help=DATA_HELP, show_envvar=False)]
@@ -144,6 +143,13 @@ class DatabaseTarget:
             raise fail(self._explain_missing(), NO_DATABASE) from error
         except HashrangeError as error:
             raise fail(str(error), NO_DATABASE) from error
+
+
+def find_default_url(system: str) -> str:
+    """Return the URL of the pages of a system that `hashrange up` hosts, unless its options say otherwise."""
+    from hashrange import Host
+
+    return f"{Host.DEFAULT_URL}/{system}"
 
 
 def fail(text: str, code: int) -> typer.Exit:
