@@ -60,9 +60,9 @@ class TableFacts(Struct, frozen=True):
         return found
 
 
-def keys_of(schema: Sequence[Mapping[str, str]], kind: str) -> list[str]:
-    """Return the attributes of a key schema that are of a kind: HASH or RANGE."""
-    return [one["AttributeName"] for one in schema if one["KeyType"] == kind]
+def keys_of(schema: Sequence[Mapping[str, str]], key_type: str) -> list[str]:
+    """Return the attributes of a key schema of a key type: HASH or RANGE."""
+    return [one["AttributeName"] for one in schema if one["KeyType"] == key_type]
 
 
 class ItemFinder:

@@ -193,24 +193,24 @@ def _write_view(view: AdoptedView) -> Iterator[str]:
 
 def _write_field(field: AdoptedField, *, with_doubts: bool = True) -> str:
     comments = _comments([*field.found.doubts, *field.doubts]) if with_doubts else []
-    kind = field.found.name
+    hint = field.found.name
     markers = list(field.found.markers)
     if field.explicit:
         markers.append(f"Stored({quote(field.stored)})")
     default = ""
     if field.optional:
-        if kind.startswith("set["):
+        if hint.startswith("set["):
             default = " = set()"
-        elif kind.startswith(("Commas", "Pipes", "JsonPipes")):
+        elif hint.startswith(("Commas", "Pipes", "JsonPipes")):
             default = " = []"
         else:
-            kind, default = f"{kind} | None", " = None"
+            hint, default = f"{hint} | None", " = None"
     if markers:
-        kind = f"Annotated[{kind}, {', '.join(markers)}]"
+        hint = f"Annotated[{hint}, {', '.join(markers)}]"
     if field.key_only:
-        kind = f"Key[{kind}]"
+        hint = f"Key[{hint}]"
     comment = f"  # {'; '.join(text[2:] for text in comments)}" if comments else ""
-    return f"    {field.name}: {kind}{default}{comment}"
+    return f"    {field.name}: {hint}{default}{comment}"
 
 
 # ── patterns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -223,9 +223,9 @@ def _write_patterns(schema: AdoptedSchema) -> Iterator[str]:
 
 
 def _write_pattern(pattern: AdoptedPattern) -> Iterator[str]:
-    parameters = "".join(f", {name}: {kind}" for name, kind in pattern.parameters)
+    parameters = "".join(f", {name}: {hint}" for name, hint in pattern.parameters)
     if pattern.index:
         yield f"    @via({quote(pattern.index)})"
-    start = f"    def {pattern.name}(self{parameters}) -> {pattern.kind}["
+    start = f"    def {pattern.name}(self{parameters}) -> {pattern.verb}["
     models = " | ".join(pattern.models)
     yield f"{start}{models}]: ..." if len(start + models) < WIDTH - 6 else f"{start}\n        {models}\n    ]: ..."

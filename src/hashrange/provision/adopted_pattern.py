@@ -30,11 +30,11 @@ class PatternWriter:
         for index in self.facts.live.indexes:
             self._add_index(index)
 
-    def _add(self, kind: str, name: str, parameters: list[tuple[str, str]], models: list[str], index: str = "") -> None:
+    def _add(self, verb: str, name: str, parameters: list[tuple[str, str]], models: list[str], index: str = "") -> None:
         taken = {pattern.name for pattern in self.schema.patterns}
         self.schema.patterns.append(
             AdoptedPattern(
-                name=unique(name_field(name), taken), parameters=parameters, kind=kind, models=models, index=index
+                name=unique(name_field(name), taken), parameters=parameters, verb=verb, models=models, index=index
             )
         )
 

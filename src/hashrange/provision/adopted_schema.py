@@ -72,11 +72,11 @@ class AdoptedView(Struct, kw_only=True):
 
 
 class AdoptedPattern(Struct, kw_only=True):
-    """An access pattern: `def name(self, parameters) -> kind[models]`."""
+    """An access pattern: `def name(self, parameters) -> verb[models]`."""
 
     name: str
     parameters: list[tuple[str, str]]
-    kind: str
+    verb: str
     models: list[str]
     index: str = ""
 
