@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,10 +32,8 @@ from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import list_own_origins
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
+from hashrange_systems.shared.notifications.channel_senders import make_senders
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import Email
-from hashrange_systems.shared.notifications.sender import Sender
-from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret
@@ -105,7 +102,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     watches = Watches(work, clock, products, notices)
     crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
     mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
-    senders = make_senders(settings, fetcher, clock, mailbox)
+    senders = make_senders(fetcher, clock, settings.mail, mailbox)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
     scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
     presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
@@ -147,13 +144,3 @@ def make_policy(settings: Settings, deployment: Deployment) -> Policy:
     """Return the policy for crawls and webhooks: the demo may reach this machine, but never this process."""
     allowed = settings.allow | (LOOPBACK if deployment.demo else frozenset())
     return Policy(exempt=allowed, ca_file=settings.ca_file, own_ports=deployment.own_ports)
-
-
-def make_senders(settings: Settings, fetcher: Fetcher, clock: Clock, mailbox: Mailbox | None) -> Mapping[str, Sender]:
-    """Return the sender of each kind of channel; without a mail server there is none for e-mail."""
-    senders: dict[str, Sender] = {"WEBHOOK": Webhook(fetcher, clock)}
-    if mailbox is not None:
-        senders["EMAIL"] = mailbox
-    elif settings.mail is not None:
-        senders["EMAIL"] = Email(settings.mail, clock)
-    return senders

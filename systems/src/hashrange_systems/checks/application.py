@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,10 +32,9 @@ from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import OwnAddress, list_own_origins, read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.notifications.apprise_sender import Apprise
+from hashrange_systems.shared.notifications.channel_senders import make_senders
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import Email
 from hashrange_systems.shared.notifications.sender import Sender
-from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret
@@ -111,7 +109,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
     history = History(db, clock)
     apprise = Apprise(settings.apprise_hosts, description="hashrange checks")
     mailbox = Mailbox(clock) if deployment.site else None
-    senders = make_senders(settings, fetcher, clock, apprise, mailbox)
+    senders: dict[str, Sender] = {**make_senders(fetcher, clock, settings.mail, mailbox), "APPRISE": apprise}
     outbox = AlertOutbox(db=db, clock=clock, senders=senders, find_page=lambda checkid: find_page(deployment, checkid))
     origins = deployment.own_origins
     worker = Worker(runs, history, outbox, db, clock, WorkerSettings(at_once=max(1, settings.at_once)))
@@ -158,18 +156,6 @@ def find_ebay(settings: Settings, site: DemoSite | None) -> EbayAccess:
     if site is None or settings.ebay.client_id:
         return settings.ebay
     return EbayAccess(site=site.url)
-
-
-def make_senders(
-    settings: Settings, fetcher: Fetcher, clock: Clock, apprise: Apprise, mailbox: Mailbox | None
-) -> Mapping[str, Sender]:
-    """Return the sender of each kind of channel; without a mail server there is none for e-mail."""
-    senders: dict[str, Sender] = {"WEBHOOK": Webhook(fetcher, clock), "APPRISE": apprise}
-    if mailbox is not None:
-        senders["EMAIL"] = mailbox
-    elif settings.mail is not None:
-        senders["EMAIL"] = Email(settings.mail, clock)
-    return senders
 
 
 def find_page(deployment: Deployment, checkid: str) -> str:
