@@ -56,11 +56,11 @@ def _inflate(body: bytes, encoding: bytes) -> bytes:
     try:
         plain = unpacker.decompress(body, MAX_RESPONSE_BYTES)
     except zlib.error as error:
-        raise ResponseCorrupt(f"the response cannot be unpacked: {error}") from error
+        raise ResponseCorrupt(f"the response cannot be decompressed: {error}") from error
     if unpacker.unconsumed_tail:
-        raise ResponseTooLarge(f"the response has more than {MAX_RESPONSE_BYTES} bytes when it is unpacked")
+        raise ResponseTooLarge(f"the response has more than {MAX_RESPONSE_BYTES} bytes when it is decompressed")
     if not unpacker.eof:
-        raise ResponseCorrupt("the packed response is not complete")
+        raise ResponseCorrupt("the compressed response is not complete")
     return plain
 
 

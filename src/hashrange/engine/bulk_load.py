@@ -256,7 +256,7 @@ def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Gener
         while running:
             yield running.popleft().result()
     except BrokenProcessPool as failure:
-        message = "A worker process has ended before its time, perhaps for want of memory; load with --workers 1."
+        message = "A worker process ended unexpectedly, perhaps because memory ran out; load with --workers 1."
         raise WorkerLost(message) from failure
     finally:
         pool.shutdown(cancel_futures=True)

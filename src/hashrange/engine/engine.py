@@ -192,7 +192,7 @@ class Engine:
         except StorageError as failure:
             raise self._void(failure) from failure
         except BaseException:
-            self._void(StorageError("Work beside the requests broke off; nothing was written."))
+            self._void(StorageError("Background work failed; nothing was written."))
             raise
 
     def begin_transaction(self) -> None:
@@ -303,7 +303,7 @@ class Engine:
         except SqliteError as failure:
             self._void(self.store.translate(failure))
         except BaseException:  # an interrupt: no request of the group may be reported as committed
-            self._void(StorageError("The commit was interrupted; whether it was written shows only when it is read."))
+            self._void(StorageError("The commit was interrupted. It may have been written: read the items to find out."))
             raise
         if self.copies.finished or self.copies.waiting:
             self.copies.finish_transaction(kept=not self._group.failure)

@@ -76,7 +76,7 @@ class Connector:
             raise Unreachable(f"{where} did not respond within {self._timeout:g} s") from error
         except ssl.SSLCertVerificationError as error:
             raise CertificateRefused(
-                f"{where} shows a certificate that does not hold: {error.verify_message}"
+                f"the certificate of {where} is not valid: {error.verify_message}"
             ) from error
         except OSError as error:
             raise Unreachable(
