@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.cli.target_option import TARGETS, TargetOption
 from hashrange.client.target import open_target
 
 HELP = f"""Write the declaration of a table that exists: classes, key templates, states, types, indexes, patterns.

@@ -9,7 +9,7 @@ import typer
 from hashrange.cli.command import count_of
 from hashrange.cli.progress_display import CountDisplay
 from hashrange.cli.provision import ModuleArgument, open_module
-from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.cli.target_option import TARGETS, TargetOption
 
 if TYPE_CHECKING:
     from hashrange.provision import BackfillReport

@@ -11,7 +11,7 @@ from hashrange.cli.command import count_of, fail
 from hashrange.cli.load import count_workers
 from hashrange.cli.progress_display import CountDisplay
 from hashrange.cli.provision import load_module
-from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.cli.target_option import TARGETS, TargetOption
 from hashrange.client.target import open_target
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import typer
 
 from hashrange.cli.command import count_of
 from hashrange.cli.progress_display import CountDisplay
-from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.cli.target_option import TARGETS, TargetOption
 from hashrange.client.target import open_target
 
 if TYPE_CHECKING:

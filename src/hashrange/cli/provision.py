@@ -11,7 +11,7 @@ import typer
 
 from hashrange.cli.command import count_of, fail
 from hashrange.cli.progress_display import ProgressDisplay
-from hashrange.cli.target import TARGETS, TargetOption
+from hashrange.cli.target_option import TARGETS, TargetOption
 from hashrange.client.target import open_target
 
 if TYPE_CHECKING:

@@ -91,7 +91,7 @@ def _parse(path: Path, content: bytes) -> KeySet:
             raise UnsafeKeyFile(f"{path} was written by a newer hashrange: upgrade this one.")
         if keys.current in keys.keys and all(len(key) == KEY_SIZE for key in keys.keys.values()):
             return keys
-    raise UnsafeKeyFile(f"{path} is not a key file, or is damaged. Restore it: without its keys no value can be decrypted.")
+    raise UnsafeKeyFile(f"{path} is not a key file, or is damaged. Restore it: without it nothing can be decrypted.")
 
 
 @contextmanager

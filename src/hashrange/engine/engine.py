@@ -303,7 +303,7 @@ class Engine:
         except SqliteError as failure:
             self._void(self.store.translate(failure))
         except BaseException:  # an interrupt: no request of the group may be reported as committed
-            self._void(StorageError("The commit was interrupted. It may have been written: read the items to find out."))
+            self._void(StorageError("The commit was interrupted; it may have been written: read the items to see."))
             raise
         if self.copies.finished or self.copies.waiting:
             self.copies.finish_transaction(kept=not self._group.failure)

@@ -75,9 +75,7 @@ class Connector:
         except TimeoutError as error:
             raise Unreachable(f"{where} did not respond within {self._timeout:g} s") from error
         except ssl.SSLCertVerificationError as error:
-            raise CertificateRefused(
-                f"the certificate of {where} is not valid: {error.verify_message}"
-            ) from error
+            raise CertificateRefused(f"the certificate of {where} is not valid: {error.verify_message}") from error
         except OSError as error:
             raise Unreachable(
                 f"{where} cannot be reached: {error}. Check the address, and that the server is running."

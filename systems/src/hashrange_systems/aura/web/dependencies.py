@@ -11,7 +11,7 @@ from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.web.page_renderer import PageRenderer, Visitor
 from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Member
-from hashrange_systems.shared.web.dependencies import get_dependencies, require_visitor
+from hashrange_systems.shared.web.app_dependencies import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.page_renderer import PageRenderer, Visitor
-from hashrange_systems.shared.web.dependencies import get_dependencies, require_visitor
+from hashrange_systems.shared.web.app_dependencies import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 

@@ -14,7 +14,7 @@ from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.page_renderer import PageRenderer
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin, Visitor, Visitors
 from hashrange_systems.shared.errors import FormRejected
-from hashrange_systems.shared.web.dependencies import get_dependencies
+from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address

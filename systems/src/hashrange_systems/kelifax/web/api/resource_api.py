@@ -26,7 +26,7 @@ from hashrange_systems.kelifax.web.api.api_models import (
     show_whole,
 )
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
-from hashrange_systems.shared.web.dependencies import get_dependencies
+from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.problem import Problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_address
