@@ -59,7 +59,7 @@ def test_a_condition_is_served_by_the_index_that_its_comparisons_allow(stored, c
 
 def test_a_condition_without_an_index_is_a_scan_that_must_be_asked_for(stored):
     exploration = stored.explore(Book).where("pages > {few}", few=200)
-    with pytest.raises(ValueInvalid, match=r"no index of library finds Book by pages: cost\(\) tells"):
+    with pytest.raises(ValueInvalid, match=r"no index of library finds Book by pages: cost\(\) returns"):
         exploration.query()
     assert isbns(exploration.scan()) == isbns(exploration.scan().parallel(3)) == [21, 22, 23]
     assert "Scan Book  <- table" in exploration.explain()
