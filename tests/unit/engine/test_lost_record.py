@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,8 @@ from hashrange.engine.data_directory import END_FILE, INDEX_FILE, LOG_FILE, MAIN
 from hashrange.engine.directory_copy import copy_directory
 from hashrange.engine.verification import verify_directory
 from tests.unit.engine.local import Local
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -119,3 +124,24 @@ def test_a_record_that_is_lost_under_an_open_database_is_noticed_and_written_ane
     shutil.copytree(local.directory, tmp_path / "left", ignore=shutil.ignore_patterns(INDEX_FILE, LOG_FILE))
     with pytest.raises(LogIncomplete):
         Local(tmp_path / "left")
+
+
+WRITES_AFTER_A_CUT = """
+import os, sys
+from pathlib import Path
+from tests.unit.engine.local import Local
+
+local = Local(Path(sys.argv[1]))
+local.put(pk="first")  # looks at the files; the next look is half a second later
+os.truncate(local.directory / "hashrange.end", 0)
+local.put(pk="at once")
+local.close()
+"""
+
+
+def test_a_record_that_is_cut_off_under_an_open_database_does_not_kill_the_process(local):
+    local.close()
+    subprocess.run([sys.executable, "-c", WRITES_AFTER_A_CUT, str(local.directory)], check=True, cwd=ROOT)
+    reopened = Local(local.directory)
+    assert {"pk": {"S": "at once"}} in reopened.items()
+    reopened.close()
