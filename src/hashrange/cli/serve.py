@@ -196,20 +196,17 @@ def open_served(options: ServeOptions) -> Engine | SeparateDatabases:
     from hashrange.engine.context import EngineSettings
     from hashrange.engine.engine import open_engine
     from hashrange.operations import OPERATIONS
-    from hashrange.server.separate_databases import SeparateDatabases, locate_database
+    from hashrange.server.separate_databases import SeparateDatabases
 
     def open_at(data: Path | None, region: str) -> Engine:
         settings = EngineSettings(region=region)
         return open_engine(data, OPERATIONS, fsync=options.fsync, settings=settings, faults=options.faults)
 
-    def open_separate(key: str, region: str) -> Engine:
-        return open_at(locate_database(options.data, key, region) if options.data else None, region)
-
     try:
         if options.shared:
             return open_at(options.data, options.region)
         key = options.credentials[0] if options.credentials else EXAMPLE_KEY
-        return SeparateDatabases(open_separate, key, options.region or DEFAULT_REGION)
+        return SeparateDatabases(open_at, options.data, key, options.region or DEFAULT_REGION)
     except StorageError as error:
         raise fail(str(error)) from error
 

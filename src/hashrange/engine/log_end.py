@@ -3,8 +3,8 @@
 SQLite reads a log up to the first damaged frame and silently ignores the rest; a log that was removed is an empty one.
 Therefore DIR/hashrange.end holds a copy of the header of SQLite's index of the log: 48 bytes with the number of frames,
 the salt of the log and a checksum; zeros when a log is not needed. After it: 1 with fsync, else 0, and the boot.
-The record is written with `pwrite` (1 us), and survives a kill as the log does. It is not memory-mapped: a process that writes
-to a mapped file which was cut off is killed by the operating system (SIGBUS).
+The record is written with `pwrite` (1 us), and survives a kill as the log does. It is not memory-mapped: a process that
+writes to a mapped file which was cut off is killed by the operating system (SIGBUS).
 """
 
 from __future__ import annotations

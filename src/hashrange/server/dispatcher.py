@@ -135,7 +135,8 @@ class Dispatcher:
                 form = ResponseForm(None, others + lines, form.encoding, head.method == b"HEAD")
             else:
                 operation, wire, meter = asked
-                engine = self.engine if self._databases is None else self._databases.find(request)
+                databases = self._databases
+                engine = self.engine if databases is None else databases.find(request, operation, wire)
                 if engine not in self._opened:
                     engine.begin()
                     self._opened.append(engine)

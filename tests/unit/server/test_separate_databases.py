@@ -31,13 +31,10 @@ class Served:
     def __init__(self, data=None):
         self.faults = None
 
-        def open_separate(key, region):
-            settings = EngineSettings(region=region)
-            return open_engine(
-                data and locate_database(data, key, region), OPERATIONS, settings=settings, faults=self.faults
-            )
+        def open_separate(directory, region):
+            return open_engine(directory, OPERATIONS, settings=EngineSettings(region=region), faults=self.faults)
 
-        self.databases = SeparateDatabases(open_separate, "local", "eu-west-2")
+        self.databases = SeparateDatabases(open_separate, data, "local", "eu-west-2")
 
     def ask(self, operation, request, **headers):
         client = Client(int(self.server.url.rpartition(":")[2]))
@@ -203,6 +200,51 @@ def test_invented_access_keys_keep_nobody_out(tmp_path, monkeypatch, on_disk):
         served.call("CreateTable", TABLE, "invented3")
         assert served.list_tables("invented3") == ["things"]
         assert len(served.databases.engines) == 3
+
+
+def find_keys(directory):
+    return {path.name for path in (directory / "databases").iterdir()}
+
+
+PUT = ("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}}})
+
+
+def test_an_access_key_gets_a_directory_with_its_first_table(tmp_path):
+    with Served(tmp_path) as served:
+        refused = [LIST, PUT, ("DeleteTable", {"TableName": "things"}), ("CreateTable", {**TABLE, "KeySchema": []})]
+        for number, (operation, request) in enumerate(refused):
+            response = served.ask(operation, request, authorization=sign(f"invented{number}"))
+            assert response.status == (200 if operation == "ListTables" else 400)
+        assert find_keys(tmp_path) == {"local"}
+        served.call("CreateTable", TABLE, "used")
+        served.call(*PUT, "used")
+        assert find_keys(tmp_path) == {"local", "used"}
+    with Served(tmp_path) as served:
+        assert served.call("Scan", {"TableName": "things"}, "used")["Count"] == 1
+
+
+def test_a_pipelined_request_sees_the_table_that_made_the_directory(tmp_path):
+    with Served(tmp_path) as served:
+        client = Client(int(served.server.url.rpartition(":")[2]))
+        requests = [LIST, ("CreateTable", TABLE), PUT, LIST]
+        client.send(b"".join(build(*request, authorization=sign("used")) for request in requests))
+        responses = [client.read() for _ in requests]
+        client.close()
+        assert [response.status for response in responses] == [200] * 4
+        assert [responses[at].json["TableNames"] for at in (0, 3)] == [[], ["things"]]
+        assert served.call("Scan", {"TableName": "things"}, "used")["Count"] == 1
+
+
+def test_the_number_of_directories_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(separate_databases, "MAX_DIRECTORIES", 3)
+    with Served(tmp_path) as served:
+        for key in ("one", "two"):
+            served.call("CreateTable", TABLE, key)
+        response = served.ask("CreateTable", TABLE, authorization=sign("three"))
+        assert response.error == "LimitExceededException"
+        assert "--shared" in json.loads(response.body)["message"]
+        assert find_keys(tmp_path) == {"local", "one", "two"}
+        served.call("CreateTable", {**TABLE, "TableName": "others"}, "one")
 
 
 def test_databases_on_disk_are_closed_and_opened_again(tmp_path, monkeypatch):
