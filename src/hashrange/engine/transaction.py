@@ -25,7 +25,16 @@ from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.capacity import ConsumedCapacity, collection_metrics, read_units, write_units
 from hashrange.engine.table import KeyTooLong, SchemaMismatch
-from hashrange.engine.write import Image, ItemWrite, Row, WriteRequest, WriteResult, apply, load_row
+from hashrange.engine.write import (
+    MAX_DECODED_VALUES,
+    Image,
+    ItemWrite,
+    Row,
+    WriteRequest,
+    WriteResult,
+    apply,
+    load_row,
+)
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -36,6 +45,10 @@ MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"  # of reads; the service's text is unknown
 PAYLOAD = "Transaction payload size cannot exceed 4MB. Payload Size: "
 TWICE = "Transaction request cannot include multiple operations on one item"
+TOO_MANY_VALUES = (
+    "The stored items that this transaction checks or writes have more than 2,000,000 values (elements and attributes) "
+    "together, which hashrange does not evaluate in one request; use smaller transactions"
+)
 NO_REASON = {"Code": "None"}
 MISMATCHED_TOKEN = (
     "The provided idempotency token is already in use, and the parameters of this request differ from the first one's"  # noqa: S105
@@ -84,8 +97,12 @@ def check_all(engine: Engine, writes: Sequence[ItemWrite]) -> list[CheckedWrite]
     """Check every condition and make every image; cancel with a reason per write otherwise."""
     checked: list[CheckedWrite] = []
     reasons: dict[int, Wire] = {}
+    room = MAX_DECODED_VALUES
     for position, write in enumerate(writes):
         row = load_row(engine, write.table, write.key)
+        room -= 0 if row is None else row.estimate_values()
+        if room < 0:
+            raise ValidationException(TOO_MANY_VALUES)
         try:
             write.check(row)
             image = write.image if write.make_image is None else write.make_image(row)

@@ -34,11 +34,11 @@ from hashrange.engine.store import NotUnique
 from hashrange.engine.table import Table, check_index_lengths, check_index_type, check_scalars
 from hashrange.expr.parameters import UPDATE, ExpressionParameters
 from hashrange.expr.request_expressions import NO_EXPRESSIONS, Expressions, check_mixing, read_expressions
+from hashrange.expr.update import UPDATE_TOO_LARGE
 
 if TYPE_CHECKING:
     from hashrange.engine.catalog import CatalogContext
 
-UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 EMPTY_UPDATE_KEY = (
     "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "
     "value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."
@@ -46,6 +46,8 @@ EMPTY_UPDATE_KEY = (
 WRONG_UPDATE_KEY = "The update expression attempted to update the secondary index key to unsupported type"
 WRONG_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 CALLER, TTL_SERVICE = 0, 1
+JSON_BYTES_PER_VALUE = 8
+MAX_DECODED_VALUES = 2_000_000  # of stored items, for one request: about half a second
 
 
 class Row(Struct, gc=False):
@@ -63,6 +65,10 @@ class Row(Struct, gc=False):
         if self._item is None:
             self._item = orjson.loads(self.body)
         return self._item
+
+    def estimate_values(self) -> int:
+        """Return about how many values the item has, without decoding it: JSON adds eight bytes or more to each."""
+        return max(1, (len(self.body) - self.size) // JSON_BYTES_PER_VALUE)
 
 
 class Image(Struct, gc=False):

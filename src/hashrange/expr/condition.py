@@ -22,6 +22,7 @@ from hashrange.expr.functions import (
     constant_getter,
     find_function,
 )
+from hashrange.expr.large_values import LARGE_VALUES, is_document
 from hashrange.expr.nodes import (
     And,
     Between,
@@ -43,6 +44,7 @@ from hashrange.expr.operators import COMPARISON_KEYS, MIRRORED, ORDERINGS, are_o
 from hashrange.expr.path import document_attributes, top_level_attributes
 
 SCALARS = frozenset({"S", "N", "B", "BOOL", "NULL"})
+are_equal = LARGE_VALUES.are_equal
 
 
 @dataclass(slots=True)
@@ -195,6 +197,8 @@ def _compile_equality(left: Operand, right: Operand) -> MatcherFactory:
     def make_constant(values: Values) -> Matcher:
         assert fetch is not None
         get, expected = get_left(values), fetch(values)
+        if is_document(expected):
+            return lambda item: (found := get(item)) is not None and are_equal(item, found, expected)
         return lambda item: get(item) == expected
 
     def make(values: Values) -> Matcher:
@@ -202,7 +206,7 @@ def _compile_equality(left: Operand, right: Operand) -> MatcherFactory:
 
         def test(item: Item) -> bool:
             found = get(item)
-            return found is not None and found == other(item)
+            return found is not None and are_equal(item, found, other(item))
 
         return test
 
@@ -217,7 +221,7 @@ def _compile_inequality(left: Operand, right: Operand) -> MatcherFactory:
 
         def test(item: Item) -> bool:
             found = get(item)
-            return found is None or found != other(item)
+            return found is None or not are_equal(item, found, other(item))
 
         return test
 
@@ -268,7 +272,9 @@ def _compile_membership(condition: Membership) -> MatcherFactory:
         get = get_operand(values)
         options = [fetch(values) for fetch in fetches if fetch is not None]
         if not SCALARS.issuperset(map(tag_of, options)):
-            return lambda item: get(item) in options
+            return lambda item: (
+                (found := get(item)) is not None and any(are_equal(item, found, each) for each in options)
+            )
         known = {entry for option in options for entry in option.items()}
 
         def test(item: Item) -> bool:
@@ -282,7 +288,7 @@ def _compile_membership(condition: Membership) -> MatcherFactory:
 
         def test(item: Item) -> bool:
             found = get(item)
-            return found is not None and any(found == option(item) for option in options)
+            return found is not None and any(are_equal(item, found, option(item)) for option in options)
 
         return test
 

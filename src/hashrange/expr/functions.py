@@ -17,6 +17,7 @@ from msgspec import Struct
 from hashrange.core.errors import ValidationException
 from hashrange.core.values import TAGS, Item, Value
 from hashrange.expr.errors import ExpressionError
+from hashrange.expr.large_values import LARGE_VALUES
 from hashrange.expr.nodes import DocumentPath, FunctionCall, Literal, Node, Operand, Placeholder
 from hashrange.expr.operators import WRONG_OPERAND_TYPE, tag_of
 from hashrange.expr.path import Getter, make_getter
@@ -30,8 +31,6 @@ AssignmentFactory: TypeAlias = Callable[[Values], Assignment]
 
 MISSING_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
-# The sets and the type of their members.
-MEMBERS = {"SS": "S", "NS": "N", "BS": "B"}
 
 
 class Role(Enum):
@@ -302,59 +301,6 @@ def begins_with(value: Value, prefix: Value) -> bool:
     return "B" in value and "B" in prefix and a2b_base64(value["B"]).startswith(a2b_base64(prefix["B"]))
 
 
-def contains(value: Value, part: Value) -> bool:
-    """Return whether a string or binary has a part, or a set or list a member."""
-    for tag, content in value.items():  # noqa: B007 - the one entry
-        break
-    match tag:
-        case "S":
-            return "S" in part and part["S"] in content
-        case "B":
-            return "B" in part and a2b_base64(part["B"]) in a2b_base64(content)
-        case "L":
-            return part in content
-        case "SS" | "NS" | "BS":
-            return part.get(MEMBERS[tag]) in content
-        case _:
-            return False
-
-
-class MemberSets:
-    """The members of the long lists and sets of the last item, so that each of many conditions finds its own at once.
-
-    A condition of 4 KB has 140 calls of `contains`; each took 10 ms to search the longest list.
-    """
-
-    MANY = 100  # members; fewer are searched as fast as they are remembered
-
-    def __init__(self) -> None:
-        self._last: tuple[Item, dict[tuple[int, str], tuple[list[Any], frozenset[Any]]]] = {}, {}
-
-    def contains(self, item: Item, value: Value, part: Value) -> bool:
-        """Return whether a value of the item, or of the request that reads it, contains another."""
-        tag, content = next(iter(value.items()))
-        if tag not in LONG or len(content) < self.MANY:
-            return contains(value, part)
-        member, wanted = next(iter(part.items()))
-        if type(wanted) is not str or MEMBERS.get(tag, member) != member:
-            return contains(value, part)
-        return wanted in self._find(item, content, member, is_list=tag == "L")
-
-    def _find(self, item: Item, content: list[Any], tag: str, *, is_list: bool) -> frozenset[Any]:
-        last = self._last
-        if last[0] is not item:
-            last = self._last = item, {}
-        found = last[1].get((id(content), tag))
-        if found is None or found[0] is not content:
-            members = frozenset([element.get(tag) for element in content] if is_list else content)
-            found = last[1][id(content), tag] = content, members
-        return found[1]
-
-
-LONG = frozenset({"L", *MEMBERS})
-MEMBER_SETS = MemberSets()
-
-
 def _compile_contains(value: Operand, part: Operand) -> MatcherFactory:
     get_value, get_part = compile_operand(value), compile_operand(part)
 
@@ -363,7 +309,7 @@ def _compile_contains(value: Operand, part: Operand) -> MatcherFactory:
 
         def test(item: Item) -> bool:
             found, wanted = get(item), other(item)
-            return found is not None and wanted is not None and MEMBER_SETS.contains(item, found, wanted)
+            return found is not None and wanted is not None and LARGE_VALUES.contains(item, found, wanted)
 
         return test
 

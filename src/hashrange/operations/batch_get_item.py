@@ -20,7 +20,7 @@ from hashrange.engine.shape.constraint_message import (
     message_without_value,
 )
 from hashrange.engine.table import check_scalars
-from hashrange.engine.write import Row, load_row
+from hashrange.engine.write import MAX_DECODED_VALUES, Row, load_row
 from hashrange.expr.parameters import BATCH_GET
 from hashrange.expr.request_expressions import check_mixing_across, read_expressions
 
@@ -91,15 +91,17 @@ def batch_get_item(engine: Engine, request: Wire) -> bytes:
 
 
 def _read(engine: Engine, parts: list[TableKeys]) -> None:
-    room = MAX_RESPONSE_BYTES
+    room, values = MAX_RESPONSE_BYTES, MAX_DECODED_VALUES
     for part in parts:
         for encoded, key in part.keys.items():
             row = load_row(engine, part.table, encoded)
-            if row is not None and row.size > room:
+            decoded = 0 if row is None or part.projection is None else row.estimate_values()
+            if row is not None and (row.size > room or decoded > values):
                 part.unprocessed.append(key)
                 continue
             size = row.size if row else 0
             room -= size
+            values -= decoded
             part.cost.add_table(read_units(size, consistent=part.consistent))
             if row is not None:
                 part.bodies.append(part.render(row))

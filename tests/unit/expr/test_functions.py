@@ -20,9 +20,9 @@ from hashrange.expr.functions import (
     compile_condition_function,
     compile_operand_function,
     condition_functions,
-    contains,
     find_function,
 )
+from hashrange.expr.large_values import contains
 from hashrange.expr.nodes import DocumentPath, FunctionCall, Literal, Placeholder, SetAction, path_of
 from hashrange.expr.update import bind_update
 from hashrange.operations import OPERATIONS
