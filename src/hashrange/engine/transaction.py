@@ -46,7 +46,7 @@ TOO_LARGE = "Transaction request exceeds the maximum allowed size of 4 MB"  # of
 PAYLOAD = "Transaction payload size cannot exceed 4MB. Payload Size: "
 TWICE = "Transaction request cannot include multiple operations on one item"
 TOO_MANY_VALUES = (
-    "The stored items that this transaction checks or writes have more than 2,000,000 values (elements and attributes) "
+    "The stored items that this transaction checks or writes have more than 1,000,000 values (elements and attributes) "
     "together, which hashrange does not evaluate in one request; use smaller transactions"
 )
 NO_REASON = {"Code": "None"}
@@ -97,12 +97,10 @@ def check_all(engine: Engine, writes: Sequence[ItemWrite]) -> list[CheckedWrite]
     """Check every condition and make every image; cancel with a reason per write otherwise."""
     checked: list[CheckedWrite] = []
     reasons: dict[int, Wire] = {}
-    room = MAX_DECODED_VALUES
-    for position, write in enumerate(writes):
-        row = load_row(engine, write.table, write.key)
-        room -= 0 if row is None else row.estimate_values()
-        if room < 0:
-            raise ValidationException(TOO_MANY_VALUES)
+    rows = [load_row(engine, write.table, write.key) for write in writes]
+    if sum(row.estimate_values() for row in rows if row is not None) > MAX_DECODED_VALUES:
+        raise ValidationException(TOO_MANY_VALUES)
+    for position, (write, row) in enumerate(zip(writes, rows, strict=True)):
         try:
             write.check(row)
             image = write.image if write.make_image is None else write.make_image(row)

@@ -47,7 +47,7 @@ WRONG_UPDATE_KEY = "The update expression attempted to update the secondary inde
 WRONG_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 CALLER, TTL_SERVICE = 0, 1
 JSON_BYTES_PER_VALUE = 8
-MAX_DECODED_VALUES = 2_000_000  # of stored items, for one request: about half a second
+MAX_DECODED_VALUES = 1_000_000  # of stored items, for one request: about half a second with a costly condition
 
 
 class Row(Struct, gc=False):

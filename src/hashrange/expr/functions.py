@@ -337,7 +337,12 @@ def list_append(left: Value, right: Value) -> Value:
     first, second = left.get("L"), right.get("L")
     if first is None or second is None:
         raise ValidationException(WRONG_OPERAND_TYPE)
-    return {"L": [*first, *second]}
+    return {"L": make_list(first, second)}
+
+
+def make_list(first: list[Value], second: list[Value]) -> list[Value]:
+    """Return the elements of two lists."""
+    return [*first, *second]
 
 
 def _compile_if_not_exists(path: Operand, default: Operand) -> AssignmentFactory:

@@ -50,3 +50,28 @@ def test_an_item_may_pass_the_limit_if_what_it_loses_makes_up_for_it(engine):
     with pytest.raises(ValidationException, match="Item size to update has exceeded"):
         update(engine, "SET e = b, f = b, g = b REMOVE b")
     update(engine, "SET e = b, f = b REMOVE b, c")
+
+
+class CountedAppends:
+    """Counts the elements that list_append copies."""
+
+    def __init__(self, monkeypatch):
+        self.elements = 0
+        monkeypatch.setattr("hashrange.expr.functions.make_list", self.make_list)
+
+    def make_list(self, first, second):
+        self.elements += len(first) + len(second)
+        return [*first, *second]
+
+
+def test_a_hundred_list_append_are_refused_as_soon_as_the_item_is_too_large(engine, monkeypatch):
+    counted = CountedAppends(monkeypatch)
+    with pytest.raises(ValidationException, match="Item size to update has exceeded"):
+        update(engine, "SET " + ", ".join(f"b{at} = list_append(a, a)" for at in range(100)))
+    assert counted.elements <= 2 * 409_600 + 2 * ELEMENTS
+
+
+def test_several_list_append_may_fill_an_item_whose_other_lists_they_replace(engine):
+    update(engine, "SET b = list_append(a, a), c = list_append(a, a) REMOVE a")
+    with pytest.raises(ValidationException, match="Item size to update has exceeded"):
+        update(engine, "SET d = list_append(b, c)")

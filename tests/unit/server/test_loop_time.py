@@ -207,3 +207,42 @@ def test_the_largest_item_takes_less_than_half_a_second(stopwatch):
     answer, took = stopwatch.measure("PutItem", orjson.dumps({"TableName": TABLE, "Item": item}), limit=500)
     assert answer.status == 200
     assert took < 500
+
+
+# -- small requests that look at the largest stored items
+
+LARGE_ITEMS = 20
+CONTAINS = " OR ".join(f"contains(l, :v{number})" for number in range(140))
+CONTAINED = {f":v{number}": {"M": {"a": {"S": str(number)}}} for number in range(140)}
+APPENDS = "SET " + ", ".join(f"q{number} = list_append(l, l)" for number in range(100))
+
+
+def key_of(number):
+    return {"TableName": TABLE, "Key": {"pk": {"S": f"k{number}"}}}
+
+
+def check_costly(number):
+    """Return a condition check that searches a list of 130,000 elements for 140 maps."""
+    condition = {"ConditionExpression": CONTAINS, "ExpressionAttributeValues": CONTAINED}
+    return {"ConditionCheck": {**key_of(number), **condition}}
+
+
+COSTLY = {
+    "a transaction of checks": ("TransactWriteItems", {"TransactItems": [check_costly(n) for n in range(LARGE_ITEMS)]}),
+    "a check": ("TransactWriteItems", {"TransactItems": [check_costly(0)]}),
+    "list_append": ("UpdateItem", {**key_of(0), "UpdateExpression": APPENDS}),
+    "compared attributes": (
+        "DeleteItem",
+        {**key_of(0), "ConditionExpression": " OR ".join(["l <> m"] * 100)},
+    ),
+}  # fmt: skip
+
+
+def test_costly_conditions_and_updates_of_the_largest_items_take_little_more_than_reading_one(stopwatch):
+    for number in range(LARGE_ITEMS):
+        item = {"pk": {"S": f"k{number}"}, "l": {"L": [EMPTY] * 130_000}, "m": {"L": [EMPTY] * 130_000}}
+        stopwatch.client.call("PutItem", {"TableName": TABLE, "Item": item})
+    for name, (operation, request) in COSTLY.items():
+        answer, took = stopwatch.measure(operation, orjson.dumps(request), limit=200)
+        assert answer.status == 400, name  # too many values, false conditions, an item that is too large
+        assert took < 400, name
