@@ -162,6 +162,20 @@ def test_a_clean_stop_keeps_everything(server, tmp_path):
     engine.close()
 
 
+def test_a_running_server_survives_that_the_record_of_its_log_is_cut_off(server, tmp_path):
+    running = server()
+    with running.connect() as connection:
+        send(connection, "CreateTable", SCHEMA)
+        for number in range(20):  # without a pause: the server looks at its files every half second
+            os.truncate(tmp_path / "hashrange.end", 0)
+            put = {"TableName": "things", "Item": {"pk": {"S": f"k{number}"}}}
+            assert send(connection, "PutItem", put)[0] == 200
+    assert running.stop(signal.SIGTERM) == 0
+    engine = open_at(tmp_path)
+    assert all(present(engine, f"k{number}") for number in range(20))
+    engine.close()
+
+
 def test_data_of_a_newer_format_is_refused(tmp_path):
     open_at(tmp_path).close()
     connection = apsw.Connection(str(tmp_path / "hashrange.db"))

@@ -5,6 +5,8 @@ import time
 import pytest
 
 from hashrange.engine.transaction import TOKEN_LIFE, TOKENS_PER_SLICE
+from hashrange.server.runner import serve_in_background
+from tests.unit.engine.test_damage import WireCaller
 
 PUT = {"PutRequest": {"Item": {"pk": {"S": "a"}}}}
 MANY = 300_000
@@ -95,6 +97,21 @@ def test_expired_tokens_are_deleted_in_slices(table):
     assert count_tokens(table) == 21
     transact(table, "newer", "a")
     assert count_tokens(table) == 2
+
+
+def test_requests_over_the_wire_delete_expired_tokens_in_slices(table):
+    for number in range(TOKENS_PER_SLICE + 20):
+        transact(table, f"old{number}", "a")
+    table.clock.advance(TOKEN_LIFE / 1000 + 1)
+    left = []
+    with serve_in_background(table.engine) as server:
+        call = WireCaller(server.url)
+        for token in ("new", "newer"):
+            put = {"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}}
+            call("TransactWriteItems", {"TransactItems": [put], "ClientRequestToken": token})
+            left.append(table.engine.run_in_group(count_tokens, table))
+        call.close()
+    assert left == [21, 2]
 
 
 def test_an_expired_token_that_is_still_stored_can_be_used_again(table):
