@@ -100,7 +100,7 @@ class LargeValues:
             given = [element[tag] for element in content if tag in element] if is_list else content
             members = frozenset([each if type(each) is str else encode(each) for each in given])
             found = remembered[key] = content, None, members
-        return found[2]  # type: ignore[no-any-return]
+        return found[2]
 
 
 def _are_equal(left: Value, right: Value) -> bool:

@@ -17,6 +17,8 @@ from hashrange.server.http_request import HttpRequest
 from hashrange.server.settings import KIB
 
 LARGE_BODY = 256 * KIB  # bytes; most smaller requests take less than 50 ms, see docs/reference/limits.md
+LARGE_STATEMENTS = 10 * KIB  # of PartiQL, which takes 50 ms to parse; one statement has at most 8,192 characters
+EXECUTE = b"Execute"  # in the names of the operations that take statements
 
 
 class SuspendableSink(Protocol):
@@ -33,7 +35,10 @@ class SuspendableSink(Protocol):
 
 def is_large(request: HttpRequest) -> bool:
     """Return whether the time for a request may be long; a compressed body may be of any size."""
-    return len(request.body) > LARGE_BODY or b"content-encoding" in request.head.names
+    size, head = len(request.body), request.head
+    return (
+        size > LARGE_BODY or (size > LARGE_STATEMENTS and EXECUTE in head.target) or b"content-encoding" in head.names
+    )
 
 
 SinkT = TypeVar("SinkT", bound=SuspendableSink)

@@ -13,6 +13,17 @@ LIST = build("ListTables", {})
 SLOW = build("PutItem", {"TableName": "things", "Item": {"pk": {"S": "slow"}, "list": {"L": [{"S": ""}] * 300_000}}})
 
 
+def statements(number):
+    """Return a batch of 25 statements that nobody has sent before."""
+    elements = ",".join(["1"] * 3_900)
+    texts = [f"INSERT INTO things VALUE {{'pk':'{number}-{each}','l':[{elements}]}}" for each in range(25)]
+    return build("BatchExecuteStatement", {"Statements": [{"Statement": text} for text in texts]})
+
+
+COUNT = 4
+LONG = {"items": SLOW * COUNT, "statements": b"".join(map(statements, range(COUNT)))}
+
+
 def large(key, **headers):
     item = {"pk": {"S": key}, "text": {"S": "x" * LARGE_BODY}}
     return build("PutItem", {"TableName": "things", "Item": item}, **headers)
@@ -67,15 +78,15 @@ def test_a_small_body_is_read_before_the_signature_as_dynamodb_does(client):
     assert client.ask(build("ListTables", body=b"[", authorization=None)).error == "SerializationException"
 
 
-def test_other_clients_have_half_of_the_time(server, connect):
+@pytest.mark.parametrize("requests", LONG.values(), ids=LONG)
+def test_other_clients_have_half_of_the_time(server, connect, requests):
     """Without the queue they are answered once per large request."""
     busy, other = connect(server), connect(server)
-    count = 4
     done = threading.Event()
 
     def send_many():
-        busy.send(SLOW * count)
-        for _ in range(count):
+        busy.send(requests)
+        for _ in range(COUNT):
             busy.read()
         done.set()
 
@@ -86,7 +97,7 @@ def test_other_clients_have_half_of_the_time(server, connect):
         assert other.ask(LIST).status == 200
         answered += 1
     thread.join()
-    assert answered > 25 * count
+    assert answered > 25 * COUNT
 
 
 def test_the_bytes_that_wait_are_counted_down_again(server, client):
