@@ -147,16 +147,18 @@ def copy_command(
     target: TargetOption,
     to: ToOption,
     name: AsOption = "",
-    create: Annotated[bool, typer.Option("--create", help="Create the other table like this one.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the other table like this one, and its directory.")] = False,
 ) -> None:
     """Copy the items of a table."""
     from hashrange.provision import copy_items
+    from hashrange.provision.item_transfer import require_table
 
     with open_target(target) as source, CountDisplay("Copying") as display:
+        require_table(source, table)  # before a directory is created for its copy
         if to == target:
             count = copy_items(source, table, source, name or None, create=create, report=display.update)
         else:
-            with open_target(to) as other:
+            with open_target(to, create=create) as other:
                 count = copy_items(source, table, other, name or None, create=create, report=display.update)
     typer.echo(f"{count_of(count, 'item')} of {table} copied to {name or table} at {to}")
 

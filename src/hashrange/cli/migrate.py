@@ -67,7 +67,8 @@ def migrate(
         run = declared.open(source, other, command=_name_command(migration, target, to))
         report = None
         if step == "preview":
-            report = run.preview()
+            with CountDisplay("Converting") as display:
+                report = run.preview(report=display.update)
             _print_report(report, with_examples=True)
         elif step == "copy":
             with CountDisplay("Copying") as display:
@@ -78,7 +79,8 @@ def migrate(
         elif step == "verify":
             _verify(run, repair=repair, allow_loss=allow_loss)
         elif step == "switch":
-            run.switch(keep_differences=keep_differences)
+            with CountDisplay("Comparing") as display:
+                run.switch(keep_differences=keep_differences, report=display.update)
         elif step != "status":
             {"back": run.back, "finish": run.finish}[step]()
         typer.echo(f"The migration {declared.name!r} is {run.phase}.")
@@ -148,7 +150,8 @@ def _refuse_collisions(report: MigrationReport) -> None:
 
 def _verify(run: MigrationRun, *, repair: bool, allow_loss: bool) -> None:
     """Compare, and show what differs; exit code 1 if something still does."""
-    report = run.verify(repair=repair, allow_loss=allow_loss)
+    with CountDisplay("Comparing") as display:
+        report = run.verify(repair=repair, allow_loss=allow_loss, report=display.update)
     if report:
         typer.echo(f"{count_of(report.items, 'item')} compared: the target is the converted source.")
         return

@@ -36,7 +36,8 @@ APPLY_HELP = f"""Bring the tables of a database in line with their declaration: 
   hashrange apply shop.schema --target ./data
   hashrange apply shop.schema --target aws --allow-loss     also drop what is not declared
 
-Indexes are created one at a time, with progress. Nothing is dropped without --allow-loss.
+A data directory that does not exist is created. Indexes are created one at a time, with progress. Nothing is dropped
+without --allow-loss.
 After an interruption, apply again: it goes on where it stopped.
 
 {TARGETS}"""
@@ -99,7 +100,7 @@ def apply(
     from hashrange.provision import apply as apply_plan
     from hashrange.provision import plan as make_plan
 
-    with open_module(module, target) as (database, declared):
+    with open_module(module, target, create=True) as (database, declared):
         changes = make_plan(database, *declared)
         _print_plan(changes, module, target)
         if allow_loss and not yes and any(step.loses for step in changes.steps):
@@ -114,10 +115,12 @@ def apply(
 
 
 @contextmanager
-def open_module(module: str, target: str) -> Iterator[tuple[Transport, list[Declared | Table]]]:
-    """Open a target and load a declaration."""
+def open_module(
+    module: str, target: str, *, create: bool = False
+) -> Iterator[tuple[Transport, list[Declared | Table]]]:
+    """Load a declaration and open a target; `create` makes a data directory that does not exist."""
     declared = load_module(module)
-    with open_target(target) as database:
+    with open_target(target, create=create) as database:
         yield database, declared
 
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, cast
 from typing_extensions import TypeVar
 
 from hashrange.client.transport import Transport
-from hashrange.core.errors import ConditionalCheckFailedException, HashrangeError, PlanError, StreamTrimmed
+from hashrange.core.errors import ConditionalCheckFailedException, Conflict, HashrangeError, PlanError, StreamTrimmed
 from hashrange.core.values import Item as Raw
 from hashrange.provision.item_conversion import convert_item, is_of, root_of
 from hashrange.provision.item_repair import roots_of
@@ -143,20 +143,30 @@ class MigrationRun:
             return " ".join([self.command.format(step=step), *(f"--{each.replace('_', '-')}" for each in options)])
         return f"{step}({', '.join(f'{each}=True' for each in options)})"
 
-    def preview(self, *, examples: int = MAX_EXAMPLES) -> MigrationReport:
+    def preview(self, *, examples: int = MAX_EXAMPLES, report: ReportCount | None = None) -> MigrationReport:
         """Convert every item without writing: counts, and examples of each kind of change."""
-        report, keys = MigrationReport(), TargetKeys()
-        for conversion in self._convert_all(report):
-            self._note(keys, [conversion], report)
-            found = report.examples.setdefault(conversion.outcome, [])
-            if len(found) < examples:
-                found.append(conversion)
-        return report
+        found, keys = MigrationReport(), TargetKeys()
+        for conversions in self._convert_all(found, report):
+            self._note(keys, conversions, found)
+            for conversion in conversions:
+                shown = found.examples.setdefault(conversion.outcome, [])
+                if len(shown) < examples:
+                    shown.append(conversion)
+        return found
 
-    def _convert_all(self, report: MigrationReport) -> Iterator[Conversion]:
+    def _convert_all(self, found: MigrationReport, report: ReportCount | None) -> Iterator[list[Conversion]]:
+        """Yield what the items of each page of the source become."""
+        done, total = 0, sum(self._count(self.source, table) for table in self.source_tables)
         for table in self.source_tables:
             for page in scan_pages(self.source, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
-                yield from self._convert_page(table, page.items, report)
+                yield list(self._convert_page(table, page.items, found))
+                done += len(page.items)
+                if report is not None:
+                    report(done, total)
+
+    def _count(self, database: Transport, table: Table) -> int:
+        """Return the number of items in a table, as its description has it."""
+        return int((describe_table(database, table.physical_name) or {}).get("ItemCount", 0))
 
     def copy(self, *, segments: int = SEGMENTS, report: ReportCount | None = None) -> MigrationReport:
         """Convert and write every item of the source, and return what was found. Goes on after an interruption."""
@@ -184,8 +194,7 @@ class MigrationRun:
         keys: TargetKeys,
         report: ReportCount | None,
     ) -> None:
-        name, job = table.physical_name, self._copy_job(table)
-        total = (describe_table(self.source, name) or {}).get("ItemCount", 0)
+        name, job, total = table.physical_name, self._copy_job(table), self._count(self.source, table)
         scan = RecordedScan(self.source, name, jobs, job, segments)
         if scan.items:  # an earlier run has copied some: what they become must be known too
             for page in scan_pages(self.source, name, dict.fromkeys(range(segments), BEGIN)):
@@ -195,7 +204,7 @@ class MigrationRun:
             self._check_collisions(keys, conversions, jobs)
             found.written += self._put([place for each in conversions for place in each.places])
             if report is not None:
-                report(found.items, total)
+                report(scan.items + len(page.items), total)
 
     def _copy_job(self, table: Table) -> str:
         return f"{self.job} copy {table.physical_name}"
@@ -257,7 +266,9 @@ class MigrationRun:
                 "meanwhile."
             ) from error
 
-    def verify(self, *, repair: bool = False, allow_loss: bool = False) -> MigrationReport:
+    def verify(
+        self, *, repair: bool = False, allow_loss: bool = False, report: ReportCount | None = None
+    ) -> MigrationReport:
         """Compare the target with the converted source, both ways.
 
         `repair` follows first, then writes what the target lacks; with `allow_loss` it also overwrites the items that
@@ -269,11 +280,9 @@ class MigrationRun:
             self.follow()
         self._require("following", "switched")
         found, expected = MigrationReport(), TargetKeys()
-        for table in self.source_tables:
-            for page in scan_pages(self.source, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
-                conversions = list(self._convert_page(table, page.items, found))
-                self._note(expected, conversions, found)
-                self._verify_page(conversions, found, repair=repair, allow_loss=allow_loss)
+        for conversions in self._convert_all(found, report):
+            self._note(expected, conversions, found)
+            self._verify_page(conversions, found, repair=repair, allow_loss=allow_loss)
         self._verify_surplus(expected, found, allow_loss=allow_loss)
         return found
 
@@ -320,14 +329,14 @@ class MigrationRun:
         kept = {digest_key(same, raw) for raw in found if raw is not None}
         return [raw for raw in items if digest_key(same, raw) not in kept]
 
-    def switch(self, *, keep_differences: bool = False) -> None:
+    def switch(self, *, keep_differences: bool = False, report: ReportCount | None = None) -> None:
         """Record that programs use the target, after the last changes and a verification without differences.
 
         No program may write to the source any more, and none to the target yet. `keep_differences` leaves items of the
         target that differ or are surplus as they are, because a program has written them.
         """
         self.follow()
-        report = self.verify()
+        found = self.verify(report=report)
         self.follow()
         if self.changed:
             raise PlanError(
@@ -335,9 +344,9 @@ class MigrationRun:
                 f"{self.changed:,} changes while it was compared. They have been applied. Stop the program, then run "
                 f"{self._advise('switch')} again."
             )
-        if report.failed or report.collided or report.missing or not (report or keep_differences):
+        if found.failed or found.collided or found.missing or not (found or keep_differences):
             raise PlanError(
-                f"The migration {self.migration.name!r} cannot be switched: {report.differences}. "
+                f"The migration {self.migration.name!r} cannot be switched: {found.differences}. "
                 f"{self._advise('verify', 'repair')} writes missing items. If a program has written differing or "
                 f"surplus ones to the target, keep them: {self._advise('switch', 'keep_differences')}. Otherwise "
                 f"{self._advise('verify', 'repair', 'allow_loss')} overwrites and deletes them."
@@ -413,7 +422,13 @@ class MigrationRun:
 
     def _follow_once(self) -> int:
         create_tables(self.source, checkpoint_table)
-        return self._consumer().run()
+        try:
+            return self._consumer().run()
+        except Conflict as error:
+            raise PlanError(
+                f"Another process follows the migration {self.migration.name!r}: end it (Ctrl-C ends follow), then run "
+                "this step again."
+            ) from error
 
     def _consumer(self, handle: Callable[[ItemChange[Any]], None] | None = None) -> Consumer:
         """Return the consumer of the source's streams. It sets aside what cannot be read; `verify` reports it."""

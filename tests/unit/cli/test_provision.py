@@ -171,3 +171,15 @@ def test_a_name_that_is_not_legal_is_refused_with_what_is_legal(command, target)
     refused = run(*command, "--target", target)
     assert refused.exit_code == 2
     assert "is no legal name of a table: use 3 to 255 of a-z A-Z 0-9 _ . -" in refused.output
+
+
+def test_apply_creates_a_data_directory_and_a_plan_does_not(declare, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = declare()
+    planned = run("plan", module, "--target", "new/data")
+    assert planned.exit_code == 2
+    assert "`hashrange apply` creates it" in planned.output
+    assert run("apply", "no_such_module", "--target", "new/data").exit_code == 2
+    assert not (tmp_path / "new").exists()
+    assert "1 step applied" in run("apply", module, "--target", "new/data").output
+    assert run("drift", module, "--target", "new/data").exit_code == 0
