@@ -71,9 +71,11 @@ def migrate(
                 report = run.preview(report=display.update)
             _print_report(report, with_examples=True)
         elif step == "copy":
+            was_complete = run.phase == "following"
             with CountDisplay("Copying") as display:
                 report = run.copy(report=display.update)
-            _print_report(report)
+            if not was_complete:
+                _print_report(report)
         elif step == "follow":
             _follow(run, once=once)
         elif step == "verify":

@@ -169,8 +169,13 @@ class MigrationRun:
         return int((describe_table(database, table.physical_name) or {}).get("ItemCount", 0))
 
     def copy(self, *, segments: int = SEGMENTS, report: ReportCount | None = None) -> MigrationReport:
-        """Convert and write every item of the source, and return what was found. Goes on after an interruption."""
+        """Convert and write every item of the source, and return what was found. Goes on after an interruption.
+
+        A copy that is complete is not repeated: a killed process may have recorded it before it could say so.
+        """
         check_segments(segments)
+        if self.phase == "following":
+            return MigrationReport()
         self._require("new", "copying")
         self._check_streams()
         create_tables(self.target, *self.target_tables)
@@ -333,8 +338,11 @@ class MigrationRun:
         """Record that programs use the target, after the last changes and a verification without differences.
 
         No program may write to the source any more, and none to the target yet. `keep_differences` leaves items of the
-        target that differ or are surplus as they are, because a program has written them.
+        target that differ or are surplus as they are, because a program has written them. A switch that is recorded is
+        not repeated.
         """
+        if self.phase == "switched":
+            return
         self.follow()
         found = self.verify(report=report)
         self.follow()
@@ -360,6 +368,8 @@ class MigrationRun:
 
     def finish(self) -> None:
         """End the migration: the changes of the source are no longer followed. The source tables stay."""
+        if self.phase == "finished":
+            return
         self._require("switched")
         self._consumer().forget().run()
         self._enter("finished")

@@ -68,3 +68,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(directory, monkeypatch, argum
     assert shown.exit_code == 2
     assert words in shown.output
     assert shown.stdout == "", "nothing but the error, and that on stderr"
+
+
+def test_a_copy_creates_the_directory_with_the_table_and_not_for_a_table_that_does_not_exist(directory):
+    data, new = directory / "data", directory / "new"
+    assert run("copy", "nothing", "--target", data, "--to", new, "--create").exit_code == 2
+    assert not new.exists()
+    assert "3 items of orders copied" in run("copy", "orders", "--target", data, "--to", new, "--create").output

@@ -45,6 +45,17 @@ def test_a_migration_is_previewed_copied_followed_switched_and_finished(data):
     assert "is finished." in run("status", MIGRATION, "--target", data).output
 
 
+@pytest.mark.parametrize("step", ["copy", "switch", "finish"])
+def test_a_complete_step_is_not_repeated_and_exits_with_0(data, step):
+    for each in ("copy", "switch", "finish"):
+        first = run(each, MIGRATION, "--target", data)
+        assert first.exit_code == 0
+        if each == step:
+            again = run(each, MIGRATION, "--target", data)
+            assert (again.exit_code, again.output) == (0, first.output.splitlines(keepends=True)[-1])
+            return
+
+
 notes = Table("migrate-notes", "pk", stream="NEW_AND_OLD_IMAGES", deletion_protection=False)
 same_notes = Table("migrate-notes", "pk", stream="NEW_AND_OLD_IMAGES", deletion_protection=False)
 

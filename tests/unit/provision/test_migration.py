@@ -111,6 +111,45 @@ def test_items_are_copied_followed_verified_and_switched(source):
         run.switch()
 
 
+def test_a_step_that_is_recorded_as_complete_can_be_run_again(source):
+    put(source, 1)
+    run = migration.open(source)
+    run.copy()
+    assert run.copy().items == 0
+    assert run.phase == "following"
+    run.switch()
+    target = scan(source, "orders")
+    put(source, 1, lines=["x", "y"])
+    run.switch()
+    assert (run.phase, scan(source, "orders")) == ("switched", target)
+    run.finish()
+    run.finish()
+    assert run.phase == "finished"
+
+
+def test_a_second_process_that_follows_is_told_so(source):
+    put(source, 1)
+    run = migration.open(source)
+    run.copy()
+    put(source, 2)
+    consumer = run._consumer()
+    consumer.on_page(lambda _: migration.open(source).follow())  # the other process, between reading and recording
+    run._consumer = lambda: consumer
+    with pytest.raises(PlanError, match="Another process follows the migration 'orders by customer': end it"):
+        run.follow()
+
+
+def test_long_steps_report_how_far_they_are(source):
+    for number in range(3):
+        put(source, number)
+    run = migration.open(source)
+    seen = []
+    for step in (run.preview, run.copy, run.verify, run.switch):
+        seen.clear()
+        step(report=lambda done, total: seen.append((done, total)))
+        assert seen[-1] == (3, 3), step.__name__
+
+
 def test_a_preview_shows_examples_of_each_kind_of_change_and_writes_nothing(source):
     for number in range(40):
         put(source, number, customer="test" if number % 2 else "ann")
