@@ -67,8 +67,13 @@ def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
 
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], report: ReportProgress = ignore_progress) -> int:
-    """Put all items; return how many were read. Of equal keys the last wins. If one is invalid, nothing is stored."""
-    return _load(engine, table, read_items(table, items), report)
+    """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
+    return load_rows(engine, table, (make_row(table, item) for item in items), report)
+
+
+def load_rows(engine: Engine, table: Table, rows: Iterable[Row], report: ReportProgress = ignore_progress) -> int:
+    """Put the rows that `make_row` made of items, like `load_items`; nothing is stored if the iterator raises."""
+    return _load(engine, table, sort_rows(rows), report)
 
 
 def load_files(
@@ -214,10 +219,10 @@ def _convert(table: Table, item: Item) -> Item:
         raise SerializationException(f"An attribute value is of the wrong JSON type: {refusal.message}") from None
 
 
-def read_items(table: Table, items: Iterable[Item]) -> Generator[SortedRun, None, None]:
-    """Yield runs of the items' rows."""
-    rows = (make_row(table, item) for item in items)
-    while found := list(islice(rows, ROWS_PER_RUN)):
+def sort_rows(rows: Iterable[Row]) -> Generator[SortedRun, None, None]:
+    """Yield runs of rows."""
+    left = iter(rows)
+    while found := list(islice(left, ROWS_PER_RUN)):
         yield sort_run(found)
 
 

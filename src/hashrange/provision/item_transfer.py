@@ -23,10 +23,10 @@ from msgspec import Struct, field
 from hashrange.client.database import Database
 from hashrange.client.optional_import import import_optional
 from hashrange.client.transport import Transport
-from hashrange.core.errors import HashrangeError, PlanError
+from hashrange.core.errors import HashrangeError, PlanError, SerializationException
 from hashrange.core.limits import MAX_BATCH_WRITES
+from hashrange.core.values import MAX_ITEM_BYTES, check_item
 from hashrange.core.values import Item as Raw
-from hashrange.core.values import check_item
 from hashrange.core.wire import Wire
 from hashrange.engine.import_files import BadLine, ImportFiles, find_files
 from hashrange.provision.item_format import Csv, DynamoJson, Parquet, choose_format, read_file
@@ -68,6 +68,11 @@ class ImportReport(Struct):
     stored: int = 0
     refused: int = 0
     refusals: list[Refusal] = field(default_factory=list)  # the first hundred
+
+    def add(self, refusal: Refusal) -> None:
+        """Count a refused line, and remember the first."""
+        self.refused += 1
+        self.refusals += [refusal] if len(self.refusals) < MAX_LISTED else []
 
 
 class LinesRefused(PlanError):
@@ -214,21 +219,16 @@ def import_items(
     description = require_table(database, table)
     files = [file for path in paths for file in find_files(path)]
     check = _Check(description, require_tables(declared), table)
-    if isinstance(database, Database) and not check.models and all(_is_dynamo_json(file, form) for file in files):
-        with suppress(BadLine):  # then all bad lines are found below
-            return _load_files(database, table, files, workers, report)
+    if isinstance(database, Database):
+        if not check.models and all(_is_dynamo_json(file, form) for file in files):
+            with suppress(BadLine):  # then all bad lines are found below
+                return _load_files(database, table, files, workers, report)
+        return _load_lines(database, table, check, files, form, report, skip_refused=skip_refused)
     result = check.run(files, form)
     if result.refused and not skip_refused:
         raise LinesRefused(result)
     items = (item for item in check.read(files, form) if isinstance(item, dict))
     total = result.stored
-    if isinstance(database, Database):
-        from hashrange.engine.bulk_load import load_items  # slow to import: it can start processes
-
-        located = database.engine.catalog.locate(table)
-        counted = _count(items, lambda done: report(done, total) if report else None)
-        result.stored = load_items(database.engine, located, counted)
-        return result
     job = f"import {table} {_identify(files)}"
     result.stored = _write_batches(database, table, check.keys, items, job, lambda done: report and report(done, total))
     return result
@@ -248,12 +248,42 @@ def _load_files(
     return ImportReport(stored=load_files(database.engine, located, ImportFiles(list(files)), report_phase, workers))
 
 
+def _load_lines(
+    database: Database,
+    table: str,
+    check: _Check,
+    files: Sequence[Path],
+    form: str | None,
+    report: ReportCount | None,
+    *,
+    skip_refused: bool,
+) -> ImportReport:
+    """Load files of any format into a data directory, reading each line once; nothing is stored before the last one."""
+    from hashrange.engine.bulk_load import load_rows, make_row  # slow to import: it can start processes
+
+    located, result = database.engine.catalog.locate(table), ImportReport()
+
+    def rows() -> Iterator[Any]:
+        for number, found in enumerate(check.read(files, form, lambda item: make_row(located, item)), 1):
+            if isinstance(found, Refusal):
+                result.add(found)
+            elif skip_refused or not result.refused:
+                yield found
+            if report is not None and number % ITEMS_PER_RECORD == 0:
+                report(number, 0)
+        if result.refused and not skip_refused:
+            raise LinesRefused(result)
+
+    result.stored = load_rows(database.engine, located, rows())
+    return result
+
+
 class _Check:
     """Decides whether a line can be stored in a table."""
 
     def __init__(self, description: Wire, declared: Iterable[Table], name: str) -> None:
-        types = {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
-        self.keys = {key["AttributeName"]: types[key["AttributeName"]] for key in description["KeySchema"]}
+        self.types = {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
+        self.keys = [key["AttributeName"] for key in description["KeySchema"]]
         self.models = [model for table in declared if table.physical_name == name for model in roots_of(table)]
 
     def run(self, files: Sequence[Path], form: str | None) -> ImportReport:
@@ -261,39 +291,46 @@ class _Check:
         result = ImportReport()
         for found in self.read(files, form):
             if isinstance(found, Refusal):
-                result.refused += 1
-                result.refusals += [found] if len(result.refusals) < MAX_LISTED else []
+                result.add(found)
             else:
                 result.stored += 1
         return result
 
-    def read(self, files: Sequence[Path], form: str | None) -> Iterator[Raw | Refusal]:
-        """Yield the items of files, and a refusal for each line that holds none."""
+    def read(
+        self, files: Sequence[Path], form: str | None, prepare: Callable[[Raw], Any] | None = None
+    ) -> Iterator[Any | Refusal]:
+        """Yield the items of files, or what `prepare` makes of them; a refusal for each line that holds none."""
         for path in files:
             for line, found in read_file(path, form):
-                reason = found if isinstance(found, str) else self._refuse(found)
-                yield Refusal(path, line, reason) if reason or isinstance(found, str) else found
+                reason, made = (found, None) if isinstance(found, str) else self._prepare(found, prepare or _check_size)
+                yield Refusal(path, line, reason) if reason else made
 
-    def _refuse(self, item: Raw) -> str:
-        for name, tag in self.keys.items():
-            if list(item.get(name, ())) != [tag]:
-                return f"has no {name} of type {tag}, which is a key of the table"
+    def _prepare(self, item: Raw, prepare: Callable[[Raw], Any]) -> tuple[str, Any]:
+        """Return why an item is refused, or else what `prepare` makes of it."""
+        for name, tag in self.types.items():
+            if name in self.keys and list(item.get(name, ())) != [tag]:
+                return f"has no {name} of type {tag}, which is a key of the table", None
+            if name in item and list(item[name]) != [tag]:
+                return f"has a {name} that is not of type {tag}, as the index has it", None
         try:
-            check_item(item)
+            made = prepare(item)
             if self.models and load(self.models, item) is None:
-                return "fits no declared class"
+                return "fits no declared class", None
+        except SerializationException as error:
+            return f"has a value of a wrong type: {error.message.partition(': ')[2]}", None
         except HashrangeError as error:
-            return str(error)
+            return str(error), None
         except Exception as error:  # noqa: BLE001 - a value of a wrong JSON type, in any place of an item
-            return f"has a value of a wrong type: {error}"
-        return ""
+            return f"has a value of a wrong type: {error}", None
+        return "", made
 
 
-def _count(items: Iterable[Raw], report: Callable[[int], object]) -> Iterator[Raw]:
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % ITEMS_PER_RECORD == 0:
-            report(number)
+def _check_size(item: Raw) -> Raw:
+    """Return an item whose values and whose size can be stored."""
+    size = check_item(item)[1]
+    if size > MAX_ITEM_BYTES:
+        raise PlanError(f"has a size of {size:,} bytes; DynamoDB stores at most {MAX_ITEM_BYTES:,}")
+    return item
 
 
 def _identify(files: Sequence[Path]) -> str:

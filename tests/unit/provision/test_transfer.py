@@ -201,6 +201,7 @@ BAD = [
     ('{"pk": {"N": "1"}, "sk": {"S": "a"}}', "has no pk of type S"),
     ('{"pk": {"S": "x"}, "sk": {"S": "a"}, "n": {"N": "one"}}', "numeric value"),
     ('{"pk": {"S": "x"}, "sk": {"S": "a"}, "n": 5}', "wrong type"),
+    ('{"pk": {"S": "x"}, "sk": {"S": "a"}, "n": {"S": "%s"}}' % ("a" * 410_000), "size"),
 ]
 
 
@@ -218,6 +219,20 @@ def test_a_bad_line_is_named_and_nothing_is_imported_unless_asked_for(database, 
     report = import_items(database, "orders", [path], skip_refused=True)
     assert (report.stored, report.refused) == (2, 1)
     assert len(read_all(database)) == 2
+
+
+def test_a_line_with_an_index_key_of_another_type_is_named_before_anything_is_imported(database, tmp_path):
+    create_tables(
+        database, Table("indexed", "pk", indexes=[hashrange.Gsi("ByUser", "user")], deletion_protection=False)
+    )
+    path = tmp_path / "items.csv"
+    path.write_text("pk,user:N\n" + "".join(f"{number},\n" for number in range(60)) + "60,7\n")
+    with pytest.raises(LinesRefused) as caught:
+        import_items(database, "indexed", [path])
+    assert [str(each) for each in caught.value.report.refusals] == [
+        f"{path}, line 62: has a user that is not of type S, as the index has it"
+    ]
+    assert database.call("Scan", {"TableName": "indexed"})["Count"] == 0
 
 
 def test_items_are_checked_against_a_declaration(database, tmp_path):
