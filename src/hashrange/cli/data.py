@@ -147,7 +147,9 @@ def copy_command(
     target: TargetOption,
     to: ToOption,
     name: AsOption = "",
-    create: Annotated[bool, typer.Option("--create", help="Create the other table like this one, and its directory.")] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the other table like this one, and its directory.")
+    ] = False,
 ) -> None:
     """Copy the items of a table."""
     from hashrange.provision import copy_items

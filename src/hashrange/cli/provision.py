@@ -119,7 +119,10 @@ def open_module(
     module: str, target: str, *, create: bool = False
 ) -> Iterator[tuple[Transport, list[Declared | Table]]]:
     """Load a declaration and open a target; `create` makes a data directory that does not exist."""
+    from hashrange.provision.table_plan import require_tables
+
     declared = load_module(module)
+    require_tables(declared)  # before a directory is created: a variable of a name may be missing
     with open_target(target, create=create) as database:
         yield database, declared
 

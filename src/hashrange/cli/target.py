@@ -43,6 +43,8 @@ def open_target(target: str, *, create: bool = False) -> Iterator[Transport]:
     """Open the database of a target, and close it afterwards; `create` makes a data directory that does not exist."""
     import hashrange
 
+    if not target:  # an unset variable of a script; the current directory would be opened
+        raise TargetInvalid("The target is empty. Give a directory, a URL such as http://127.0.0.1:8000, or aws.")
     if target == "aws" or target.startswith("aws:"):
         profile, _, region = target.partition(":")[2].partition("/")
         with hashrange.connect(profile=profile or None, region=region or None) as remote:
@@ -58,8 +60,8 @@ def open_target(target: str, *, create: bool = False) -> Iterator[Transport]:
             )
         if not create and not Path(target).is_dir():
             raise TargetInvalid(
-                f"There is no directory {target}. `hashrange apply` creates it for a new database; for one that exists, "
-                "give its directory, a URL such as http://127.0.0.1:8000, or aws."
+                f"There is no directory {target}. `hashrange apply` creates it for a new database; for another "
+                "one, give its directory, a URL such as http://127.0.0.1:8000, or aws."
             )
         with hashrange.open(target) as database:
             yield database

@@ -48,11 +48,11 @@ def load_app(name: str) -> SchemaModule | System:
     if isinstance(system, System):
         return system
     patterns = find_patterns(module)
-    if not patterns:
+    tables = [value for value in vars(module).values() if isinstance(value, Table)]
+    if not patterns and not tables:
         raise AppInvalid(
             f"The module {name} declares no Patterns class and no SYSTEM, so it has no tables: name another module."
         )
-    tables = [value for value in vars(module).values() if isinstance(value, Table)]
     return SchemaModule(name=name, declared=(*patterns, *tables))
 
 

@@ -105,6 +105,7 @@ def test_a_table_with_other_keys_is_refused_with_the_reason(target, declare):
         ("no_such_module", "data", "There is no module no_such_module"),
         ("hashrange.core.clock", "data", "declares no Patterns class"),
         ("checks", "nowhere", "There is no directory nowhere"),
+        ("checks", "", "The target is empty. Give a directory"),
         ("checks", "file", "file is a file, not a data directory. Give a directory, a URL"),
         ("checks", "http://127.0.0.1:1", "Check the address, and that the server is running."),
         ("checks", "aws:no-such-profile/eu-west-1", "`aws configure list-profiles` lists those that there are"),
@@ -183,3 +184,11 @@ def test_apply_creates_a_data_directory_and_a_plan_does_not(declare, tmp_path, m
     assert not (tmp_path / "new").exists()
     assert "1 step applied" in run("apply", module, "--target", "new/data").output
     assert run("drift", module, "--target", "new/data").exit_code == 0
+
+
+def test_no_directory_is_created_for_a_table_whose_name_needs_a_variable(declare, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused = run("apply", declare(name="${NO_SUCH_VARIABLE}"), "--target", "data")
+    assert refused.exit_code == 2
+    assert "set it, or declare a default" in refused.output
+    assert not (tmp_path / "data").exists()

@@ -52,6 +52,11 @@ def test_patterns_that_a_package_exports_are_found(write):
     assert load_app("hosted_b").tables == ["books"]
 
 
+def test_a_module_may_declare_tables_only(write):
+    write("hosted_tables.py", 'from hashrange import Table\nbooks = Table("books", "id")\n')
+    assert load_app("hosted_tables").tables == ["books"]
+
+
 def test_a_module_that_imports_table_and_patterns_declares_neither(write):
     write("hosted_f.py", f"{SCHEMA}\nfrom hashrange import Session, provision\nfrom typing import Any")
     assert [each.__name__ for each in load_app("hosted_f").declared] == ["Books"]
