@@ -317,7 +317,7 @@ class _Check:
             if self.models and load(self.models, item) is None:
                 return "fits no declared class", None
         except SerializationException as error:
-            return f"has a value of a wrong type: {error.message.partition(': ')[2]}", None
+            return f"has a value of a wrong type: {(error.message or '').partition(': ')[2]}", None
         except HashrangeError as error:
             return str(error), None
         except Exception as error:  # noqa: BLE001 - a value of a wrong JSON type, in any place of an item
