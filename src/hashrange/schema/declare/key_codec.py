@@ -47,8 +47,8 @@ class Step(Struct, frozen=True):
     def bound(self, value: Any, *, up: bool) -> str:
         """Return the text of the nearest value that a key can have, as the bound of a range."""
         codec = self.field.codec
-        if self.format.round is not None:
-            value = self.format.round(value, up)
+        if self.format.bound is not None:
+            return self.format.bound(value, up)
         return self.format.write(codec.round_up(value) if up else value, codec, MAX_SORT_KEY_BYTES)
 
 

@@ -24,6 +24,7 @@ from hashrange.schema.declare.field_kind import Codec, format_time, utc
 DIGEST = 64  # hex digits of SHA-256
 SHORTENED = re.compile(rf"~[0-9a-f]{{{DIGEST}}}\Z")
 MAX_CHARACTER_BYTES = 4  # bytes of UTF-8: a value is not cut inside of a character
+BELOW, ABOVE = "+", ":"  # texts that sort before and after those of all numbers
 COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 
@@ -50,7 +51,7 @@ class KeyFormat(Struct, frozen=True):
     order: Order = Order.NONE
     is_injective: bool = True  # different values have different texts
     ends_itself: bool = False  # no text is the start of another one, so that nothing needs to follow it
-    round: Callable[[Any, bool], Any] | None = None  # returns the next value downwards or upwards that can be written
+    bound: Callable[[Any, bool], str] | None = None  # returns the text of the next value downwards or upwards
     shards: int = 0  # the number of texts, each of which is a number
 
     @property
@@ -68,6 +69,10 @@ class Digits(Struct, frozen=True):
     signed: bool
 
     def write(self, value: Any, _codec: Codec, _room: int) -> str:
+        """Return a number as text that sorts as the number does."""
+        return self.format(value)
+
+    def format(self, value: Any) -> str:
         """Return a number as text that sorts as the number does."""
         if not self.decimals and type(value) is int and 0 <= value < 10**self.width:  # most keys: no Decimal
             return str(value).zfill(self.width)
@@ -98,14 +103,18 @@ class Digits(Struct, frozen=True):
         number = Decimal(shown) if self.decimals else int(shown)
         return -number if text.startswith("-") else number
 
-    def round(self, value: Any, up: bool) -> Any:
-        """Return the next number that can be written, downwards or upwards; the value itself if there is none."""
+    def bound(self, value: Any, up: bool) -> str:
+        """Return the text of the next number downwards or upwards that can be written; BELOW or ABOVE all of them."""
+        number = Decimal(str(value))
+        if number.is_nan():
+            raise ValueInvalid(f"{value} cannot be the bound of a range")
         highest = Decimal(10**self.width - 1).scaleb(-self.decimals)
-        lowest = -highest if self.signed else Decimal(0)
-        number = max(Decimal(str(value)), lowest) if up else min(Decimal(str(value)), highest)
-        if not lowest <= number <= highest:
-            return value
-        return number.quantize(Decimal(1).scaleb(-self.decimals), ROUND_CEILING if up else ROUND_FLOOR)
+        if number > highest:
+            return ABOVE
+        if number < (-highest if self.signed else 0):
+            return BELOW
+        unit = Decimal(1).scaleb(-self.decimals)
+        return self.format(number.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR))
 
     @property
     def pattern(self) -> str:
@@ -128,7 +137,7 @@ def _make_digits(found: re.Match[str]) -> KeyFormat:
         pattern=digits.pattern,
         order=Order.EXACT,
         ends_itself=True,
-        round=digits.round,
+        bound=digits.bound,
     )
 
 

@@ -1,0 +1,100 @@
+"""Ranges of numbers in keys: a bound that the format of the key cannot hold is compared as any other number."""
+
+import operator
+from decimal import Decimal
+from typing import Protocol
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hashrange
+from hashrange import Between, Ge, Gt, Item, Key, Le, Lt, Patterns, Query, Table, ValueInvalid
+
+table = Table("offers", "pk", "sk", deletion_protection=False)
+
+
+class Offer(Item, table=table, pk="OFFER#{shop}", sk="P#{price:010.2f}#{name}"):
+    shop: Key[str]
+    price: Key[Decimal]
+    name: Key[str]
+
+
+class Balance(Item, table=table, pk="BALANCE#{shop}", sk="{amount:+05d}"):
+    shop: Key[str]
+    amount: Key[int]
+
+
+class Stock(Item, table=table, pk="STOCK#{shop}", sk="N#{number:04d}"):
+    shop: Key[str]
+    number: Key[int]
+
+
+class Offers(Patterns, Protocol):
+    def price_lt(self, shop: str, price: Lt[Decimal]) -> Query[Offer]: ...
+    def price_le(self, shop: str, price: Le[Decimal]) -> Query[Offer]: ...
+    def price_gt(self, shop: str, price: Gt[Decimal]) -> Query[Offer]: ...
+    def price_ge(self, shop: str, price: Ge[Decimal]) -> Query[Offer]: ...
+    def price_between(self, shop: str, price: Between[Decimal]) -> Query[Offer]: ...
+    def amount_lt(self, shop: str, amount: Lt[int]) -> Query[Balance]: ...
+    def amount_le(self, shop: str, amount: Le[int]) -> Query[Balance]: ...
+    def amount_gt(self, shop: str, amount: Gt[int]) -> Query[Balance]: ...
+    def amount_ge(self, shop: str, amount: Ge[int]) -> Query[Balance]: ...
+    def amount_between(self, shop: str, amount: Between[int]) -> Query[Balance]: ...
+    def number_lt(self, shop: str, number: Lt[int]) -> Query[Stock]: ...
+    def number_le(self, shop: str, number: Le[int]) -> Query[Stock]: ...
+    def number_gt(self, shop: str, number: Gt[int]) -> Query[Stock]: ...
+    def number_ge(self, shop: str, number: Ge[int]) -> Query[Stock]: ...
+    def number_between(self, shop: str, number: Between[int]) -> Query[Stock]: ...
+
+
+STORED = {
+    "price": [Decimal(text) for text in ("0", "0.01", "5.25", "9999999.98", "9999999.99")],
+    "amount": [-99999, -99998, -1, 0, 7, 99999],
+    "number": [0, 1, 500, 9998, 9999],
+}
+FAR = st.sampled_from([10**4, 10**5, 10**7, 10**12, 10**30])
+WHOLE = st.integers(-200_000, 200_000) | FAR | FAR.map(operator.neg)
+CENTS = WHOLE.map(Decimal) | st.decimals(-1000, 10**8, places=2) | st.sampled_from(STORED["price"])
+
+
+@pytest.fixture(scope="module")
+def db():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Offers)
+        opened = Offers.open(database)
+        opened.batch([Offer(shop="a", price=price, name="x") for price in STORED["price"]]).run()
+        opened.batch([Balance(shop="a", amount=amount) for amount in STORED["amount"]]).run()
+        opened.batch([Stock(shop="a", number=number) for number in STORED["number"]]).run()
+        yield opened
+
+
+def check(db, field, bound, other):
+    for name in ("lt", "le", "gt", "ge"):
+        found = [getattr(one, field) for one in getattr(db, f"{field}_{name}")("a", bound)]
+        assert found == [value for value in STORED[field] if getattr(operator, name)(value, bound)]
+    low, high = sorted((bound, other))
+    found = [getattr(one, field) for one in getattr(db, f"{field}_between")("a", (low, high))]
+    assert found == [value for value in STORED[field] if low <= value <= high]
+
+
+@settings(max_examples=60, deadline=None)
+@given(bound=CENTS, other=CENTS)
+def test_a_range_of_prices_may_end_beyond_the_digits_of_the_key(db, bound, other):
+    check(db, "price", bound, other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(field=st.sampled_from(["amount", "number"]), bound=WHOLE, other=WHOLE)
+def test_a_range_of_whole_numbers_may_end_beyond_the_digits_of_the_key(db, field, bound, other):
+    check(db, field, bound, other)
+
+
+@pytest.mark.parametrize("bound", [Decimal("9999999.991"), Decimal("-0.001"), Decimal("Infinity"), Decimal("-Infinity")])
+def test_a_bound_with_more_decimals_than_the_key_and_an_infinite_one_are_compared(db, bound):
+    check(db, "price", bound, Decimal(3))
+
+
+def test_a_bound_that_is_no_number_is_refused(db):
+    with pytest.raises(ValueInvalid, match="NaN cannot be the bound of a range"):
+        db.price_lt("a", Decimal("NaN")).run()
