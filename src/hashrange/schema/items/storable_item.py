@@ -1,7 +1,8 @@
 """Brings an item into the form that is stored, before `dumper` converts it.
 
-pydantic has validated what was constructed or loaded; a copy with changes is validated here. An item whose values make
-a variant becomes one, so that it has the index keys of the variant. A state gets the values of its item.
+pydantic has validated what was constructed or loaded. A copy with changes is validated here, and so is an item with a
+list, a map or a set, which may have been changed in place. An item whose values make a variant becomes one, so that it
+has the index keys of the variant. A state gets the values of its item.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.schema.declare import introspection
@@ -22,11 +23,12 @@ from hashrange.schema.items.dumper import merge_states
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 M = TypeVar("M", bound=Model)
+CHANGEABLE = (list, dict, set, tuple, BaseModel)  # values that can be changed in place, or contain some
 
 
 def make_storable(item: I) -> I:
     """Return an item as it will be stored; refuse values that could not be read back."""
-    if UNCHECKED in item.__dict__:
+    if UNCHECKED in item.__dict__ or _may_have_changed(item):
         item = _validate(item)
     variants = _variants_by_value(type(item))
     if variants:
@@ -34,25 +36,58 @@ def make_storable(item: I) -> I:
     return _agree(item) if introspection.lifecycles(type(item)) else item
 
 
-# ── copies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── copies, and values that were changed in place ────────────────────────────────────────────────────────────────────
+def _may_have_changed(model: Model) -> bool:
+    """Return whether a model, or one of its states, has a value that could have been changed in place."""
+    held = model.__dict__
+    for name in type(model).__pydantic_fields__:
+        value = held.get(name)
+        if isinstance(value, CHANGEABLE) and (not isinstance(value, View) or _may_have_changed(value)):
+            return True
+    return False
+
+
 def _validate(model: M) -> M:
     """Return a copy that was changed without validation as a validated object, its states too."""
     values = _values_of(model)
     for name, value in values.items():
-        if isinstance(value, View) and UNCHECKED in value.__dict__:
-            values[name] = _validate(value)
-    cls = type(model)
+        if isinstance(value, View):
+            if UNCHECKED in value.__dict__ or _may_have_changed(value):
+                values[name] = _validate(value)
+        else:
+            _validate_nested(type(model), values, value, (name,))
     try:
-        return _build(cls, values, model)
+        return _build(type(model), values, model)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        path = ".".join(map(str, (cls.__name__, *first["loc"])))
-        field = introspection.all_fields(cls).get(name)
-        shown = "..." if field is not None and field.sealed else repr(first["input"])
-        fitting = [found.__name__ for found in _fitting_variants(cls, values)]
-        remedy = f"; these are the values of a {' or '.join(fitting)}" if fitting else ""
-        raise ValueInvalid(f"{path} is {shown}: {first['msg']}{remedy}") from error
+        raise _invalid(type(model), values, (), error) from error
+
+
+def _validate_nested(cls: ModelClass, values: dict[str, Any], value: Any, path: tuple[Any, ...]) -> None:
+    """Validate the models inside a field; pydantic takes an object of a model as it is."""
+    members: Any = ()
+    if isinstance(value, BaseModel):
+        members = {name: held for name, held in value.__dict__.items() if name in type(value).__pydantic_fields__}
+        try:
+            type(value).__pydantic_validator__.validate_python(members, by_name=True)
+        except ValidationError as error:
+            raise _invalid(cls, values, path, error) from error
+    elif isinstance(value, dict):
+        members = value
+    elif isinstance(value, list | tuple):
+        members = dict(enumerate(value))
+    for name, member in members.items() if members else ():
+        _validate_nested(cls, values, member, (*path, name))
+
+
+def _invalid(cls: ModelClass, values: dict[str, Any], path: tuple[Any, ...], error: ValidationError) -> ValueInvalid:
+    """Return the error of a value that cannot be stored, which names it."""
+    first = error.errors()[0]
+    path = (*path, *first["loc"])
+    field = introspection.all_fields(cls).get(str(path[0]) if path else "")
+    shown = "..." if field is not None and field.sealed else repr(first["input"])
+    fitting = [found.__name__ for found in _fitting_variants(cls, values)]
+    remedy = f"; these are the values of a {' or '.join(fitting)}" if fitting else ""
+    return ValueInvalid(f"{'.'.join(map(str, (cls.__name__, *path)))} is {shown}: {first['msg']}{remedy}")
 
 
 def _values_of(model: Model) -> dict[str, Any]:

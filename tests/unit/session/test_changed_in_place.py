@@ -1,0 +1,98 @@
+"""Lists, maps, sets and nested models that were changed in place are validated when their item is written."""
+
+from typing import Annotated, Any, Protocol
+
+import pytest
+from pydantic import BaseModel, Field
+
+import hashrange
+from hashrange import Get, Item, Key, Patterns, Table, Update, ValueInvalid, View, initially
+
+table = Table("notes", "pk", deletion_protection=False)
+
+
+class Place(BaseModel):
+    city: str
+    floors: list[int] = []
+
+
+class Draft(View["Note"]):
+    state: str = "draft"
+    reviewers: list[str] = []
+
+
+class Note(Item, table=table, pk="NOTE#{id}"):
+    id: Key[str]
+    tags: list[str] = []
+    counts: dict[str, int] = {}
+    codes: set[int] = set()
+    pairs: tuple[dict[str, int], ...] = ()
+    few: Annotated[list[str], Field(max_length=2)] = []
+    place: Place | None = None
+    places: list[Place] = []
+    review: Draft = initially(Draft)
+
+
+class Notes(Patterns, Protocol):
+    def note(self, id: str) -> Get[Note]: ...  # noqa: A002 - the field's name
+    def retag(self, id: str, tags: list[str]) -> Update[Note]: ...  # noqa: A002 - the field's name
+
+
+@pytest.fixture
+def db():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Notes)
+        yield Notes.open(database)
+
+
+def make() -> Any:
+    return Note(
+        id="1", tags=["a"], counts={"a": 1}, codes={1}, pairs=({"a": 1},), few=["a", "b"],
+        place=Place(city="Wien", floors=[1]), places=[Place(city="Graz")],
+    )  # fmt: skip
+
+
+CHANGES = {
+    "tags": (lambda note: note.tags.append(3), r"Note.tags.1 is 3: Input should be a valid string"),
+    "counts": (lambda note: note.counts.update(b="x"), r"Note.counts.b is 'x': Input should be a valid integer"),
+    "codes": (lambda note: note.codes.add("x"), r"Note.codes.\d is 'x': Input should be a valid integer"),
+    "pairs": (lambda note: note.pairs[0].update(b="x"), r"Note.pairs.0.b is 'x': Input should be a valid integer"),
+    "few": (lambda note: note.few.append("c"), r"Note.few is \['a', 'b', 'c'\]: List should have at most 2 items"),
+    "place": (lambda note: setattr(note.place, "city", 7), r"Note.place.city is 7: Input should be a valid string"),
+    "floors": (lambda note: note.place.floors.append("x"), r"Note.place.floors.1 is 'x': Input should be a valid int"),
+    "places": (lambda note: setattr(note.places[0], "city", 7), r"Note.places.0.city is 7: Input should be a valid s"),
+    "state": (lambda note: note.review.reviewers.append(3), r"Draft.reviewers.0 is 3: Input should be a valid string"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_write_refuses_what_a_value_became_in_place(db, name):
+    change, reason = CHANGES[name]
+    db.create(make()).run()
+    changed, loaded = make(), db.note("1").required().run()
+    change(changed)
+    change(loaded)
+    for write in (lambda: db.put(changed), lambda: db.put(loaded), lambda: db.batch([changed])):
+        with pytest.raises(ValueInvalid, match=reason):
+            write().run()
+    with pytest.raises(ValueInvalid, match=reason):
+        db.create(changed.model_copy(update={"id": "2"})).run()
+    assert db.note("1").required().run() == make()
+    assert db.note("2").run() is None
+
+
+def test_a_valid_change_in_place_is_written(db):
+    note = make()
+    note.tags.append("b")
+    note.place.floors.append(2)
+    note.review.reviewers.append("eve")
+    db.put(note).run()
+    found = db.note("1").required().run()
+    assert (found.tags, found.place.floors, found.review.reviewers) == (["a", "b"], [1, 2], ["eve"])
+
+
+def test_a_list_that_is_given_to_an_update_is_validated(db):
+    db.create(make()).run()
+    tags: Any = ["a", 3]
+    with pytest.raises(ValueInvalid, match="tags"):
+        db.retag("1", tags).run()
