@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 import hashrange
-from hashrange import Ge, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, via
+from hashrange import Ge, Get, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, via
 from tests.unit.session.conftest import InterceptingTransport
 
 table = Table("mailbox", "pk", "sk", deletion_protection=False, indexes=[Gsi("ByDay", "day_pk", "day")])
@@ -122,3 +122,39 @@ def test_a_request_is_sent_when_its_items_may_come_next(database, db):
     assert len(transport.calls) == 1
     read_pages(bound.latest("a"), 3)
     assert len(transport.calls) == 1 + 6  # five pages, and one more request where the notes end
+
+
+orders = Table("orders", "pk", "sk", deletion_protection=False, indexes=[Gsi("ByCity", "city", "sk")])
+
+
+class Order(Item, table=orders, pk="SHOP#{shop}", sk="ORDER#{number:03d}"):
+    shop: Key[str]
+    number: Key[int]
+    city: str
+    closed: str
+
+
+class OpenOrder(Order):
+    closed: None  # type: ignore[assignment]  # the field that the base class requires
+
+
+class Orders(Patterns, Protocol):
+    def all_of(self, shop: str) -> Query[Order | OpenOrder]: ...
+    def either(self, shop: str, number: int) -> Get[OpenOrder | Order]: ...
+    def open_of(self, shop: str) -> Query[OpenOrder]: ...
+    def base_of(self, shop: str) -> Query[Order]: ...
+    def in_city(self, city: str) -> Query[Order | OpenOrder]: ...
+
+
+def test_a_variant_may_differ_from_its_base_class_only_by_a_field_that_it_lacks():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Orders)
+        db = Orders.open(database)
+        is_open = OpenOrder(shop="a", number=1, city="Graz", closed=None)
+        closed = Order(shop="a", number=2, city="Graz", closed="2026")
+        db.batch([is_open, closed]).run()
+        assert db.all_of("a").run() == db.base_of("a").run() == db.in_city("Graz").run() == [is_open, closed]
+        assert db.open_of("a").run() == [is_open]
+        assert (db.either("a", 1).run(), db.either("a", 2).run()) == (is_open, closed)
+        assert db.all_of("a").count().run() == 2
+        assert db.open_of("a").count().run() == 1

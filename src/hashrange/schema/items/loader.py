@@ -108,7 +108,11 @@ def make_reader(cls: ModelClass) -> Reader:
         ),
         guards=_guards(cls),
         fixed=tuple((found.stored, _fixed_value(found)) for found in fields.values() if found.fixed is not NOTHING),
-        constants={name: found.fixed for name, found in fields.items() if found.is_fixed},
+        constants={
+            name: found.fixed
+            for name, found in fields.items()
+            if found.is_fixed or (found.fixed is None and found.required)
+        },
         fields=tuple((name, found.stored, found.codec.decode) for name, found in stored.items()),
         required=frozenset(
             n for n, found in fields.items() if found.required and found.fixed is NOTHING and not _is_set(found)
