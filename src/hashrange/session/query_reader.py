@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
@@ -17,6 +18,7 @@ from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
+from hashrange.schema.declare.model import Model
 from hashrange.schema.pattern.value_source import Arguments
 from hashrange.schema.read.read_plan import Branch, ReadPlan
 from hashrange.session.page_decoder import ItemJson, decode_item, decode_items, decode_page
@@ -52,7 +54,8 @@ class QueryCall(Struct, frozen=True):
     def counts_rows(self) -> bool:
         """Whether every row that is found is one of its items, so that DynamoDB can count them."""
         hides_expired = self.plan.table.ttl is not None and not self.session.shows_expired
-        return self.plan.finds_only_its_models and not hides_expired and self.only in {(), self.plan.models}
+        skips = self.session.on_unreadable is not None
+        return self.plan.finds_only_its_models and not (hides_expired or skips) and self.only in {(), self.plan.models}
 
     def start_key(self, encoded: ItemJson) -> Raw:
         """Return the ExclusiveStartKey after an item: its key in the table and in the index."""
@@ -74,10 +77,12 @@ class BranchReader:
         self.found: FoundItems = []  # read and not taken yet
         self.is_read = False  # whether there are no more pages
         self.after = start  # the key to continue after
-        self.skipped = 0  # the items that could not be read
+        self.skipped = 0  # the items that could not be read, and that were passed
         self.count = 0  # the items read so far; when few of them match, the next request reads as many again
         self._start = start
         self._taken: ItemJson | None = None
+        self._taken_count = 0
+        self._unreadable = deque[tuple[int, Unreadable]]()  # not passed yet, with the number of items before each
 
     @property
     def start(self) -> Raw | None:
@@ -107,7 +112,17 @@ class BranchReader:
         taken, self.found = (self.found, []) if count is None else (self.found[:count], self.found[count:])
         if taken:
             self._taken = taken[-1][0]
+            self._taken_count += len(taken)
+            self.report_unreadable(self._taken_count)
         return taken
+
+    def report_unreadable(self, before: int | None = None) -> None:
+        """Report the unreadable items before an item, or all: each once, on the page that passes it."""
+        while self._unreadable and (before is None or self._unreadable[0][0] < before):
+            _, error = self._unreadable.popleft()
+            self.skipped += 1
+            if self.call.session.on_unreadable is not None:
+                self.call.session.on_unreadable(error)
 
     def fill(self, limit: int | None) -> Steps[None]:
         """Send one request for about so many items."""
@@ -194,15 +209,26 @@ class BranchReader:
         """Return the items that are of the wanted classes; for `whole()`, the items that the views are of."""
         if self.call.whole:
             whole = yield from self._load_whole_items(encoded)
-            return whole
+            return self._keep(whole)
         only = self.call.only
         found = zip(encoded, self._load_page(encoded), strict=True)
-        if only:
-            return [pair for pair in found if isinstance(pair[1], only)]
+        if only or self.call.session.on_unreadable is not None:
+            return self._keep(found, only or (Model,))
         return [pair for pair in found if pair[1] is not None]
 
+    def _keep(self, pairs: Iterable[tuple[ItemJson, Any]], only: tuple[ModelClass, ...] = (Model,)) -> FoundItems:
+        """Return the items of these classes, and remember where those are that cannot be read."""
+        kept: FoundItems = []
+        before = self._taken_count + len(self.found)
+        for pair in pairs:
+            if isinstance(pair[1], only):
+                kept.append(pair)
+            elif isinstance(pair[1], Unreadable):
+                self._unreadable.append((before + len(kept), pair[1]))
+        return kept
+
     def _load_page(self, encoded: list[ItemJson]) -> list[Any]:
-        """Return items as objects; None for those of other classes, and for those that are skipped."""
+        """Return items as objects; None for those of other classes, the error for those that are skipped."""
         session, table, models = self.call.session, self.call.plan.table, self.branch.models
         try:
             return session.load_page(table, models, decode_items(encoded))
@@ -212,15 +238,12 @@ class BranchReader:
         return [self._load_or_skip(models, raw) for raw in decode_items(encoded)]
 
     def _load_or_skip(self, models: Sequence[ModelClass], raw: Raw | None) -> Any:
-        session = self.call.session
         try:
-            return session.load_unexpired(self.call.plan.table, models, raw)
+            return self.call.session.load_unexpired(self.call.plan.table, models, raw)
         except Unreadable as error:
-            if session.on_unreadable is None:
+            if self.call.session.on_unreadable is None:
                 raise
-            session.on_unreadable(error)
-            self.skipped += 1
-            return None
+            return error
 
     def _load_whole_items(self, encoded: list[ItemJson]) -> Steps[FoundItems]:
         from hashrange.core.limits import MAX_BATCH_KEYS
@@ -233,10 +256,7 @@ class BranchReader:
             some = encoded[at : at + MAX_BATCH_KEYS]
             keys = [{attr: raw[attr] for attr in table.keys} for raw in decode_items(some)]
             found = yield from batch_get(session, [(table, key) for key in keys], self.call.plan.label)
-            for view, whole in zip(some, found, strict=True):
-                item = self._load_or_skip(items, whole)
-                if item is not None:
-                    loaded.append((view, item))
+            loaded += [(view, self._load_or_skip(items, whole)) for view, whole in zip(some, found, strict=True)]
         return loaded
 
 
@@ -284,14 +304,30 @@ class QueryReader:
             else:
                 break
             self._drop_read()
+        if self.is_done:
+            self.report_unreadable(self.all)
         return found
+
+    @staticmethod
+    def report_unreadable(readers: Iterable[BranchReader]) -> None:
+        """Report what is left of the unreadable items of requests of which nothing more is read."""
+        for reader in readers:
+            reader.report_unreadable()
 
     def has_more(self) -> Steps[bool]:
         """Return whether an item follows; read until one does."""
         while self.left and not any(reader.found for reader in self.left):
             yield from self.left[0].fill(1)
             self._drop_read()
+        if self.call.session.on_unreadable is not None:
+            self.report_unreadable(self._not_read_again())
         return bool(self.left)
+
+    def _not_read_again(self) -> list[BranchReader]:
+        """Return the readers that the next page does not read, because all their items come before its start."""
+        starts = list(filter(None, self.starts))
+        again = self._still_to_read(starts) if self.left and starts else self.left
+        return [reader for reader in self.all if reader not in again]
 
     def _drop_read(self) -> None:
         self.left = [reader for reader in self.left if reader.found or not reader.is_read]

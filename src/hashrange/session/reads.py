@@ -91,7 +91,7 @@ class Page(Struct, Generic[T_co], frozen=True):
 
     items: Sequence[T_co]
     cursor: str | None
-    skipped: int = 0  # the items that could not be read, with `skip_unreadable()`
+    skipped: int = 0  # the items up to its end that could not be read, with `skip_unreadable()`
 
     def __iter__(self) -> Iterator[T_co]:
         return iter(self.items)
@@ -147,7 +147,10 @@ class Query(Generic[T_co]):
         return Task(self.session, partial(self._page, size, after))
 
     def count(self) -> Runnable[int]:
-        """Count the items, up to the limit; it costs as much as reading them, but DynamoDB sends none if it can."""
+        """Count the items, up to the limit; it costs as much as reading them, but DynamoDB sends none if it can.
+
+        With `skip_unreadable()` the items are read, and those that are skipped are not counted.
+        """
         return Task(self.session, self._count)
 
     def explain(self) -> str:
@@ -214,9 +217,14 @@ class Query(Generic[T_co]):
 
     def _count(self) -> Steps[int]:
         total, limit = 0, self._limit
-        for reader in QueryReader(replace(self._call(), whole=False)).all:
+        call = self._call()
+        if self.session.on_unreadable is None:  # else whole items decide what is skipped
+            call = replace(call, whole=False)
+        for reader in QueryReader(call).all:
             while not reader.is_read and (limit is None or total < limit):
                 total += yield from reader.count_page()
+            if reader.is_read:
+                reader.report_unreadable()
         return total if limit is None else min(total, limit)
 
     def _first(self) -> Steps[T_co | None]:

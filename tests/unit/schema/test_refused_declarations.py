@@ -279,3 +279,12 @@ def test_a_query_without_parameters_is_told_what_it_lacks():
     assert error_of(lambda: declare_pattern(returns=Query[Parcel])).problem == (
         "no index of parcels finds Parcel without parameters"
     )
+
+
+@pytest.mark.parametrize("name", ["", "a", "ab", " ", "é", "??", "-", "a b", "Email Index", "x" * 300, " " * 300])
+def test_the_name_that_is_proposed_for_an_index_is_another_one_and_legal(name):
+    error = error_of(lambda: Table("users", "pk", indexes=[Gsi(name, "email")]))
+    assert error.code == "HR102"
+    proposed = str(error).partition("such as ")[2].strip("'")
+    assert proposed != name
+    assert Table("users", "pk", indexes=[Gsi(proposed, "email")]).indexes[0].name == proposed

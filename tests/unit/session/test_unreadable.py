@@ -17,6 +17,7 @@ from hashrange import (
     OpenList,
     Patterns,
     Query,
+    Scan,
     Table,
     Unreadable,
     Update,
@@ -42,6 +43,12 @@ class ProductPage(Page):
     kind: Literal["product"]
 
 
+class Mark(Item, table=table, pk="SHOP#{shop}", sk="MARK#{url}"):
+    shop: Key[str]
+    url: Key[str]
+    stars: int
+
+
 class Address(View[Page]):
     url: str
 
@@ -50,6 +57,9 @@ class Pages(Patterns, Protocol):
     def page(self, shop: str, url: str) -> Get[Page]: ...
     def pages(self, shop: str) -> Query[Page]: ...
     def latest(self, shop: str) -> Latest[Page]: ...
+    def both(self, shop: str) -> Query[Page | Mark]: ...
+    def both_down(self, shop: str) -> Latest[Page | Mark]: ...
+    def scan(self) -> Scan[Page]: ...
     def products(self, shop: str) -> Query[ProductPage]: ...
     def of_type(self, kind: PageType | str) -> Query[Address]: ...
     def like(self, shop: str, kind: BeginsWith[str]) -> Query[Page]: ...
@@ -142,12 +152,54 @@ async def _await(query):
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_page_is_full_without_the_skipped_items_and_counts_them(db):
+def test_a_page_is_full_without_the_skipped_items_and_counts_those_before_its_end(db):
     first = db.pages("a").skip_unreadable().page(2).run()
-    assert (urls(first), first.skipped) == (["0", "1"], 3)  # until an item is found that follows
+    assert (urls(first), first.skipped) == (["0", "1"], 0)
     second = db.pages("a").skip_unreadable().page(2, after=first.cursor).run()
     assert (urls(second), second.skipped, second.cursor) == (["3"], 3, None)
     assert urls(db.of_type("etc").whole().skip_unreadable()) == ["0"]
+
+
+def read_pages(query, size):
+    """Return the items of all pages, and the sum of what they say that they skipped."""
+    found, skipped, cursor = [], 0, None
+    while True:
+        page = query.page(size, after=cursor).run()
+        found, skipped, cursor = [*found, *page], skipped + page.skipped, page.cursor
+        if cursor is None:
+            return found, skipped
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize("name", ["pages", "latest", "whole", "products", "scan"])
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_lists_counts_and_pages_skip_the_same_items_and_report_each_once(db, name, size):
+    reported: list[Unreadable] = []
+    query = db.of_type("etc").whole() if name == "whole" else getattr(db, name)(*(["a"] if name != "scan" else []))
+    query = query.skip_unreadable(reported.append)
+    listed = query.run()
+    wanted = sorted(error.raw["sk"]["S"] for error in reported)
+    reported.clear()
+    assert query.count().run() == len(listed)
+    assert sorted(error.raw["sk"]["S"] for error in reported) == wanted
+    reported.clear()
+    assert read_pages(query, size) == (listed, len(wanted))
+    assert sorted(error.raw["sk"]["S"] for error in reported) == wanted
+    assert len(wanted) == {"whole": 2, "products": 1}.get(name, 3)
+    assert query.limit(1).count().run() == len(query.limit(1).run())
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("name", ["both", "both_down"])
+def test_pages_of_a_union_report_each_skipped_item_once(db, database, name, size):
+    db.batch([Mark(shop="a", url=f"{n}", stars=n) for n in range(4)]).run()
+    for prefix, n in (("MARK", 2), ("MARK", 9), ("PAGE", 9)):
+        raw = {"pk": {"S": "SHOP#a"}, "sk": {"S": f"{prefix}#{n}"}}
+        database.call("PutItem", {"TableName": "pages", "Item": raw})
+    query = getattr(db, name)("a").skip_unreadable()
+    assert read_pages(query, size) == (query.run(), 6)
+    assert query.count().run() == 6
 
 
 @pytest.mark.usefixtures("broken")

@@ -56,8 +56,8 @@ KeyAttributes: TypeAlias = str | list[str] | tuple[str, ...]
 
 def _check_index_name(name: str) -> None:
     if not LEGAL_NAME.fullmatch(name):
-        legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", name)[:255]
-        legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal or 'the'}-index"
+        legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", name).strip("-")[:255]
+        legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal or 'by'}-index"
         raise DeclarationError(
             "HR102",
             f"index {name!r}",
