@@ -90,7 +90,9 @@ def test_a_range_of_whole_numbers_may_end_beyond_the_digits_of_the_key(db, field
     check(db, field, bound, other)
 
 
-@pytest.mark.parametrize("bound", [Decimal("9999999.991"), Decimal("-0.001"), Decimal("Infinity"), Decimal("-Infinity")])
+@pytest.mark.parametrize(
+    "bound", [Decimal("9999999.991"), Decimal("-0.001"), Decimal("Infinity"), Decimal("-Infinity")]
+)
 def test_a_bound_with_more_decimals_than_the_key_and_an_infinite_one_are_compared(db, bound):
     check(db, "price", bound, Decimal(3))
 
