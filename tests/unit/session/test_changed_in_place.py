@@ -13,23 +13,23 @@ table = Table("notes", "pk", deletion_protection=False)
 
 class Place(BaseModel):
     city: str
-    floors: list[int] = []
+    floors: list[int] = Field(default_factory=list)
 
 
 class Draft(View["Note"]):
     state: str = "draft"
-    reviewers: list[str] = []
+    reviewers: list[str] = Field(default_factory=list)
 
 
 class Note(Item, table=table, pk="NOTE#{id}"):
     id: Key[str]
-    tags: list[str] = []
-    counts: dict[str, int] = {}
-    codes: set[int] = set()
+    tags: list[str] = Field(default_factory=list)
+    counts: dict[str, int] = Field(default_factory=dict)
+    codes: set[int] = Field(default_factory=set)
     pairs: tuple[dict[str, int], ...] = ()
-    few: Annotated[list[str], Field(max_length=2)] = []
+    few: Annotated[list[str], Field(max_length=2)] = Field(default_factory=list)
     place: Place | None = None
-    places: list[Place] = []
+    places: list[Place] = Field(default_factory=list)
     review: Draft = initially(Draft)
 
 

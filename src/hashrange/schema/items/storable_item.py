@@ -73,13 +73,12 @@ def _container_validators(cls: ModelClass) -> dict[str, Callable[..., Any]]:
     """
     if not has_no_validators(cls):
         return {}
-    return {
-        name: TypeAdapter(
-            Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
-        ).validator.validate_python
-        for name, info in cls.__pydantic_fields__.items()
-        if kind_of(info.annotation) in CONTAINERS
+    fields = {n: info for n, info in cls.__pydantic_fields__.items() if kind_of(info.annotation) in CONTAINERS}
+    hints: dict[str, Any] = {
+        name: Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        for name, info in fields.items()
     }
+    return {name: TypeAdapter(hint).validator.validate_python for name, hint in hints.items()}
 
 
 def _validate(model: M) -> M:
