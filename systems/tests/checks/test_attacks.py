@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-import hashrange
 from hashrange import LocalKeys, ManualClock
 from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.errors import EmailTaken
@@ -25,10 +24,11 @@ from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, find_addresses, list_own_addresses
 from hashrange_systems.checks.service.page_evaluation import PageEvaluator, is_simple, make_sandbox
-from hashrange_systems.checks.service.probe_request import find_host
+from hashrange_systems.checks.service.probe_request import MAX_BYTES, find_host
 from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.errors import TooManyRequests
+from hashrange_systems.shared.fetching.content_encoding import EncodedBody
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
@@ -53,9 +53,13 @@ SLOW_PAGE = PageResponse(status=200, body="a" * 2_000_000)
 
 @pytest.fixture(scope="module")
 def evaluator():
-    sandbox = make_sandbox()
+    sandbox = make_sandbox(wait_s=200)  # a machine with much to do is slow
     yield PageEvaluator(sandbox)
     sandbox.close()
+
+
+def encode(content):
+    return EncodedBody(received=content, limit=MAX_BYTES)
 
 
 async def collect(outcomes):
@@ -155,15 +159,15 @@ def test_a_page_in_single_bytes_is_unknown_and_says_why():
 def test_charsets_that_take_long_are_decoded_in_the_sandbox(evaluator, charset):
     attributes = parse("AVAILABILITY", keyword="篮子")
     content = "网上 篮子".encode(charset, "replace") if charset != "shift_jis" else "篭 篮子".encode(charset, "replace")
-    page = PageResponse(status=200, undecoded=content, charset=charset)
+    page = PageResponse(status=200, encoded=encode(content), charset=charset)
     assert is_simple(attributes, page) is (charset == "utf-8")
-    assert not is_simple(attributes, replace(page, undecoded=content * 20_000, charset="utf-8"))
+    assert not is_simple(attributes, replace(page, encoded=encode(content * 20_000), charset="utf-8"))
     wanted = Status.UP if charset not in {"shift_jis", "iso-2022-jp"} else Status.DOWN  # which lack the character
     assert asyncio.run(evaluator.evaluate(attributes, page, 0, "bob")).status is wanted
 
 
 def test_a_page_that_nobody_reads_is_not_decoded():
-    page = PageResponse(status=200, undecoded=b"x" * 2_000_000, charset="gb18030")
+    page = PageResponse(status=200, encoded=encode(b"x" * 2_000_000), charset="gb18030")
     assert asyncio.run(PageEvaluator(Unusable()).evaluate(parse("AVAILABILITY"), page, 0, "bob")).status is Status.UP
 
 
@@ -194,8 +198,7 @@ def open_with(database, clock, keys):
     return Checks.open(database, clock=clock, keys=keys)
 
 
-def test_a_worker_with_other_keys_loses_no_outage_and_does_not_start(database, clock, tmp_path):
-    hashrange.create_tables(database, Checks)
+def test_a_worker_with_other_keys_loses_no_outage_and_does_not_start(database, clock, db, tmp_path):
     right = open_with(database, clock, LocalKeys(tmp_path / "right.json"))
     set_up(right)
     add_channel(right)
@@ -209,8 +212,7 @@ def test_a_worker_with_other_keys_loses_no_outage_and_does_not_start(database, c
     assert ("DOWN", "m1") in alerts_of(right)
 
 
-def test_keys_are_tried_on_what_is_stored_before_they_leave_a_mark(database, clock, tmp_path):
-    hashrange.create_tables(database, Checks)
+def test_keys_are_tried_on_what_is_stored_before_they_leave_a_mark(database, clock, db, tmp_path):
     right = open_with(database, clock, LocalKeys(tmp_path / "right.json"))
     sign_up(right)
     do(Channels(right, clock).add("u1", "WEBHOOK", "https://example.com/hook"))

@@ -91,8 +91,8 @@ def open_tables(database: Transport, clock: Clock, settings: Settings, directory
 def build_application(tables: Tables, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
     """Create the services, the senders and the worker."""
     db, work = tables.db, tables.work
-    fetcher = Fetcher(make_policy(settings, deployment), resolver=deployment.resolver, user_agent=settings.user_agent)
-    sandbox = make_sandbox()
+    policy, sandbox = make_policy(settings, deployment), make_sandbox()
+    fetcher = Fetcher(policy, resolver=deployment.resolver, user_agent=settings.user_agent, sandbox=sandbox)
     tools = SiteTools(fetcher=fetcher, sandbox=sandbox, clock=clock, agent=settings.agent)
     intervals = Intervals(crawl=settings.crawl_every, scrape=settings.scrape_every)
     limits = CrawlLimits(max_pages=settings.max_pages, at_once=settings.requests, delay_s=settings.delay_s)

@@ -103,7 +103,7 @@ def agree(application: Application, settings: Settings, *, keys_kept: bool, demo
 def build_application(db: Checks, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
     """Create the services, the senders and the worker."""
     policy, sandbox = make_policy(settings, deployment), make_sandbox()
-    fetcher = Fetcher(policy, user_agent="hashrange-checks")
+    fetcher = Fetcher(policy, user_agent="hashrange-checks", sandbox=sandbox)
     ebay, evaluator = find_ebay(settings, deployment.site), PageEvaluator(sandbox)
     runs = Runs(db, clock, Prober(fetcher, clock, ebay, rdap=settings.rdap, evaluator=evaluator))
     history = History(db, clock)

@@ -7,7 +7,7 @@ import pytest
 
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Status
-from hashrange_systems.checks.types.domain import find_expiration
+from hashrange_systems.checks.model.rdap_answer import find_expiration
 from systems.tests.checks.types.probing import look
 from systems.tests.shared.fetching.target import serving
 

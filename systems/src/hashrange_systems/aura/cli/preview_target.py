@@ -28,7 +28,7 @@ def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
     policy = make_policy(settings, Deployment(base_url=""))
     sandbox = make_sandbox()
     tools = SiteTools(
-        fetcher=Fetcher(policy, user_agent=settings.user_agent),
+        fetcher=Fetcher(policy, user_agent=settings.user_agent, sandbox=sandbox),
         sandbox=sandbox,
         clock=SystemClock(),
         agent=settings.agent,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from hashrange_systems.shared.fetching.content_encoding import NO_BODY, EncodedBody, decode_body
 from hashrange_systems.shared.fetching.http_message import decode_text
 
 
@@ -50,7 +51,7 @@ NO_PHASES = PhaseTimes()
 class PageResponse:
     """An HTTP response after redirects; `cut` if the body was truncated.
 
-    `undecoded` is the body of a stranger's page before `decode_page`, which is called where that may take its time.
+    `encoded` is the body of a stranger's page before `decode_page`, which is called where that may take its time.
     """
 
     status: int
@@ -61,15 +62,16 @@ class PageResponse:
     certificate_not_after: int | None = None
     url: str = ""
     cut: bool = False
-    undecoded: bytes = b""
+    encoded: EncodedBody = NO_BODY
     charset: str = "utf-8"
 
 
 def decode_page(page: PageResponse) -> PageResponse:
-    """Return the page with its body as text."""
-    if not page.undecoded:
+    """Return the page with its body decompressed, and as text; raise CompressionBomb or BodyDamaged."""
+    if not page.encoded.received:
         return page
-    return replace(page, body=decode_text(page.undecoded, page.charset), undecoded=b"")
+    body = decode_body(page.encoded)
+    return replace(page, body=decode_text(body.content, page.charset), cut=body.truncated, encoded=NO_BODY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

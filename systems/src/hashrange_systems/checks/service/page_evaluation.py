@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar, TypeVarTuple
 
-from hashrange_systems.checks.model import dns_answer, untrusted_page
+from hashrange_systems.checks.model import dns_answer, rdap_answer, untrusted_page
 from hashrange_systems.checks.model.attributes import Attributes, Availability, Ebay
 from hashrange_systems.checks.model.availability import describe_response, evaluate_availability
 from hashrange_systems.checks.model.ebay import evaluate_offers
 from hashrange_systems.checks.model.ebay_page import read_page
-from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse, decode_page
+from hashrange_systems.checks.model.fetch_result import Cause, FetchResult, NoResponse, PageResponse
 from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.model.untrusted_page import open_page
+from hashrange_systems.checks.service.probe_request import MAX_BYTES
+from hashrange_systems.shared.fetching import content_encoding
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 
@@ -21,6 +24,7 @@ Arguments = TypeVarTuple("Arguments")
 
 SECONDS = 2.0  # of CPU time; a page of 2 MB takes some ms
 MEMORY_MIB = 256
+MAX_ANSWER = MAX_BYTES + 65_536  # a decompressed body
 SMALL = 64 * 1024  # characters; looking for a text in so many takes less than sending them
 QUICKLY_DECODED = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1"})
 OURS = frozenset({Reason.BUSY, Reason.CLOSED})
@@ -31,9 +35,15 @@ WHY = {
 }
 
 
-def make_sandbox() -> Sandbox:
-    """Return the sandbox of an application."""
-    return Sandbox(seconds=SECONDS, memory_mib=MEMORY_MIB, modules=[untrusted_page.__name__, dns_answer.__name__])
+def make_sandbox(wait_s: float = 20.0) -> Sandbox:
+    """Return the sandbox of an application; a call waits so long for its turn."""
+    return Sandbox(
+        wait_s=wait_s,
+        seconds=SECONDS,
+        memory_mib=MEMORY_MIB,
+        max_answer=MAX_ANSWER,
+        modules=[each.__name__ for each in (untrusted_page, dns_answer, rdap_answer, content_encoding)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,7 @@ class PageEvaluator:
         if isinstance(fetched, NoResponse) or not reads_body(attributes):
             return evaluate_availability(attributes, fetched, now)
         if self.sandbox is None or is_simple(attributes, fetched):
-            return evaluate_availability(attributes, decode_page(fetched), now)
+            return evaluate_availability(attributes, open_page(fetched), now)
         try:
             page = make_sendable(fetched)
             return await self.sandbox.run(untrusted_page.evaluate_page, write(attributes), page, now, tenant=tenant)
@@ -65,7 +75,7 @@ class PageEvaluator:
         if isinstance(fetched, NoResponse):
             return evaluate_offers(attributes, read_page(fetched), fetched.elapsed_ms)
         if self.sandbox is None:
-            return evaluate_offers(attributes, read_page(decode_page(fetched)), fetched.elapsed_ms)
+            return evaluate_offers(attributes, read_page(open_page(fetched)), fetched.elapsed_ms)
         try:
             page = make_sendable(fetched)
             return await self.sandbox.run(untrusted_page.evaluate_search, write(attributes), page, tenant=tenant)
@@ -75,9 +85,10 @@ class PageEvaluator:
 
 
 def is_simple(attributes: Availability, page: PageResponse) -> bool:
-    """Return whether evaluating a page is a search for a text in a small one, which is decoded quickly."""
-    size = len(page.body) + len(page.undecoded)
-    return attributes.regex is None and not attributes.conditions and size <= SMALL and page.charset in QUICKLY_DECODED
+    """Return whether evaluating a page is a search for a text in a small one, not compressed and quickly decoded."""
+    size = len(page.body) + len(page.encoded.received)
+    small = size <= SMALL and not page.encoded.coding and page.charset in QUICKLY_DECODED
+    return small and attributes.regex is None and not attributes.conditions
 
 
 def reads_body(attributes: Availability) -> bool:

@@ -17,10 +17,12 @@ from hashrange_systems.checks.model.fetch_result import (
 from hashrange_systems.checks.service.host_concurrency import HostBusy, HostLimiter
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.fetching.errors import (
+    CompressionBomb,
     ConnectFailed,
     ConnectionLost,
     FetchError,
     NameUnresolved,
+    NotDecompressed,
     RedirectForbidden,
     RequestRefused,
     TimedOut,
@@ -34,7 +36,9 @@ from hashrange_systems.shared.fetching.progress import Phases as Timing
 MAX_BYTES = 2_000_000
 CAUSES: tuple[tuple[type[FetchError], Cause], ...] = (  # the first that fits
     (RequestRefused, Cause.REFUSED),
-    (TooManyChunks, Cause.OURS),  # it is our limit: the page may be all right
+    (TooManyChunks, Cause.OURS),  # these are our limits: the page may be all right
+    (CompressionBomb, Cause.OURS),
+    (NotDecompressed, Cause.OURS),
     (RedirectForbidden, Cause.PROTOCOL),  # one bad redirect must not disable a check
     (ConnectFailed, Cause.CONNECT),
     (ConnectionLost, Cause.CONNECT),
@@ -61,9 +65,9 @@ class PageProbe:
     limiter: HostLimiter = field(default_factory=HostLimiter)
 
     async def request(self, url: str, *, decode: bool = True, **options: Unpack[RequestOptions]) -> FetchResult:
-        """Return the response, or why there is none; a stranger's page is better decoded in the sandbox."""
+        """Return the response, or why there is none; without `decode` its body is `encoded`."""
         try:
-            request = Request(url=url, max_bytes=MAX_BYTES, **options)
+            request = Request(url=url, max_bytes=MAX_BYTES, decompress=decode, **options)
             async with self.limiter.enter(find_host(url)):
                 return _describe(await self.fetcher.fetch(request), decode=decode)
         except FetchError as error:
@@ -85,7 +89,7 @@ def _describe(response: Response, *, decode: bool) -> PageResponse:
     return PageResponse(
         status=response.status,
         body=response.text if decode else "",
-        undecoded=b"" if decode else response.body,
+        encoded=response.encoded,
         charset=response.charset,
         headers=dict(response.headers),
         elapsed_ms=response.phases.total_ms,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-import orjson
 from pydantic import Field as Limit
 
 from hashrange_systems.checks.model.attributes import Attributes
@@ -15,9 +12,12 @@ from hashrange_systems.checks.model.endpoint import accept_endpoint, read_endpoi
 from hashrange_systems.checks.model.expiry import evaluate_expiry
 from hashrange_systems.checks.model.fetch_result import Cause, NoResponse, PageResponse
 from hashrange_systems.checks.model.outcome import Outcome, Status
+from hashrange_systems.checks.model.rdap_answer import read_expiration
 from hashrange_systems.checks.service.check_fields import RETRIES, THRESHOLDS
 from hashrange_systems.checks.service.check_type import CheckType, ProbeTools
-from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, to_ms
+from hashrange_systems.checks.service.page_evaluation import explain_failure, make_sendable
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS
+from hashrange_systems.shared.sandbox.errors import SandboxError
 from hashrange_systems.shared.web.form import Field, Group
 
 TIMEOUT_S = 20.0
@@ -36,10 +36,17 @@ async def probe_domain(tools: ProbeTools, url: str, attributes: Domain) -> Outco
     """Ask RDAP for the domain, and compare the end of its registration with the warning time."""
     name = read_endpoint(url, "domain", 0).host
     accept = (("Accept", "application/rdap+json, application/json"),)
-    fetched = await tools.pages.request(f"{tools.rdap}/domain/{name}", headers=accept, timeout_s=TIMEOUT_S)
+    url = f"{tools.rdap}/domain/{name}"
+    fetched = await tools.pages.request(url, decode=False, headers=accept, timeout_s=TIMEOUT_S)
     if isinstance(fetched, NoResponse):
         return describe_unknown(fetched)
-    return evaluate_answer(attributes, name, fetched, tools.rdap, tools.clock.millis())
+    if fetched.status != 200:
+        return explain_status(name, fetched, tools.rdap)
+    try:
+        ends = await tools.evaluator.run(read_expiration, make_sendable(fetched), tenant=tools.tenant)
+    except SandboxError as error:
+        return explain_failure(make_unknown(fetched, Cause.LAYOUT, ""), error, Cause.LAYOUT, "answer")
+    return evaluate_expiration(attributes, name, fetched, ends, tools.clock.millis())
 
 
 def describe_unknown(silence: NoResponse) -> Outcome:
@@ -49,11 +56,8 @@ def describe_unknown(silence: NoResponse) -> Outcome:
     return Outcome(status=Status.UNKNOWN, cause=outcome.cause, message=message, response_time=outcome.response_time)
 
 
-def evaluate_answer(attributes: Domain, name: str, response: PageResponse, rdap: str, now: int) -> Outcome:
-    """Return the outcome of an answer; in doubt it is UNKNOWN."""
-    if response.status != 200:
-        return explain_status(name, response, rdap)
-    ends = find_expiration(response.body)
+def evaluate_expiration(attributes: Domain, name: str, response: PageResponse, ends: int | None, now: int) -> Outcome:
+    """Return the outcome of an answer, whose registration ends then; in doubt it is UNKNOWN."""
     if ends is None:
         return make_unknown(response, Cause.LAYOUT, f"the registry does not say when {name} expires")
     days = (ends - now) // DAY_MS
@@ -75,28 +79,6 @@ def explain_status(name: str, response: PageResponse, rdap: str) -> Outcome:
 def make_unknown(response: PageResponse, cause: Cause, message: str) -> Outcome:
     """Return the outcome of an answer that cannot be evaluated."""
     return Outcome(status=Status.UNKNOWN, cause=cause, message=message, response_time=response.elapsed_ms)
-
-
-def find_expiration(body: str) -> int | None:
-    """Return the end of the registration in an RDAP answer; None if there is none."""
-    try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    events = answer.get("events") if isinstance(answer, Mapping) else None
-    for event in events if isinstance(events, list) else ():
-        if isinstance(event, Mapping) and event.get("eventAction") == "expiration":
-            return parse_date(event.get("eventDate"))
-    return None
-
-
-def parse_date(text: object) -> int | None:
-    """Return an ISO 8601 time in milliseconds; None if it is none."""
-    try:
-        at = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return None if at is None else to_ms(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 WARNING = Field(

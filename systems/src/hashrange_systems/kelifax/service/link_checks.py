@@ -156,7 +156,7 @@ class LinkChecks:
     async def request(self, url: str) -> tuple[bool, str]:
         """Request a URL; return whether it works, and what happened."""
         try:
-            response = await self.fetcher.fetch(Request(url=url))
+            response = await self.fetcher.fetch(Request(url=url, decompress=False))
         except FetchError as error:
             return False, str(error)[:200]
         return is_alive(response.status), f"answered {response.status}"

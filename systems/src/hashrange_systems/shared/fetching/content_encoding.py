@@ -1,18 +1,72 @@
-"""Decodes a response body as it arrives, up to a limit, and refuses compression bombs.
+"""Decompresses response bodies up to a limit, and refuses compression bombs.
 
-Supports gzip and deflate, which the standard library can inflate within a bound; br and zstd are not requested.
+The fetcher collects the bytes as received (`EncodedBody`); `decompress` runs in a sandbox, alone or as a part of what
+reads the page. Supports gzip and deflate, which the standard library can inflate within a bound; br and zstd are not
+requested.
 """
 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 from hashrange_systems.shared.fetching.errors import BodyDamaged, CompressionBomb
 
 ACCEPTED = "gzip, deflate"
 MAX_RATIO = 200  # real pages reach 50; deflate itself can do 1032
 RATIO_COUNTS_FROM = 1024 * 1024
+SLICE = 8192  # bytes; the ratio is looked at after each
 GZIP, ZLIB, RAW = 31, 15, -15  # zlib's window bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedBody:
+    """A body as received; `limit` is that of the decoded bytes, `cut` tells that more was sent than was read."""
+
+    received: bytes = b""
+    coding: str = ""  # gzip, deflate, or empty
+    limit: int = 0
+    cut: bool = False
+
+
+NO_BODY = EncodedBody()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedBody:
+    """The decoded bytes, and whether there was more; or a `problem`, which is a bomb or damage."""
+
+    content: bytes = b""
+    truncated: bool = False
+    problem: str = ""
+    bomb: bool = False
+
+    def check(self) -> None:
+        """Raise CompressionBomb or BodyDamaged if the body could not be decoded."""
+        if self.problem:
+            raise (CompressionBomb if self.bomb else BodyDamaged)(self.problem)
+
+
+def decompress(body: EncodedBody) -> DecodedBody:
+    """Return the decoded body, for the sandbox: a problem is returned, not raised."""
+    try:
+        return decode_body(body)
+    except CompressionBomb as error:
+        return DecodedBody(problem=str(error), bomb=True)
+    except BodyDamaged as error:
+        return DecodedBody(problem=str(error))
+
+
+def decode_body(body: EncodedBody) -> DecodedBody:
+    """Return the decoded body; raise CompressionBomb or BodyDamaged."""
+    decoder = Body(body.coding, body.limit)
+    for start in range(0, len(body.received), SLICE):
+        decoder.feed(body.received[start : start + SLICE])
+        if decoder.overflowed:
+            break
+    if not body.cut:
+        decoder.finish()
+    return DecodedBody(content=decoder.content, truncated=decoder.overflowed or body.cut)
 
 
 class Body:

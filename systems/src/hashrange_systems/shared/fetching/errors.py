@@ -12,6 +12,7 @@ FetchError
 ├── ConnectionLost          closed or reset before the end of the response
 ├── ResponseMalformed         the response is not HTTP
 ├── BodyDamaged             the body cannot be decoded
+├── NotDecompressed         decompressing it exceeded the budget of the sandbox, or the sandbox is busy
 ├── TooLarge                larger than the caller allows (CompressionBomb), or in tiny pieces (TooManyChunks)
 ├── TimedOut                a phase, or the whole, took too long
 ├── TooManyRedirects        more than allowed (RedirectLoop)
@@ -115,6 +116,10 @@ class ResponseMalformed(FetchError):
 
 class BodyDamaged(FetchError):
     """The body does not decode as its headers say."""
+
+
+class NotDecompressed(FetchError):
+    """The body was not decompressed: it exceeded the budget of the sandbox, or the sandbox is busy."""
 
 
 class TooLarge(FetchError):

@@ -15,10 +15,18 @@ from dataclasses import replace
 import httpcore
 
 from hashrange_systems.shared.fetching.connector import Connector, Limits
-from hashrange_systems.shared.fetching.content_encoding import ACCEPTED, Body
+from hashrange_systems.shared.fetching.content_encoding import (
+    ACCEPTED,
+    NO_BODY,
+    DecodedBody,
+    EncodedBody,
+    decompress,
+    read_coding,
+)
 from hashrange_systems.shared.fetching.errors import (
     ConnectionLost,
     FetchError,
+    NotDecompressed,
     RedirectForbidden,
     RedirectLoop,
     RequestRefused,
@@ -38,15 +46,21 @@ from hashrange_systems.shared.fetching.redirect import RedirectRequest, find_loc
 from hashrange_systems.shared.fetching.resolver import Resolver, SystemResolver
 from hashrange_systems.shared.fetching.timing import Now, PhaseTimer
 from hashrange_systems.shared.fetching.tls import explain_failure, make_context, read_certificate
+from hashrange_systems.shared.sandbox.errors import SandboxError
+from hashrange_systems.shared.sandbox.sandbox import Sandbox
 
 MIN_PIECE_BYTES = 256  # on average; each piece takes some 25 us of the event loop, however small it is
 PIECES_ALLOWED = 1000  # before the average counts
 PIECES_AT_ONCE = 50  # before other tasks have their turn
+ENCODING_BYTES = 1024  # a small body is larger when it is compressed
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Fetcher:
-    """Fetches URLs that users give, within a policy and limits; any number of tasks may share it."""
+    """Fetches URLs that users give, within a policy and limits; any number of tasks may share it.
+
+    Compressed bodies are decompressed in the sandbox; without one in this process, for commands and tests.
+    """
 
     def __init__(
         self,
@@ -56,12 +70,14 @@ class Fetcher:
         resolver: Resolver | None = None,
         now: Now = time.monotonic,
         user_agent: str = "hashrange",
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._policy = policy or Policy()
         self._limits = limits or Limits()
         self.connector = Connector(self._policy, self._limits, resolver or SystemResolver())
         self._now = now
         self._user_agent = user_agent
+        self._sandbox = sandbox
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     @property
@@ -74,17 +90,35 @@ class Fetcher:
         self._policy = policy
         self.connector = replace(self.connector, policy=policy)
 
-    async def fetch(self, request: Request) -> Response:
+    async def fetch(self, request: Request, *, tenant: str = "") -> Response:
         """Return the response after redirects, whatever its status; raise a FetchError that is named by its cause."""
         chain = RequestChain(request, PhaseTimer(self._now))
         try:
             async with asyncio.timeout(request.timeout_s):
-                return await self._follow(request, chain)
+                response = await self._follow(request, chain)
+            return await self._decompress(response, request, tenant) if request.decompress else response
         except TimeoutError as error:
             raise chain.explain(TimedOut(chain.timer.phase, request.timeout_s)) from error
         except FetchError as error:
             chain.explain(error)
             raise
+
+    async def _decompress(self, response: Response, request: Request, tenant: str) -> Response:
+        """Return the response with its body; its time is not that of the request."""
+        encoded = response.encoded
+        if not encoded.coding:
+            body = DecodedBody(content=encoded.received, truncated=encoded.cut)
+        elif self._sandbox is None:
+            body = decompress(encoded)
+        else:
+            try:
+                body = await self._sandbox.run(decompress, encoded, tenant=tenant)
+            except SandboxError as error:
+                raise NotDecompressed(f"the body was not decompressed: {error}") from error
+        body.check()
+        if body.truncated and not request.truncate:
+            raise _explain_size(request)
+        return replace(response, body=body.content, truncated=body.truncated, encoded=NO_BODY)
 
     async def _follow(self, request: Request, chain: RequestChain) -> Response:
         target = parse_url(request.url)
@@ -155,10 +189,10 @@ class Fetcher:
                 return response
             stream.limit += 2 * request.max_bytes  # half of it for chunk headers
             async with timer.time("body"):
-                body = await _read_body(answer, response.headers, request)
+                encoded = await _read_body(answer, response.headers, request)
         except httpcore.ProtocolError as error:
             raise _explain_protocol(error, stream) from error
-        return replace(response, body=body.content, truncated=body.overflowed, phases=timer.read())
+        return replace(response, encoded=encoded, truncated=encoded.cut, phases=timer.read())
 
     def _headers(self, outgoing: RedirectRequest) -> list[tuple[bytes, bytes]]:
         headers = [("Host", outgoing.target.authority)]
@@ -221,23 +255,29 @@ def _forbid_redirect(error: RequestRefused) -> RedirectForbidden:
     return RedirectForbidden(f"the redirect cannot be followed: {error}")
 
 
-async def _read_body(answer: httpcore.Response, headers: Headers, request: Request) -> Body:
-    """Read the body up to the request's limit."""
-    body = Body(find_header(headers, "content-encoding") or "", request.max_bytes)
-    pieces = received = 0
+async def _read_body(answer: httpcore.Response, headers: Headers, request: Request) -> EncodedBody:
+    """Read the body as it is sent, up to the request's limit."""
+    coding, limit = read_coding(find_header(headers, "content-encoding") or ""), request.max_bytes
+    most = limit + ENCODING_BYTES if coding else limit
+    received = bytearray()
+    pieces = 0
     async for piece in answer.aiter_stream():
-        body.feed(piece)
-        if body.overflowed:
+        received += piece
+        if len(received) > most:
             break
-        pieces, received = pieces + 1, received + len(piece)
-        if pieces > PIECES_ALLOWED + received // MIN_PIECE_BYTES:
+        pieces += 1
+        if pieces > PIECES_ALLOWED + len(received) // MIN_PIECE_BYTES:
             raise TooManyChunks("the body comes in too many pieces, which are too small")
         if pieces % PIECES_AT_ONCE == 0:
             await asyncio.sleep(0)
-    if body.overflowed and not request.truncate:
-        raise TooLarge(f"the body has more than {request.max_bytes} bytes")
-    body.finish()
-    return body
+    cut = len(received) > most
+    if cut and not request.truncate:
+        raise _explain_size(request)
+    return EncodedBody(received=bytes(received[:most]), coding=coding, limit=limit, cut=cut)
+
+
+def _explain_size(request: Request) -> TooLarge:
+    return TooLarge(f"the body has more than {request.max_bytes} bytes")
 
 
 def _read_headers(raw: list[tuple[bytes, bytes]]) -> Headers:

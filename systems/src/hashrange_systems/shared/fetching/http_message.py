@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
+from hashrange_systems.shared.fetching.content_encoding import NO_BODY, EncodedBody
 from hashrange_systems.shared.fetching.errors import BadHeader, BadRequest
 from hashrange_systems.shared.fetching.progress import Phases, Redirect
 
@@ -33,7 +34,11 @@ MAX_REDIRECTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request. A response body longer than `max_bytes` is truncated, or with `truncate=False` an error."""
+    """A request. A response body longer than `max_bytes` is truncated, or with `truncate=False` an error.
+
+    With `decompress=False` the body is `Response.encoded`: for callers that decompress it in the sandbox together with
+    what they do with it, or that do not read it.
+    """
 
     url: str
     method: str = "GET"
@@ -45,6 +50,7 @@ class Request:
     follow: bool = True
     verify: bool = True
     truncate: bool = True
+    decompress: bool = True
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -92,6 +98,7 @@ class Response:
     phases: Phases
     certificate: Certificate | None = None
     redirects: tuple[Redirect, ...] = ()
+    encoded: EncodedBody = NO_BODY
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, or None."""

@@ -55,6 +55,7 @@ def build_request(destination: Destination, notification: Notification, key: str
         timeout_s=TIMEOUT_S,
         max_bytes=MAX_BYTES,
         follow=False,
+        decompress=False,
     )
 
 
