@@ -25,6 +25,7 @@ from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.worker import Worker
@@ -88,7 +89,8 @@ class Meter:
         self.runs = Runs(self.db, self.clock, self)
         numbers = count(1)
         self.make_id = lambda: f"{next(numbers):020x}"  # the size of an item, and so its cost, depends on its id
-        self.checks = CheckService(self.db, self.clock, self.runs, make_id=self.make_id)
+        limit = ManualRunLimit(self.db, self.clock)
+        self.checks = CheckService(self.db, self.clock, self.runs, make_id=self.make_id, manual_runs=limit)
         self.history = History(self.db, self.clock)
         self.outbox = AlertOutbox(db=self.db, clock=self.clock, senders={"EMAIL": Mailbox(self.clock)})
         self.worker = Worker(self.runs, self.history, self.outbox, self.db, self.clock)

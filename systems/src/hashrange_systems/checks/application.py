@@ -129,7 +129,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         keys=Keys(db, clock),
         channels=Channels(db, clock, own_origins=origins, try_service=apprise.open),
         pages=Pages(db, clock),
-        checks=CheckService(db, clock, runs, own_origins=origins, manual_runs=ManualRunLimit(clock)),
+        checks=CheckService(db, clock, runs, own_origins=origins, manual_runs=ManualRunLimit(db, clock)),
         history=history,
         presence=presence,
         senders=senders,

@@ -33,3 +33,11 @@ class MessageBudget(Item, table=checks, PK="MESSAGES#{scope}", SK="MESSAGES#{day
     day: Key[date]
     sent: int = 0
     expires_at: Ttl
+
+
+class ManualRunBudget(Item, table=checks, PK="RUNS#{userid}", SK="RUNS"):
+    """When the budget of a user for runs besides the schedule is full again, in milliseconds."""
+
+    userid: Key[str]
+    refilled_at: int
+    expires_at: Ttl

@@ -32,7 +32,13 @@ from hashrange import (
     after,
     where,
 )
-from hashrange_systems.checks.deployment_schema import AddressPolicy, KeyMark, MessageBudget, WorkerPresence
+from hashrange_systems.checks.deployment_schema import (
+    AddressPolicy,
+    KeyMark,
+    ManualRunBudget,
+    MessageBudget,
+    WorkerPresence,
+)
 from hashrange_systems.checks.field_types import Address, ChannelKind, Digest, Record, Result, Short, Slug, Status, Tier
 from hashrange_systems.checks.table_definitions import checks, users
 
@@ -335,6 +341,14 @@ class Checks(Patterns, Protocol):
     def spend_message(
         self, scope: str, day: date, sent: Add[int], expires_at: datetime, most: int
     ) -> Upsert[MessageBudget]: ...
+    @where("attribute_not_exists(refilled_at) OR refilled_at <= {now}")
+    def spend_first_run(
+        self, userid: str, refilled_at: int, expires_at: datetime, now: int
+    ) -> Upsert[ManualRunBudget]: ...
+    @where("refilled_at > {now} AND refilled_at <= {latest}")
+    def spend_run(
+        self, userid: str, refilled_at: Add[int], expires_at: datetime, now: int, latest: int
+    ) -> Upsert[ManualRunBudget]: ...
 
     # users
     def user(self, userid: str) -> Get[User]: ...

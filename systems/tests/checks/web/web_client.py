@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -45,7 +46,12 @@ class WebClient(ServiceSet):
             admin_token=admin_token,
         )
         self.base_url = base_url
-        self.app = make_app(self.services, base_url)
+        self.serve()
+
+    def serve(self, **services):
+        """Serve the pages and the API, with some services replaced."""
+        self.services = replace(self.services, **services)
+        self.app = make_app(self.services, self.base_url)
         self.site = Starlette(routes=[Mount("/checks", self.app)])
 
     def client(self, key=None, **more):

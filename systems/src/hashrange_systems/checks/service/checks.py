@@ -88,13 +88,14 @@ class CheckService:
         if user.check_count is None:
             await repair_count(self.db, userid)
         now, checkid = self.clock.millis(), self.make_id()
+        first = await self._find_first_run(user, checkid, check_input.check_type, validated["delay_ms"])
         check = Scheduled(
             checkid=checkid,
             userid=userid,
             check_type=check_input.check_type,
             created_at=from_ms(now),
             updated_at=from_ms(now),
-            next_run_at=from_ms(self._find_first_run(user, checkid, check_input.check_type, validated["delay_ms"])),
+            next_run_at=from_ms(first),
             signal_key=make_signal_key() if CHECK_TYPES[check_input.check_type].receives_signals else None,
             **validated,
         )
@@ -159,11 +160,11 @@ class CheckService:
         now = self.clock.millis()
         return next_due_time(checkid, delay_ms, due_at=now - delay_ms, now=now)
 
-    def _find_first_run(self, user: User, checkid: str, check_type: str, delay_ms: int) -> int:
+    async def _find_first_run(self, user: User, checkid: str, check_type: str, delay_ms: int) -> int:
         """Return when a new or resumed check is due: at once, or without a budget for that, at its regular time."""
         requests_nothing = check_type in CHECK_TYPES and CHECK_TYPES[check_type].probe is None
         limit = None if requests_nothing else self.manual_runs
-        if limit is None or limit.try_consume(user.userid, read_tier(user.tier)):
+        if limit is None or await limit.try_consume(user.userid, read_tier(user.tier)):
             return first_due_time(self.clock.millis())
         return self._find_due_time(checkid, delay_ms)
 
@@ -198,8 +199,8 @@ class CheckService:
         elif user.check_count > user.check_limit:
             raise _explain_limit(user)
         now = from_ms(self.clock.millis())
-        first = from_ms(self._find_first_run(user, checkid, check.check_type, read_delay(check)))
-        schedule = self.db.schedule(check, updated_at=now, next_run_at=first)
+        first = await self._find_first_run(user, checkid, check.check_type, read_delay(check))
+        schedule = self.db.schedule(check, updated_at=now, next_run_at=from_ms(first))
         await commit(self.db, [schedule, self.db.is_within_limit(user)])
 
     async def run_now(self, userid: str, checkid: str) -> RunReport:
@@ -211,7 +212,7 @@ class CheckService:
         if self.runs is None:
             raise StateConflict("Checks cannot be run by hand here.")
         if self.manual_runs is not None:
-            self.manual_runs.consume(userid, read_tier(user.tier))
+            await self.manual_runs.consume(userid, read_tier(user.tier))
         claim = await self.runs.claim(check)
         if claim is None:
             raise StateConflict("This check is being run right now.")

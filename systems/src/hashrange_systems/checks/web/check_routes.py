@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hashrange import CursorInvalid
 from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.registry import CHECK_TYPES, name_check
-from hashrange_systems.checks.schema import AnyCheck
+from hashrange_systems.checks.schema import AnyCheck, Scheduled
 from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
 from hashrange_systems.checks.web.check_form import (
     ALERTS,
@@ -33,12 +33,14 @@ from hashrange_systems.checks.web.check_page import RANGES, make_run_row, read_c
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
 from hashrange_systems.checks.web.page_renderer import Visitor
+from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
 from hashrange_systems.shared.web.form import Group, keep_form_values, read_number
 from hashrange_systems.shared.web.templating import redirect_to
 
 ON_A_PAGE = 50
 RESULTS_ON_A_PAGE = 50
+SOON_MS = 5_000
 
 router = APIRouter(include_in_schema=False)
 
@@ -138,12 +140,21 @@ async def perform_action(request: Request, deps: PageDependencies, sent: UserFor
     checks = deps.services.checks
     action = {"run": checks.run_now, "paused": checks.pause, "resumed": checks.resume}[note]
     try:
-        await action(sent.visitor.user.userid, checkid)
+        done = await action(sent.visitor.user.userid, checkid)
     except ResourceMissing:
         raise
     except ApplicationError as error:
         return await render_check(request, deps, sent.visitor, checkid, error=error)
-    return redirect_to(request, f"/check/{checkid}", note)
+    return redirect_to(request, f"/check/{checkid}", choose_note(note, done, deps.now))
+
+
+def choose_note(note: str, check: object, now: int) -> str:
+    """Return the name of the message about a check that is added or resumed: it says when it runs."""
+    if note not in ("added", "resumed") or not isinstance(check, Scheduled):
+        return note
+    if CHECK_TYPES[check.check_type].probe is None:
+        return f"{note}-waiting"
+    return f"{note}-later" if to_ms(check.next_run_at) > now + SOON_MS else note
 
 
 @router.post("/check/{checkid}/delete")
@@ -175,7 +186,7 @@ async def add_check(request: Request, deps: Deps, sent: PostedForm) -> Response:
         return await render_form(
             request, deps, sent.visitor, None, check_type, keep_form_values(sent.form), error, sent
         )
-    return redirect_to(request, f"/check/{check.checkid}", "added")
+    return redirect_to(request, f"/check/{check.checkid}", choose_note("added", check, deps.now))
 
 
 @router.get("/check/{checkid}/edit")

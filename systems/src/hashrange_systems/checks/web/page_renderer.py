@@ -23,9 +23,13 @@ TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC")  # as shared.text.f
 STATIC = Path(__file__).with_name("static")
 FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never the text
     "added": "The check is added and runs right away.",
+    "added-later": "The check is added. Its first run is at its regular time: no more runs at once are left for now.",
+    "added-waiting": "The check is added and waits for the first signal.",
     "saved": "Saved.",
     "paused": "Paused. It does not run until you resume it.",
     "resumed": "Resumed. It runs right away.",
+    "resumed-later": "Resumed. Its next run is at its regular time: no more runs at once are left for now.",
+    "resumed-waiting": "Resumed. It waits for the next signal.",
     "run": "Done: the newest result is below.",
     "deleted": "The check and its history are deleted.",
     "window-added": "The maintenance window is added.",

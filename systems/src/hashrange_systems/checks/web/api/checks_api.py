@@ -45,7 +45,7 @@ async def list_checks(deps: Deps, caller: Caller) -> Listed[CheckModel]:
 
 @router.post("/checks", status_code=201)
 async def add_check(deps: Deps, caller: Caller, body: CheckInputModel, response: Response) -> CheckModel:
-    """Add a check; it runs right away."""
+    """Add a check; it runs right away, or at `nextRunAt` if the budget for runs by hand is spent."""
     draft = CheckInput(**{name: getattr(body, name) for name in body.model_fields_set})
     check = await deps.services.checks.create(caller.userid, draft)
     response.headers["Location"] = f"{deps.base_url}/api/checks/{check.checkid}"
@@ -82,7 +82,7 @@ async def pause_check(deps: Deps, caller: Caller, checkid: CheckId) -> CheckMode
 
 @router.post("/checks/{checkid}/resume")
 async def resume_check(deps: Deps, caller: Caller, checkid: CheckId) -> CheckModel:
-    """Resume a check that is paused or was disabled; it runs right away."""
+    """Resume a check that is paused or was disabled; it runs right away, or at `nextRunAt`."""
     check = await deps.services.checks.resume(caller.userid, checkid)
     return to_check_model(check, deps.services.clock.millis(), deps.base_url)
 
