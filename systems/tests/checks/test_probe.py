@@ -3,6 +3,7 @@
 import asyncio
 import json
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -165,6 +166,29 @@ def test_a_redirect_to_a_forbidden_address_is_the_targets_fault():
 
     outcome = probe(script)
     assert (outcome.status, outcome.cause) == (Status.DOWN, Cause.PROTOCOL)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "a.example"])
+def test_a_redirect_to_our_own_pages_is_unknown_with_the_reason(host):
+    async def run():
+        async with asyncio.timeout(ENOUGH), serving(never_reached) as own:
+            prober = make_prober(replace(LOOPBACK, own_ports=frozenset({own})))
+            attributes = parse_attributes("AVAILABILITY", {})
+
+            async def send_there(exchange):
+                await exchange.redirect(f"http://{host}:{own}/status/shop")
+
+            async with serving(send_there) as elsewhere:
+                direct = await prober.probe(f"http://{host}:{own}/", attributes)
+                return direct, await prober.probe(f"http://127.0.0.1:{elsewhere}/", attributes)
+
+    direct, redirected = asyncio.run(run())
+    assert (direct.status, direct.cause) == (Status.UNKNOWN, Cause.REFUSED)
+    assert (redirected.status, redirected.cause) == (Status.UNKNOWN, Cause.OURS)
+    assert (
+        redirected.message
+        == f"the redirect cannot be followed: {host} is at our own address, which may not be requested"
+    )
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

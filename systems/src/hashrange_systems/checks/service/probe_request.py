@@ -23,6 +23,7 @@ from hashrange_systems.shared.fetching.errors import (
     FetchError,
     NameUnresolved,
     NotDecompressed,
+    OwnAddressForbidden,
     RedirectForbidden,
     RequestRefused,
     TimedOut,
@@ -114,6 +115,8 @@ def describe_failure(error: FetchError) -> NoResponse:
 def _find_cause(error: FetchError) -> Cause:
     if isinstance(error, NameUnresolved):
         return Cause.OURS if error.temporary else Cause.NAME
+    if isinstance(error, RedirectForbidden) and isinstance(error.__cause__, OwnAddressForbidden):
+        return Cause.OURS  # a visitor can follow it; a redirect to a private address nobody can
     return next((cause for error_type, cause in CAUSES if isinstance(error, error_type)), Cause.PROTOCOL)
 
 

@@ -3,7 +3,7 @@
 FetchError
 ├── RequestRefused          nothing was sent
 │   ├── BadRequest          the request itself (BadUrl, BadHeader)
-│   ├── ForbiddenAddress    users may not reach the address
+│   ├── ForbiddenAddress    users may not reach the address (OwnAddressForbidden)
 │   └── ForbiddenPort       the port belongs to another protocol
 ├── NameUnresolved          no address for the name
 ├── ConnectFailed           no address accepted the connection
@@ -63,6 +63,13 @@ class ForbiddenAddress(RequestRefused):
         super().__init__(f"{host} is at {reason} address, which may not be requested")
         self.address = address
         self.reason = reason
+
+
+class OwnAddressForbidden(ForbiddenAddress):
+    """The host is the service itself: its pages or its database."""
+
+    def __init__(self, host: str, address: str) -> None:
+        super().__init__(host, address, "our own")
 
 
 class ForbiddenPort(RequestRefused):

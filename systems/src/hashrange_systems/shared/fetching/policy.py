@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
-from hashrange_systems.shared.fetching.errors import BadUrl, ForbiddenAddress, ForbiddenPort, PolicyInvalid
+from hashrange_systems.shared.fetching.errors import (
+    BadUrl,
+    ForbiddenAddress,
+    ForbiddenPort,
+    OwnAddressForbidden,
+    PolicyInvalid,
+)
 from hashrange_systems.shared.fetching.http_url import Target, normalise_host
 from hashrange_systems.shared.fetching.own_address import OwnAddress, is_of_this_machine
 from hashrange_systems.shared.fetching.public_address import Address, Network, explain_forbidden, unwrap
@@ -66,11 +72,11 @@ class Policy:
         return [own for own in self.own if own.port == port]
 
     def check_own(self, target: Target, addresses: Sequence[Address], own: Mapping[str, Sequence[Address]]) -> None:
-        """Raise ForbiddenAddress if the target is the service itself; `own` has the addresses of its names."""
+        """Raise OwnAddressForbidden if the target is the service itself; `own` has the addresses of its names."""
         here = target.port in self.own_ports and any(map(is_of_this_machine, addresses))
         reached = (each.is_reached(target, addresses, own.get(each.host, ())) for each in self.find_own(target.port))
         if here or any(reached):
-            raise ForbiddenAddress(target.host, str(addresses[0]), "our own")
+            raise OwnAddressForbidden(target.host, str(addresses[0]))
 
     def _exempts(self, target: Target, address: Address) -> bool:
         if target.port in self.own_ports:
