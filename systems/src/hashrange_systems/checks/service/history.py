@@ -5,6 +5,7 @@ Past days are read from stored roll-ups, if any; the rest is computed from the r
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -36,6 +37,7 @@ from hashrange_systems.shared.charts.axis import Percentiles
 from hashrange_systems.shared.charts.plot import PricePoint
 from hashrange_systems.shared.epoch import DAY_MS, EPOCH, from_ms, to_ms
 
+RUNS_AT_ONCE = 500
 PAGE = 25
 
 
@@ -69,7 +71,14 @@ class History:
         """Return the runs of a period, oldest first; the end is exclusive."""
         if start >= end:
             return []
-        return await self.db.runs_between(checkid, at=(from_ms(start), from_ms(end - 1)))
+        query, found = self.db.runs_between(checkid, at=(from_ms(start), from_ms(end - 1))), list[Run]()
+        cursor, more = None, True
+        while more:
+            await asyncio.sleep(0)  # an embedded database answers at once: other tasks have their turn here
+            page = await query.page(RUNS_AT_ONCE, after=cursor)
+            found += page
+            cursor, more = page.cursor, page.cursor is not None
+        return found
 
     async def summary(self, check: Check, start: int, end: int) -> Rollup:
         """Return the roll-up of a period; the future is not counted."""
@@ -119,6 +128,7 @@ class History:
 
     async def incidents(self, checkid: str, start: int | None = None, end: int | None = None) -> list[Ongoing | Ended]:
         """Return the incidents that overlap a period, or all, latest first."""
+        await asyncio.sleep(0)
         found = await self.db.incidents(checkid)
         return [
             incident
@@ -179,6 +189,7 @@ class History:
         first, last = -(-start // DAY_MS), end // DAY_MS
         if first >= last:
             return {}
+        await asyncio.sleep(0)
         found = await self.db.rollups(checkid, day=(find_day(first), find_day(last - 1)))
         return {find_span(each.day): read_rollup(each.rollup) for each in found}
 
