@@ -3,11 +3,15 @@
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pkgutil import iter_modules
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
+from hashrange_systems.checks import web
+from hashrange_systems.checks.registry import CHECK_TYPES
 from systems.tests.browser import host_demo, open_tab
 from tests.browser.accessibility import SCHEMES, assert_accessible
 from tests.conftest import find_free_port, start_server, stop, wait_until_healthy
@@ -199,7 +203,23 @@ PAGES = (
     ),
     *("check/demo-shop/edit", "check/demo-shop/maintenance", "messages", "pages", "pages/new", "pages/demo", "reports"),
     *("account", "account/two-factor", "import", "status/demo", "sign-in?next=/account"),
+    *(f"new?type={check_type}" for check_type in CHECK_TYPES if check_type != "HEARTBEAT"),
 )
+ERRORS = ("verify?token=unknown", "check/nothing", "check/demo-shop/results?after=nothing")
+FILES = {"/report/{month}.csv", "/report/{month}.pdf", "/status/{slug}/badge.svg", "/metrics"}
+
+
+def test_the_pages_that_axe_looks_at_are_all_pages():
+    paths = [f"/{path.removeprefix('./').partition('?')[0]}" for path in (*PAGES, *ERRORS)]
+    pages = [route for route in list_routes() if route.path not in FILES]
+    assert [route.path for route in pages if not any(route.path_regex.match(path) for path in paths)] == []
+
+
+def list_routes():
+    """The routes of GET requests of all modules with pages; the API and what jobs call are elsewhere."""
+    modules = [import_module(f"{web.__name__}.{each.name}") for each in iter_modules(web.__path__)]
+    routes = [route for module in modules if hasattr(module, "router") for route in module.router.routes]
+    return [route for route in routes if "GET" in route.methods and not route.path.startswith("/heartbeat")]
 
 
 def test_axe_finds_nothing_on_any_page_at_both_widths(page, site, request):
@@ -221,6 +241,17 @@ def test_axe_finds_nothing_on_any_page_at_both_widths(page, site, request):
     page.get_by_role("button", name="Turn it on").click()
     expect(page.locator(".qr svg")).to_be_visible()
     assert_accessible(page)
+
+
+def test_axe_finds_nothing_on_pages_that_say_what_is_wrong(chromium, site, request):
+    if "wire" in request.node.name:
+        pytest.skip("the pages are the same")
+    context = chromium.new_context(base_url=f"{site}/", locale="en-GB")
+    tab = context.new_page()
+    for path in ERRORS:
+        assert tab.goto(path).status >= 400
+        assert_accessible(tab, schemes=("light",))
+    context.close()
 
 
 def test_a_plot_is_explored_by_keys_and_by_touch_in_the_readers_time_zone(chromium, site, request):
