@@ -20,9 +20,9 @@ NOTIFICATION = render_notification(read_alert_context("DOWN", "c1", CONTENT))
 KEY = "0123456789abcdef0123456789abcdef"
 
 
-def make_channel(channel_id="m1", kind="EMAIL", target="ann@example.com", **more):
+def make_channel(channel_id="m1", channel_type="EMAIL", target="ann@example.com", **more):
     given = {"userid": "u1", "created_at": NOON, "verified_at": NOON}
-    return Channel(channel_id=channel_id, kind=kind, target=target, **(given | more))
+    return Channel(channel_id=channel_id, channel_type=channel_type, target=target, **(given | more))
 
 
 def make_alert(number=1, **more):

@@ -104,7 +104,7 @@ def add_channel(db, channel_id="m1", *, verified=True, userid="u1"):
         Channel(
             userid=userid,
             channel_id=channel_id,
-            kind="EMAIL",
+            channel_type="EMAIL",
             target=f"{channel_id}@example.com",
             created_at=NOON,
             verified_at=NOON if verified else None,

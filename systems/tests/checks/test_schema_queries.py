@@ -89,7 +89,7 @@ def test_checks_of_a_type_and_status_come_as_the_index_projects_them(db, databas
 def test_results_and_guards_are_in_no_index_of_the_seed(db, database):
     user = sign_up(db)
     db.create(ApiKey(userid="u1", key_id="k1", name="ci", digest=DIGEST, created_at=NOON)).run()
-    db.create(Channel(userid="u1", channel_id="m", kind="EMAIL", target="a@b.example", created_at=NOON)).run()
+    db.create(Channel(userid="u1", channel_id="m", channel_type="EMAIL", target="a@b.example", created_at=NOON)).run()
     rows = database.call("Scan", {"TableName": "USER", "IndexName": "Email-Index"})["Items"]
     assert [row["PK"]["S"] for row in rows] == [user.userid]
 
@@ -139,7 +139,7 @@ def test_an_api_key_is_found_by_its_hash_and_is_gone_when_deleted(db):
 
 
 def test_a_channel_is_verified_and_deleted(db):
-    db.create(Channel(userid="u1", channel_id="m1", kind="EMAIL", target="a@b.example", created_at=NOON)).run()
+    db.create(Channel(userid="u1", channel_id="m1", channel_type="EMAIL", target="a@b.example", created_at=NOON)).run()
     assert db.channel("u1", "m1").required().run().verified_at is None
     db.verify("u1", "m1", verified_at=LATER).run()
     assert [channel.verified_at for channel in db.channels("u1")] == [LATER]
@@ -167,7 +167,7 @@ def test_the_slug_of_a_status_page_belongs_to_one_user(db):
 def test_everything_a_user_owns_is_found_and_deleted(db):
     user = sign_up(db)
     key = ApiKey(userid="u1", key_id="k1", name="ci", digest=DIGEST, created_at=NOON)
-    channel = Channel(userid="u1", channel_id="m1", kind="EMAIL", target="a@b.example", created_at=NOON)
+    channel = Channel(userid="u1", channel_id="m1", channel_type="EMAIL", target="a@b.example", created_at=NOON)
     db.batch([key, channel]).run()
     assert db.owned_items("u1").run() == [key, channel, user]
     db.batch(delete=[key, channel]).run()

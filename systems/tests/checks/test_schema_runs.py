@@ -195,7 +195,7 @@ def test_an_alert_whose_sender_died_or_failed_is_tried_again_until_it_is_given_u
 
 def test_a_channels_secret_is_stored_encrypted(db, database, clock):
     channel = Channel(
-        userid="u1", channel_id="w", kind="WEBHOOK", target="https://a.example", secret="hush", created_at=NOON
+        userid="u1", channel_id="w", channel_type="WEBHOOK", target="https://a.example", secret="hush", created_at=NOON
     )
     with pytest.raises(ValueInvalid, match="keys="):
         db.create(channel).run()

@@ -264,7 +264,7 @@ def test_a_mail_server_that_cannot_work_or_is_not_safe_is_refused(url):
 def post(script, path="/hook", policy=LOOPBACK, secret=SECRET, clock=CLOCK):
     async def main():
         async with serving(script) as port:
-            channel = make_channel(kind="WEBHOOK", target=f"http://127.0.0.1:{port}{path}", secret=secret)
+            channel = make_channel(channel_type="WEBHOOK", target=f"http://127.0.0.1:{port}{path}", secret=secret)
             await Webhook(Fetcher(policy), clock).send(channel, NOTIFICATION, KEY)
 
     asyncio.run(main())
@@ -368,7 +368,7 @@ def hand_over(script, hosts=("127.0.0.1",), timeout_s=10.0):
         async with serving(script) as port:
             sender = Apprise(hosts, timeout_s)
             try:
-                channel = make_channel(kind="APPRISE", target="json://…", secret=f"json://127.0.0.1:{port}/x")
+                channel = make_channel(channel_type="APPRISE", target="json://…", secret=f"json://127.0.0.1:{port}/x")
                 await sender.send(channel, NOTIFICATION, KEY)
             finally:
                 sender.close()

@@ -20,7 +20,7 @@ def test_a_user_is_taken_in_with_a_first_key_and_a_channel_that_is_not_verified(
     )
     assert do(services.keys.authenticate(new.key)) == new.user
     (channel,) = do(services.channels.list_by_user(new.user.userid))
-    assert (channel.kind, channel.target, channel.verified_at) == ("EMAIL", "Ann@Example.com", None)
+    assert (channel.channel_type, channel.target, channel.verified_at) == ("EMAIL", "Ann@Example.com", None)
 
 
 def test_a_user_is_stored_as_the_seed_writes_them(services, database):

@@ -139,7 +139,7 @@ def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, databa
 
 
 @pytest.mark.parametrize(
-    ("kind", "target"),
+    ("channel_type", "target"),
     [
         ("EMAIL", "nobody"),
         ("EMAIL", "a@example.com,b@example.com"),
@@ -150,10 +150,10 @@ def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, databa
         ("PIGEON", "roof"),
     ],
 )
-def test_a_target_that_cannot_be_used_is_refused(services, kind, target):
+def test_a_target_that_cannot_be_used_is_refused(services, channel_type, target):
     userid = services.sign_up().user.userid
     with pytest.raises(InvalidInput):
-        do(services.channels.add(userid, kind, target))
+        do(services.channels.add(userid, channel_type, target))
     assert len(do(services.channels.list_by_user(userid))) == 1
 
 

@@ -39,7 +39,7 @@ from hashrange_systems.checks.deployment_schema import (
     MessageBudget,
     WorkerPresence,
 )
-from hashrange_systems.checks.field_types import Address, ChannelKind, Digest, Record, Result, Short, Slug, Status, Tier
+from hashrange_systems.checks.field_types import Address, ChannelType, Digest, Record, Result, Short, Slug, Status, Tier
 from hashrange_systems.checks.table_definitions import checks, users
 
 
@@ -113,7 +113,7 @@ class Channel(Item, table=users, PK="{userid}", SK="CHANNEL#{channel_id}"):
 
     userid: Key[str]
     channel_id: Key[str]
-    kind: ChannelKind
+    channel_type: Annotated[ChannelType, Stored("kind")]
     target: str
     secret: Secret[str] | None = None  # signs a webhook, or is the secret part of an address
     created_at: datetime

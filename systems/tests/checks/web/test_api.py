@@ -220,7 +220,7 @@ def test_a_body_that_is_too_long_is_not_read(api):
 
 # ── channels and the status page ─────────────────────────────────────────────────────────────────────────────────────
 def test_a_channel_is_asked_and_used_once_it_confirms(client, ann, api):
-    added = api.post("/channels", json={"kind": "EMAIL", "target": "ops@example.com"}).json()
+    added = api.post("/channels", json={"channelType": "EMAIL", "target": "ops@example.com"}).json()
     assert (added["asked"], added["verifiedAt"], added["secret"]) == (True, None, None)
     mail = client.mailbox.mails(ann.user.userid)[0]
     assert mail.recipient == "ops@example.com"
@@ -233,7 +233,7 @@ def test_a_channel_is_asked_and_used_once_it_confirms(client, ann, api):
 
 
 def test_the_secret_of_a_webhook_is_shown_once(api):
-    added = api.post("/channels", json={"kind": "WEBHOOK", "target": "https://example.com/hook"}).json()
+    added = api.post("/channels", json={"channelType": "WEBHOOK", "target": "https://example.com/hook"}).json()
     assert added["secret"].startswith("whsec_")
     assert added["secret"] not in api.get("/channels").text
 

@@ -244,7 +244,9 @@ def test_a_window_that_is_none_is_refused_beside_its_field(client, ann, browser,
 # ── the account ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_channel_is_added_confirmed_by_its_link_and_removed(client, ann, browser):
     assert (
-        send(browser, "/account/channels", kind="EMAIL", target="ops@example.com").headers["location"].endswith("asked")
+        send(browser, "/account/channels", channelType="EMAIL", target="ops@example.com")
+        .headers["location"]
+        .endswith("asked")
     )
     messages = browser.get("/messages")
     link = next(each for each in Forms(messages.text).links if "/verify" in each)
@@ -262,12 +264,12 @@ def test_a_channel_is_added_confirmed_by_its_link_and_removed(client, ann, brows
 
 
 def test_a_channel_that_is_none_is_refused_beside_its_field(browser):
-    refused = send(browser, "/account/channels", kind="EMAIL", target="nobody")
+    refused = send(browser, "/account/channels", channelType="EMAIL", target="nobody")
     assert "Address must be an e-mail address such as ann@example.com." in read_text(refused)
 
 
 def test_the_secret_of_a_webhook_is_shown_once(browser):
-    page = send(browser, "/account/channels", kind="WEBHOOK", target="https://example.com/hook")
+    page = send(browser, "/account/channels", channelType="WEBHOOK", target="https://example.com/hook")
     assert "whsec_" in page.text
     assert "whsec_" not in browser.get("/account").text
 

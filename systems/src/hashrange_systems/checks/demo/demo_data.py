@@ -115,7 +115,12 @@ class Demo:
 def make_channel(started_at: datetime) -> Channel:
     """Return the e-mail channel of the demo user."""
     return Channel(
-        userid=USERID, channel_id=CHANNEL, kind="EMAIL", target=EMAIL, created_at=started_at, verified_at=started_at
+        userid=USERID,
+        channel_id=CHANNEL,
+        channel_type="EMAIL",
+        target=EMAIL,
+        created_at=started_at,
+        verified_at=started_at,
     )
 
 

@@ -46,8 +46,8 @@ def make_announcement(
 ) -> Announcement:
     """Return a new announcement; raise InvalidInput with all errors."""
     errors: list[FieldError] = []
-    kind = read_choice(Importance, importance)
-    if kind is None:
+    chosen = read_choice(Importance, importance)
+    if chosen is None:
         errors.append(FieldError("importance", f"must be one of {', '.join(Importance)}"))
     if not title.strip() or len(title) > MAX_ANNOUNCEMENT_TITLE or not title.isprintable():
         errors.append(FieldError("title", f"must be a line of 1 to {MAX_ANNOUNCEMENT_TITLE} characters"))
@@ -55,12 +55,12 @@ def make_announcement(
         errors.append(FieldError("text", f"must be at most {MAX_ANNOUNCEMENT_TEXT} characters"))
     if ends_at is not None and not now < ends_at <= LATEST:
         errors.append(FieldError("endsAt", "must be in the future"))
-    if errors or kind is None:
+    if errors or chosen is None:
         raise InvalidInput(errors)
     return Announcement(
         announcement_id=announcement_id,
         at=now,
-        importance=kind,
+        importance=chosen,
         title=title.strip(),
         text=text.strip(),
         ends_at=ends_at,

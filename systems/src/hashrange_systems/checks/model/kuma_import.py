@@ -50,12 +50,12 @@ def read_kuma(content: bytes, most: int) -> ImportedFile:
 
 def read_monitor(monitor: Monitor, groups: Mapping[Any, str]) -> ImportedCheck:
     """Return the check of a monitor; raise NotImportable if there is none like it."""
-    kind = read_line(monitor, "type")
-    if kind not in KINDS:
-        raise NotImportable(f"there is no type of check for {kind or 'this'}")
+    monitor_type = read_line(monitor, "type")
+    if monitor_type not in MONITOR_TYPES:
+        raise NotImportable(f"there is no type of check for {monitor_type or 'this'}")
     if monitor.get("upsideDown"):
         raise NotImportable("a check cannot be upside down")
-    check_type, url, attributes = KINDS[kind](monitor)
+    check_type, url, attributes = MONITOR_TYPES[monitor_type](monitor)
     attributes |= {"retries": limit(read_count(monitor, "maxretries", 2), 0, 10)}
     parent = groups.get(monitor.get("parent"))
     return ImportedCheck(
@@ -154,7 +154,7 @@ def read_push(monitor: Monitor) -> tuple[str, str | None, dict[str, Any]]:
     return "HEARTBEAT", None, {"periodMs": period, "graceMs": MINUTE_MS}
 
 
-KINDS: Mapping[str, Callable[[Monitor], tuple[str, str | None, dict[str, Any]]]] = {
+MONITOR_TYPES: Mapping[str, Callable[[Monitor], tuple[str, str | None, dict[str, Any]]]] = {
     "http": read_page,
     "keyword": read_keyword,
     "json-query": read_json_query,

@@ -15,7 +15,7 @@ from hashrange_systems.shared.notifications.sender import DeliveryFailed, Delive
 
 @dataclass(frozen=True, kw_only=True)
 class AlertOutbox(Outbox[Outgoing, Waiting]):
-    """Sends due alerts; `senders` by kind of channel, `find_page` returns the URL of a check's page."""
+    """Sends due alerts; `senders` by type of channel, `find_page` returns the URL of a check's page."""
 
     db: Checks
     senders: Mapping[str, Sender]
@@ -36,9 +36,9 @@ class AlertOutbox(Outbox[Outgoing, Waiting]):
             raise DeliveryRefused("the channel was removed")
         if channel.verified_at is None:
             raise DeliveryRefused("the channel is not verified")
-        sender = self.senders.get(channel.kind)
+        sender = self.senders.get(channel.channel_type)
         if sender is None:
-            raise DeliveryFailed(f"sending by {channel.kind} is not set up")
+            raise DeliveryFailed(f"sending by {channel.channel_type} is not set up")
         page = self.find_page(message.checkid) if self.find_page else None
         context = read_alert_context(message.topic, message.checkid, message.content, page)
         await sender.send(channel, render_notification(context), make_key(message))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from hashrange import Conflict, NotFound
-from hashrange_systems.checks.field_types import ChannelKind
+from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.schema import Channel, Checks
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.checks.service.message_budget import MessageBudgets
@@ -61,10 +61,10 @@ class Channels:
     try_service: TryService | None = None
     make_id: MakeId = make_id
 
-    async def add(self, userid: str, kind: str, target: str, secret: str | None = None) -> NewChannel:
+    async def add(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
         """Add an unverified channel. A webhook gets a secret, unless one is given."""
         user = await find_active_user(self.db, userid)
-        new = self.prepare(userid, kind, target, secret)
+        new = self.prepare(userid, channel_type, target, secret)
         if len(await self.db.channels(userid).consistent()) >= MAX_CHANNELS:
             raise LimitReached(f"There may be {MAX_CHANNELS} channels: remove one first.")
         await MessageBudgets(self.db, self.clock).spend(userid, target)
@@ -124,17 +124,17 @@ class Channels:
         await self.find(userid, channel_id)
         await self.db.delete_channel(userid, channel_id)
 
-    def prepare(self, userid: str, kind: str, target: str, secret: str | None = None) -> NewChannel:
+    def prepare(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
         """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
-        if kind not in get_args(ChannelKind):
-            raise InvalidInput([FieldError("kind", f"must be one of {', '.join(get_args(ChannelKind))}")])
-        shown, kept = self._validate_target(kind, target, secret)
+        if channel_type not in get_args(ChannelType):
+            raise InvalidInput([FieldError("channelType", f"must be one of {', '.join(get_args(ChannelType))}")])
+        shown, kept = self._validate_target(channel_type, target, secret)
         now = self.clock.millis()
         channel = Channel.model_validate(
             {
                 "userid": userid,
                 "channel_id": self.make_id(),
-                "kind": kind,
+                "channel_type": channel_type,
                 "target": shown,
                 "secret": kept,
                 "created_at": from_ms(now),
@@ -143,11 +143,11 @@ class Channels:
         )
         return NewChannel(channel, self._sign(channel))
 
-    def _validate_target(self, kind: str, target: str, secret: str | None) -> tuple[str, str | None]:
+    def _validate_target(self, channel_type: str, target: str, secret: str | None) -> tuple[str, str | None]:
         """Return the public and the secret part of a target."""
-        if kind == "EMAIL":
+        if channel_type == "EMAIL":
             return validate_email(target, "target"), None
-        if kind == "WEBHOOK":
+        if channel_type == "WEBHOOK":
             return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
         return self._validate_apprise_url(target), target  # an Apprise URL contains a password
 
@@ -173,5 +173,5 @@ class Channels:
 def find_address(channels: Sequence[Channel], address: str) -> Channel | None:
     """Return the e-mail channel of an address, by its canonical form."""
     folded = fold_email(address)
-    mails = (channel for channel in channels if channel.kind == "EMAIL")
+    mails = (channel for channel in channels if channel.channel_type == "EMAIL")
     return next((channel for channel in mails if fold_email(channel.target) == folded), None)

@@ -17,7 +17,7 @@ from hashrange_systems.shared.web.templating import redirect_to
 
 CHANNEL_TYPES = (("EMAIL", "e-mail"), ("WEBHOOK", "webhook"), ("APPRISE", "Apprise"))
 CHANNEL = (
-    Field(path="kind", label="Kind", input_type="select", options=CHANNEL_TYPES),
+    Field(path="channelType", label="Type", input_type="select", options=CHANNEL_TYPES),
     Field(path="target", label="Address", hint="ann@example.com, https://… or slack://…"),
 )
 KEY = (Field(path="key.name", label="Name", hint="deploy script"),)
@@ -38,11 +38,11 @@ async def add_channel(request: Request, deps: Deps, sent: PostedForm) -> Respons
     """Add a channel and send a verification link to it; the secret of a webhook is shown only once."""
     userid = sent.visitor.user.userid
     try:
-        new = await deps.services.channels.add(userid, sent.text("kind"), sent.line("target"))
+        new = await deps.services.channels.add(userid, sent.text("channelType"), sent.line("target"))
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error, sent)
     asked = await send_verification(deps.services, deps.base_url, new)
-    if new.channel.kind == "WEBHOOK":
+    if new.channel.channel_type == "WEBHOOK":
         return await render_account(request, deps, sent.visitor, new_secret=new.channel.secret)
     return redirect_to(request, "/account", "asked" if asked else "not-asked")
 

@@ -18,7 +18,7 @@ SEND_TIMEOUT_S = 15.0
 
 async def send_verification(services: Services, base_url: str, new: NewChannel) -> bool:
     """Send the verification link; return whether it was accepted."""
-    sender = services.senders.get(new.channel.kind)
+    sender = services.senders.get(new.channel.channel_type)
     if sender is None:
         return False
     notification = render_verification(f"{base_url}/verify?token={quote(new.token)}")
@@ -27,6 +27,9 @@ async def send_verification(services: Services, base_url: str, new: NewChannel) 
         async with asyncio.timeout(SEND_TIMEOUT_S):
             await sender.send(new.channel, notification, key)
     except (DeliveryFailed, TimeoutError) as error:
-        log.warning("an address could not be asked", extra={"fields": {"kind": new.channel.kind, "why": str(error)}})
+        log.warning(
+            "an address could not be asked",
+            extra={"fields": {"channel_type": new.channel.channel_type, "why": str(error)}},
+        )
         return False
     return True

@@ -26,17 +26,17 @@ class ListQuery:
     show: str = ""
     group: str | None = None
     tag: str = ""
-    kind: str = ""
+    check_type: str = ""
     sort: str = "state"
 
     @property
     def narrows(self) -> bool:
         """Whether it leaves anything out."""
-        return bool(self.words or self.show or self.group is not None or self.tag or self.kind)
+        return bool(self.words or self.show or self.group is not None or self.tag or self.check_type)
 
     def link(self, **changes: object) -> str:
         """Return the query string of this list with changes; None leaves a field out."""
-        fields = {"q": self.words, "show": self.show, "group": self.group, "tag": self.tag, "type": self.kind}
+        fields = {"q": self.words, "show": self.show, "group": self.group, "tag": self.tag, "type": self.check_type}
         fields |= {"sort": self.sort if self.sort != "state" else ""}
         given = {name: value for name, value in (fields | changes).items() if value not in ("", None)}
         return f"?{urlencode(given)}" if given else "?"
@@ -67,7 +67,7 @@ def read_query(given: Mapping[str, str]) -> ListQuery:
         show=given.get("show", "")[:20],
         group=given["group"][:100] if given.get("group") else None,
         tag=given.get("tag", "").casefold()[:40],
-        kind=given.get("type", "") if given.get("type") in CHECK_TYPES else "",
+        check_type=given.get("type", "") if given.get("type") in CHECK_TYPES else "",
         sort=given.get("sort", "") if given.get("sort") in SORTS else "state",
     )
 
@@ -89,7 +89,9 @@ def matches(listed: ListedCheck, query: ListQuery) -> bool:
         return False
     if query.group is not None and (check.group or "") != query.group:
         return False
-    if (query.tag and query.tag not in (check.tags or ())) or (query.kind and check.check_type != query.kind):
+    if (query.tag and query.tag not in (check.tags or ())) or (
+        query.check_type and check.check_type != query.check_type
+    ):
         return False
     text = "\n".join([listed.name, check.url, check.group or "", *(check.tags or ()), check.check_type]).casefold()
     return all(word in text for word in query.words.casefold().split()[:MAX_WORDS])
@@ -129,7 +131,7 @@ def describe_choices(listed: Sequence[ListedCheck]) -> dict[str, Any]:
         "tally": tally_states(each.state for each in listed),
         "groups": sorted({each.check.group for each in listed if each.check.group}),
         "tags": sorted({tag for each in listed for tag in each.check.tags or ()}),
-        "kinds": [
+        "check_types": [
             (name, CHECK_TYPES[name].title)
             for name in sorted({each.check.check_type for each in listed})
             if name in CHECK_TYPES

@@ -33,7 +33,7 @@ PAGE = (
 )
 IMPORTANCE = tuple((each.value, each.value.capitalize()) for each in Importance)
 ANNOUNCEMENT = (
-    Field(path="announcement.importance", label="Kind", input_type="select", options=IMPORTANCE, short=True),
+    Field(path="announcement.importance", label="Importance", input_type="select", options=IMPORTANCE, short=True),
     Field(path="announcement.title", label="Headline", hint="Database upgrade on Sunday"),
     Field(path="announcement.text", label="Text", input_type="area"),
     Field(

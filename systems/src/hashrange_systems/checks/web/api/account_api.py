@@ -90,8 +90,8 @@ async def list_channels(deps: Deps, caller: Caller) -> Listed[ChannelModel]:
 @router.post("/channels", status_code=201, tags=["channels"])
 async def add_channel(deps: Deps, caller: Caller, body: ChannelInput) -> NewChannelModel:
     """Add a channel. A verification link is sent there; alerts are sent after it was opened."""
-    new = await deps.services.channels.add(caller.userid, body.kind, body.target, body.secret)
-    return await send_link(deps, new, secret=new.channel.secret if new.channel.kind == "WEBHOOK" else None)
+    new = await deps.services.channels.add(caller.userid, body.channel_type, body.target, body.secret)
+    return await send_link(deps, new, secret=new.channel.secret if new.channel.channel_type == "WEBHOOK" else None)
 
 
 @router.post("/channels/verify", tags=["channels"], dependencies=[Depends(authenticate_caller)])

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.checks.field_types import ChannelKind
+from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.model.announcement import Announcement, Importance
 from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.tier import TIERS
@@ -257,7 +257,7 @@ class NewKeyModel(KeyModel):
 class ChannelInput(RequestModel):
     """A channel to add."""
 
-    kind: ChannelKind
+    channel_type: ChannelType
     target: str
     secret: str | None = Field(
         default=None, max_length=200, description="What a webhook is signed with; made if not given."
@@ -274,7 +274,7 @@ class ChannelModel(ResponseModel):
     """A channel; it receives messages after it was verified."""
 
     channel_id: str
-    kind: str
+    channel_type: str
     target: str
     created_at: datetime
     verified_at: datetime | None
