@@ -106,6 +106,39 @@ def test_a_crawl_killed_in_the_middle_goes_on_and_ends_with_the_same_table(datab
     assert plain(after) == plain(whole)
 
 
+@pytest.mark.parametrize("database", ["wire"], indirect=True)
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_crawl_command_that_is_stopped_releases_the_shop_and_another_goes_on_at_once(
+    database, db, work, server_url, sandbox, sign
+):
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 20)
+            started, stopped = asyncio.Event(), asyncio.Event()
+
+            async def hang(path):
+                if path.startswith("/vase/"):
+                    started.set()
+                    await stopped.wait()
+
+            server.before = hang
+            await AuraServices(db, work, ManualClock(int(time.time())), sandbox).add(server)
+            process = await start_process(server, server_url)
+            async with asyncio.timeout(60):
+                await started.wait()
+                process.send_signal(sign)
+                code = await process.wait()
+            stopped.set()
+            now = AuraServices(db, work, ManualClock(int(time.time()) + 1), sandbox)
+            (shop,) = [shop async for shop in now.crawls.find_due()]
+            return code, shop, await now.crawl(server, "w2")
+
+    code, shop, crawled = asyncio.run(run())
+    assert code == 128 + sign
+    assert shop.crawl_attempts == 0, "a stop is no failed attempt"
+    assert isinstance(crawled.crawl, Crawled)
+
+
 async def crawl_elsewhere(server, sandbox):
     """Return the table of the same shop after a crawl that nothing interrupted."""
     clock = ManualClock(int(time.time()))

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
-from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.worker_runner import LogLevel, exit_when_stopped, run_worker, work_until_stopped
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.schema import Shop
     from hashrange_systems.aura.service.crawls import StuckShop
     from hashrange_systems.aura.services import Services
 
+GOES_ON = "the next worker or command goes on where it stopped"
 CRAWL_HELP = """Crawl a shop now, in this process, and wait until it is done.
 
 [bold]Example[/bold]  hashrange aura crawl antik-mueller.de
 
-An interrupted crawl goes on where it stopped. Exit code 1 if it failed, or another worker has the shop."""
+Ctrl-C and SIGTERM stop it at once; an interrupted crawl goes on where it stopped. Exit code 1 if it failed, or another worker has the shop."""
 SCRAPE_HELP = """Scrape a shop now, in this process: visit its products and record what changed.
 
 [bold]Example[/bold]  hashrange aura scrape antik-mueller.de
@@ -58,7 +59,7 @@ def crawl(shop: ShopName, data: Data = None, database: Target = None, as_json: A
         lease = await services.crawls.start(found, make_owner("command line"))
         if lease is None:
             raise busy(found.domain, "crawled")
-        await services.crawler.crawl(lease)
+        await exit_when_stopped(services.crawler.crawl(lease), GOES_ON)
         return await services.registry.find(shop)
 
     _finish(DatabaseTarget(data, database), act, "crawl", as_json=as_json)
@@ -73,7 +74,7 @@ def scrape(shop: ShopName, data: Data = None, database: Target = None, as_json: 
         lease = await services.scrapes.start(found, make_owner("command line"))
         if lease is None:
             raise busy(found.domain, "scraped, or has not been crawled since")
-        await services.scraper.scrape(lease)
+        await exit_when_stopped(services.scraper.scrape(lease), GOES_ON)
         return await services.registry.find(shop)
 
     _finish(DatabaseTarget(data, database), act, "scrape", as_json=as_json)

@@ -1,4 +1,4 @@
-"""What the `worker` commands of the systems share: the log level, and running until Ctrl-C or SIGTERM."""
+"""What commands that run for long share: the log level, and running until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from hashrange_systems.shared.cli.database_target import DatabaseTarget
 
+T = TypeVar("T")
+
 PACKAGE = "hashrange_systems"
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LogLevel = Annotated[Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="How much to log.")]
 
 
@@ -31,9 +34,35 @@ def run_worker(
 async def work_until_stopped(work: Coroutine[Any, Any, None], what: str) -> None:
     """Do the work until it ends, or Ctrl-C or SIGTERM cancels it."""
     task = asyncio.create_task(work)
-    for sign in (signal.SIGINT, signal.SIGTERM):
+    for sign in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
     typer.echo(f"{what}; Ctrl-C stops it")
     await asyncio.wait([task])
     if not task.cancelled():
         task.result()
+
+
+async def exit_when_stopped(work: Coroutine[Any, Any, T], hint: str) -> T:
+    """Return the result of the work; Ctrl-C or SIGTERM cancels it and, after its cleanup, ends the command.
+
+    The exit code is the shell's for the signal (130, 143); `hint` tells what becomes of the work.
+    """
+    task, loop = asyncio.create_task(work), asyncio.get_running_loop()
+    received: list[signal.Signals] = []
+
+    def stop(sign: signal.Signals) -> None:
+        received.append(sign)
+        task.cancel()
+
+    for sign in STOP_SIGNALS:
+        loop.add_signal_handler(sign, stop, sign)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        typer.echo(f"stopped: {hint}", err=True)
+        raise typer.Exit(128 + received[0]) from None
+    finally:
+        for sign in STOP_SIGNALS:
+            loop.remove_signal_handler(sign)
