@@ -28,7 +28,7 @@ from hashrange_systems.aura.work_schema import WaitingUrl, Work
 from hashrange_systems.shared.epoch import from_ms
 
 AT_ONCE = 8
-SMALL = 10_000
+SMALL, MIDDLE = 10_000, 100_000
 STEPS = 2_000
 LINKS = 10  # of a page; all but one are known
 DOMAIN = "bench.example"
@@ -144,8 +144,9 @@ def free_port() -> int:
 
 # ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def measure_growth(settings: Settings) -> Json:
-    """Compare what one URL costs in a small shop and in a large one, in processor time."""
-    costs = {urls: asyncio.run(measure_url(urls)) for urls in (SMALL, settings.urls)}
+    """Compare what one URL costs in a small shop and in larger ones, in processor time."""
+    sizes = sorted({SMALL, min(MIDDLE, settings.urls), settings.urls})
+    costs = {urls: asyncio.run(measure_url(urls)) for urls in sizes}
     lines = [[f"{urls:,} URLs", f"{cost * 1e6:.0f}"] for urls, cost in costs.items()]
     note(render_table(["a shop of", "processor us a URL"], lines))
     ratio = costs[settings.urls] / costs[SMALL]

@@ -10,7 +10,7 @@ import pytest
 
 import hashrange
 from hashrange import LocalKeys, ManualClock
-from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled
+from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled, Scraped
 from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.work_schema import Work
 from systems.tests.aura.plain import get_item, put_shop
@@ -246,6 +246,48 @@ def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(servic
 
 
 # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_crawl_and_a_scrape_that_run_for_long_are_extended_again_and_again_and_end(services, clock):
+    async def run():
+        put_shop(services.db.session.transport, "a.de")
+        crawl = await services.crawls.start(await services.db.shop("a.de").required(), "w1")
+        for _ in range(10):
+            clock.advance(15)
+            extended = await services.crawls.extend(crawl)  # with the lease as it was started, as the heartbeat does
+        await services.crawls.finish(crawl)
+        scrape = await services.scrapes.start(await services.db.shop("a.de").required(), "w1")
+        for _ in range(10):
+            clock.advance(15)
+            await services.scrapes.extend(scrape)
+        await services.scrapes.finish(scrape)
+        return crawl, extended, await services.db.shop("a.de").required()
+
+    crawl, extended, shop = asyncio.run(run())
+    assert (extended.crawl_lease_until - crawl.crawl_lease_until).total_seconds() == 150
+    assert (type(shop.crawl), type(shop.scrape)) == (Crawled, Scraped)
+
+
+@pytest.mark.parametrize("end", ["fail", "stop", "release"])
+def test_a_crawl_that_was_extended_can_be_given_back(services, clock, end):
+    async def run():
+        put_shop(services.db.session.transport, "a.de")
+        await services.db.add_countries({"DE"})
+        crawl = await services.crawls.start(await services.db.shop("a.de").required(), "w1")
+        clock.advance(15)
+        await services.crawls.extend(crawl)
+        if end == "release":
+            await services.crawls.release(crawl)
+        else:
+            await getattr(services.crawls, end)(crawl, "why", *([1] if end == "fail" else []))
+        clock.advance(0 if end == "release" else 600)
+        return [shop.domain async for shop in services.crawls.find_due()], get_item(
+            services.db.session.transport, "SHOP#a.de"
+        )
+
+    due, stored = asyncio.run(run())
+    assert due == ["a.de"]
+    assert stored["gsi2_sk"].startswith("PROGRESS#" if end == "release" else "NEVER#")
+
+
 @embedded
 def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(services, clock):
     async def run():

@@ -181,6 +181,9 @@ first_scrape = where("attribute_not_exists(last_scraped_end) OR begins_with(last
                      " OR begins_with(last_scraped_end, 'NEVER#')")
 abandoned = where("attribute_not_exists(crawl_lease_until) OR crawl_lease_until < {now}")
 abandoned_scrape = where("attribute_not_exists(scrape_lease_until) OR scrape_lease_until < {now}")
+# The steps of a worker compare the owner only: the lease that it holds was extended since it was read.
+crawl_owner_only = where("crawl_owner = {crawl_owner}")
+scrape_owner_only = where("scrape_owner = {scrape_owner}")
 
 
 class Aura(Patterns, Protocol):
@@ -215,17 +218,18 @@ class Aura(Patterns, Protocol):
     @abandoned
     def take_crawl(self, crawl: Crawling, now: datetime, last_crawled_start: datetime, crawl_owner: str,
                    crawl_lease_until: datetime, crawl_attempts: Add[int] = ...) -> Update[LeasedCrawl]: ...
-    def extend_crawl(self, crawl: LeasedCrawl, crawl_lease_until: datetime,
-                     crawl_owner: Eq[str]) -> Update[LeasedCrawl]: ...
-    def release_crawl(self, crawl: LeasedCrawl, crawl_lease_until: datetime, crawl_owner: Eq[str],
+    @crawl_owner_only
+    def extend_crawl(self, crawl: Crawling, crawl_lease_until: datetime, crawl_owner: str) -> Update[LeasedCrawl]: ...
+    @crawl_owner_only
+    def release_crawl(self, crawl: Crawling, crawl_lease_until: datetime, crawl_owner: str,
                       crawl_attempts: Add[int]) -> Update[LeasedCrawl]: ...
-    def finish_crawl(self, crawl: LeasedCrawl, last_crawled_end: datetime, crawl_owner: Eq[str],
+    def finish_crawl(self, crawl: Crawling, last_crawled_end: datetime, crawl_owner: Eq[str],
                      crawl_attempts: None = None, last_crawl_error: None = None,
                      crawl_retry_at: None = None) -> Update[Crawled]: ...
     @first_crawl
-    def fail_first_crawl(self, crawl: LeasedCrawl, last_crawl_error: str, crawl_owner: Eq[str],
+    def fail_first_crawl(self, crawl: Crawling, last_crawl_error: str, crawl_owner: Eq[str],
                          crawl_retry_at: datetime = ...) -> Update[NeverCrawled]: ...
-    def fail_crawl(self, crawl: LeasedCrawl, last_crawl_error: str, last_crawled_end: datetime,
+    def fail_crawl(self, crawl: Crawling, last_crawl_error: str, last_crawled_end: datetime,
                    crawl_owner: Eq[str], crawl_retry_at: datetime = ...) -> Update[Crawled]: ...
     @abandoned
     @first_crawl
@@ -242,17 +246,19 @@ class Aura(Patterns, Protocol):
     @abandoned_scrape
     def take_scrape(self, scrape: Scraping, now: datetime, last_scraped_start: datetime, scrape_owner: str,
                     scrape_lease_until: datetime, scrape_attempts: Add[int] = ...) -> Update[LeasedScrape]: ...
-    def extend_scrape(self, scrape: LeasedScrape, scrape_lease_until: datetime,
-                      scrape_owner: Eq[str]) -> Update[LeasedScrape]: ...
-    def release_scrape(self, scrape: LeasedScrape, scrape_lease_until: datetime, scrape_owner: Eq[str],
+    @scrape_owner_only
+    def extend_scrape(self, scrape: Scraping, scrape_lease_until: datetime,
+                      scrape_owner: str) -> Update[LeasedScrape]: ...
+    @scrape_owner_only
+    def release_scrape(self, scrape: Scraping, scrape_lease_until: datetime, scrape_owner: str,
                        scrape_attempts: Add[int]) -> Update[LeasedScrape]: ...
-    def finish_scrape(self, scrape: LeasedScrape, last_scraped_end: datetime, scrape_owner: Eq[str],
+    def finish_scrape(self, scrape: Scraping, last_scraped_end: datetime, scrape_owner: Eq[str],
                       scrape_attempts: None = None, last_scrape_error: None = None,
                       scrape_retry_at: None = None) -> Update[Scraped]: ...
     @first_scrape
-    def fail_first_scrape(self, scrape: LeasedScrape, last_scrape_error: str, scrape_owner: Eq[str],
+    def fail_first_scrape(self, scrape: Scraping, last_scrape_error: str, scrape_owner: Eq[str],
                           scrape_retry_at: datetime = ...) -> Update[NeverScraped]: ...
-    def fail_scrape(self, scrape: LeasedScrape, last_scrape_error: str, last_scraped_end: datetime,
+    def fail_scrape(self, scrape: Scraping, last_scrape_error: str, last_scraped_end: datetime,
                     scrape_owner: Eq[str], scrape_retry_at: datetime = ...) -> Update[Scraped]: ...
     @abandoned_scrape
     @first_scrape
