@@ -280,19 +280,10 @@ class Recorder:
         return self.database.call(operation, request, *read)
 
 
-def test_trap_reserved_words_are_never_written_bare(database, db, clock):
-    recorder = Recorder(database)
-    recorded = Aura.open(recorder, clock=clock)
-    now, day = at("10:00"), (at("2026-01-13T00:00:00"), at("10:00"))
-    shop = Shop(domain="a.de", core_domain_name="a", shop_country="DE")
-    db.create(shop).run()
-    url = db.mark_seen("a.de", VASE, "product", now, now).run()
-    crawl = LeasedCrawl(domain="a.de", last_crawled_start=now, crawl_owner="w", crawl_lease_until=now)
-    crawled, scraping = (
-        Crawled(domain="a.de", last_crawled_end=now),
-        LeasedScrape(domain="a.de", last_scraped_start=now, scrape_owner="w", scrape_lease_until=now),
-    )
-    arguments = {
+def read_arguments(now):
+    """Return arguments for each pattern that reads, or names an item by its key."""
+    day = (at("2026-01-13T00:00:00"), now)
+    return {
         **dict.fromkeys(["shop", "site", "urls", "products", "unregister"], ("a.de",)),
         **dict.fromkeys(["never_crawled", "crawling", "never_scraped", "scraping", "shops_in"], ("DE",)),
         **dict.fromkeys(["stuck_crawls", "crawled", "crawl_due", "stuck_scrapes", "scraped"], ("DE", now)),
@@ -301,6 +292,17 @@ def test_trap_reserved_words_are_never_written_bare(database, db, clock):
         "pages": ("a.de", "product"),
         "related": ("a",),
         **dict.fromkeys(["countries", "shops"], ()),
+    }
+
+
+def step_arguments(shop, now):
+    """Return arguments for each step of a crawl or scrape."""
+    crawl = LeasedCrawl(domain="a.de", last_crawled_start=now, crawl_owner="w", crawl_lease_until=now)
+    crawled, scraping = (
+        Crawled(domain="a.de", last_crawled_end=now),
+        LeasedScrape(domain="a.de", last_scraped_start=now, scrape_owner="w", scrape_lease_until=now),
+    )
+    return {
         "start_crawl": (shop.crawl, now, "w", now, 1),
         "take_crawl": (crawl, now, now, "w", now, 1),
         "extend_crawl": (crawl, now, "w"),
@@ -320,6 +322,12 @@ def test_trap_reserved_words_are_never_written_bare(database, db, clock):
         "fail_scrape": (scraping, "down", now, "w"),
         "forget_scrape": (scraping, now, "stuck"),
         "revert_scrape": (scraping, now, "stuck", now),
+    }
+
+
+def write_arguments(shop, url, now):
+    """Return arguments for each other pattern that writes."""
+    return {
         "mark_seen": ("a.de", VASE, "product", now, now),
         "record_visit": ("a.de", VASE, "product", now, now, 200, "etag", "date", ["json-ld"], "Vase"),
         "record_unchanged": ("a.de", VASE, now, 304),
@@ -336,6 +344,14 @@ def test_trap_reserved_words_are_never_written_bare(database, db, clock):
         "add_countries": ({"DE"},),
         "drop_countries": ({"DE"},),
     }
+
+
+def test_trap_reserved_words_are_never_written_bare(database, db, clock):
+    recorder, now = Recorder(database), at("10:00")
+    recorded = Aura.open(recorder, clock=clock)
+    shop = db.create(Shop(domain="a.de", core_domain_name="a", shop_country="DE")).run()
+    url = db.mark_seen("a.de", VASE, "product", now, now).run()
+    arguments = read_arguments(now) | step_arguments(shop, now) | write_arguments(shop, url, now)
     assert set(arguments) == set(Aura.plans)
     for name, values in arguments.items():
         with suppress(Conflict):

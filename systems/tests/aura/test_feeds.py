@@ -6,8 +6,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hashrange_systems.aura.extraction.page_extraction import extract_page
+from hashrange_systems.aura.model.price_format import format_amount, format_price
 from hashrange_systems.aura.service.feeds import make_rss
-from hashrange_systems.aura.web.change_feed import write_rss
+from hashrange_systems.aura.service.notices import describe_change
+from hashrange_systems.aura.web.change_feed import write_changes_csv, write_rss
 from hashrange_systems.aura.web.page_view import name_product
 from hashrange_systems.aura.work_schema import NewChange
 
@@ -28,6 +30,33 @@ def test_control_characters_in_a_title_do_not_break_the_feed(write):
     title = root.findtext("channel/item/title")
     assert "]]> <b>&amp;" in title
     assert "😀" in title
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "shown", "in_a_file"),
+    [
+        (None, "EUR", "", ""),
+        (0, "EUR", "0.00 EUR", "0.00"),
+        (99_950, "EUR", "999.50 EUR", "999.50"),
+        (125_000, "EUR", "1,250.00 EUR", "1250.00"),
+        (123_456_789, "GBP", "1,234,567.89 GBP", "1234567.89"),
+        (1_250_000, "JPY", "1,250,000 JPY", "1250000"),
+        (125_000, None, "1,250.00", "1250.00"),
+    ],
+)
+def test_a_price_has_separators_where_people_read_it_and_none_in_a_file(minor, currency, shown, in_a_file):
+    assert format_price(minor, currency) == shown
+    assert format_amount(minor, currency) == in_a_file
+
+
+def test_messages_feeds_and_files_write_the_same_price():
+    change = make_change("Vase").model_copy(
+        update={"price_minor": 1_250_000, "currency": "JPY", "old_price_minor": 1_300_000, "old_currency": "JPY"}
+    )
+    assert "AVAILABLE 1,250,000 JPY\nbefore: 1,300,000 JPY" in describe_change(change, "cheaper")
+    assert "1,250,000 JPY" in write_rss([change], "https://example.com/aura")
+    assert "1,250,000 JPY" in make_rss([change], "https://example.com/aura")
+    assert ",1250000,JPY," in write_changes_csv([change]).decode()
 
 
 def test_pages_show_titles_without_control_characters():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hashrange import Host, System
 from hashrange_systems.aura.application import Deployment, build_application, open_tables
 from hashrange_systems.aura.demo.demo_data import EMAIL, Demo
-from hashrange_systems.aura.demo.farm_server import Farm, FarmResolver
+from hashrange_systems.aura.demo.demo_server import DemoResolver, DemoServer
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.settings import Settings, read_settings
 from hashrange_systems.aura.web.app import make_app
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DEMO_INTERVAL = timedelta(minutes=3)  # the prices of the farm change that often
+DEMO_INTERVAL = timedelta(minutes=3)  # the prices of the demo change that often
 DEMO_DELAY_S = 0.05
 FREE_SHOP = "silber-lang.test"  # which the demo data do not have
 
@@ -34,7 +34,7 @@ class RunningAura:
 
     def __init__(self, host: Host) -> None:
         self.settings = read_settings(host.environment)
-        self.farm = Farm(host.clock, self.settings.demo_port) if host.demo else None
+        self.demo_server = DemoServer(host.clock, self.settings.demo_port) if host.demo else None
         settings = apply_demo_pace(self.settings) if host.demo else self.settings
         base_url = self.settings.url or host.base_url
         deployment = Deployment(
@@ -42,8 +42,8 @@ class RunningAura:
             own_ports=host.own_ports,
             demo=host.demo,
             demo_email=EMAIL if host.demo else None,
-            demo_shop=self.farm.find_url(FREE_SHOP) if self.farm else None,
-            resolver=FarmResolver(SystemResolver()) if host.demo else None,
+            demo_shop=self.demo_server.find_url(FREE_SHOP) if self.demo_server else None,
+            resolver=DemoResolver(SystemResolver()) if host.demo else None,
         )
         tables = open_tables(host.database, host.clock, settings, host.directory)
         self.application = build_application(tables, host.clock, settings, deployment)
@@ -63,11 +63,11 @@ class RunningAura:
             await self.application.worker.work()
 
     async def fill_demo(self) -> None:
-        """Write the demo data, and serve the shops of the farm."""
-        assert self.farm is not None
-        await self.farm.start()
-        await Demo(self.application.services, self.farm).fill()
-        log.info("the demo shops are served on port %s", self.farm.port)
+        """Write the demo data, and serve the demo shops."""
+        assert self.demo_server is not None
+        await self.demo_server.start()
+        await Demo(self.application.services, self.demo_server).fill()
+        log.info("the demo shops are served on port %s", self.demo_server.port)
 
     async def report_health(self) -> Mapping[str, object]:
         """Return what the workers do, for `/health` of the host."""
@@ -78,8 +78,8 @@ class RunningAura:
         """Release ports, processes and files."""
         await self.run_now.close()
         self.application.close()
-        if self.farm is not None:
-            await self.farm.close()
+        if self.demo_server is not None:
+            await self.demo_server.close()
 
 
 def apply_demo_pace(settings: Settings) -> Settings:

@@ -112,7 +112,7 @@ class Worker:
             await asyncio.wait(list(self._running.values()))
 
     async def start_due(self) -> int:
-        """Start due scrapes and crawls as far as there are free places; return how many run."""
+        """Start due scrapes and crawls as far as there are free slots; return how many run."""
         if len(self._running) < self.settings.at_once:
             async for shop in self.parts.scrapes.find_eligible():
                 if not await self._start(f"scrape {shop.domain}", self._scrape, shop):
@@ -125,7 +125,7 @@ class Worker:
         return len(self._running)
 
     async def _start(self, name: str, job: Callable[[Shop], Awaitable[None]], shop: Shop) -> bool:
-        """Start a job unless it runs; return whether there are free places."""
+        """Start a job unless it runs; return whether there are free slots."""
         if name not in self._running:
             task = asyncio.create_task(self._guard(job, shop), name=name)
             self._running[name] = task

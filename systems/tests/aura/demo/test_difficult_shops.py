@@ -1,4 +1,4 @@
-"""Every difficult shop of the farm is crawled and scraped, all at the same time and with small limits."""
+"""Every difficult shop of the demo is crawled and scraped, all at the same time and with small limits."""
 
 import asyncio
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from hashrange import ManualClock
-from hashrange_systems.aura.demo import farm_site
-from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN
+from hashrange_systems.aura.demo import demo_site
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
 from hashrange_systems.aura.schema import Crawled, Scraped
 from hashrange_systems.aura.service import crawler as crawler_module
 from hashrange_systems.aura.service import site as site_module
@@ -34,7 +34,7 @@ PATIENT_S, HURRIED_S = 60.0, 6.0  # nothing but the drip is slow; it never ends,
 async def visit(site, domain):
     """Crawl and scrape a shop; return it with its reports."""
     services = site.services
-    shop = await services.registry.add(ShopInput(address=site.running.farm.find_url(domain), country="DE"))
+    shop = await services.registry.add(ShopInput(address=site.running.demo_server.find_url(domain), country="DE"))
     await services.crawler.crawl(await services.crawls.start(shop, "tester"))
     lease = await services.scrapes.start(await services.db.shop(domain).required(), "tester")
     if lease is not None:
@@ -47,17 +47,17 @@ async def visit(site, domain):
 def small(monkeypatch):
     """Pages of at most 1 MiB, and a warehouse that is large for its files only."""
     monkeypatch.setattr(site_module, "MAX_PAGE_BYTES", 1 << 20)
-    monkeypatch.setattr(farm_site, "SITEMAP_SIZE", LARGE_FILE)
+    monkeypatch.setattr(demo_site, "SITEMAP_SIZE", LARGE_FILE)
     monkeypatch.setitem(BY_DOMAIN, "grosses-lager.test", replace(BY_DOMAIN["grosses-lager.test"], products=LARGE))
 
 
 def visit_all(*domains):
-    """Visit shops at the same time; return what `visit` does by domain, and the farm."""
+    """Visit shops at the same time; return what `visit` does by domain, and the server."""
 
     async def scenario():
         async with host_aura(ManualClock(), demo=True, AURA_MAX_PAGES=str(MAX_PAGES)) as site:
             found = await asyncio.gather(*(visit(site, domain) for domain in domains))
-            return dict(zip(domains, found, strict=True)), site.running.farm
+            return dict(zip(domains, found, strict=True)), site.running.demo_server
 
     return asyncio.run(scenario())
 
@@ -65,13 +65,13 @@ def visit_all(*domains):
 def test_every_difficult_shop_is_crawled_and_scraped_to_its_end(monkeypatch):
     """A bomb, bodies without end, storms, traps, a large sitemap, loops: one bad page never ends a crawl."""
     monkeypatch.setattr(site_module, "PAGE_TIMEOUT_S", PATIENT_S)
-    found, farm = visit_all(*EXPECTED)
+    found, demo_server = visit_all(*EXPECTED)
     for domain, (shop, crawls, scrapes) in found.items():
         assert (domain, shop.last_crawl_error, shop.last_scrape_error) == (domain, None, None)
         assert (type(shop.crawl), type(shop.scrape)) == (Crawled, Scraped)
         ended = crawls[0].failed, scrapes[0].priced, crawls[0].note
         assert (domain, *ended) == (domain, *EXPECTED[domain])
-        assert len(farm.find_requests(domain)) < 6 * MAX_PAGES
+        assert len(demo_server.find_requests(domain)) < 6 * MAX_PAGES
     assert found["grosses-lager.test"][1][0].found > LARGE
 
 

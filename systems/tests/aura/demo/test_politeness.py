@@ -1,4 +1,4 @@
-"""Crawls of the farm's difficult shops, judged by the farm's own log; and the demo data, which is written once."""
+"""Crawls of the demo's difficult shops, judged by the server's own log; and the demo data, which is written once."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from hashrange_systems.aura.demo.demo_data import Demo
 from hashrange_systems.aura.service.registry import ShopInput
 from systems.tests.aura.web.hosted_aura import host_aura
 
-SLACK_S = 0.2  # between the start of a request and the moment at which the farm notes it, on a quiet machine
+SLACK_S = 0.2  # between the start of a request and the moment at which the server notes it, on a quiet machine
 TURNS = 5  # of the event loop between the two: to connect, to accept, to send and to read
 BEAT_S = 0.01
 
@@ -37,7 +37,7 @@ class LoopLag:
 
 
 async def crawl(site, domain):
-    shop = await site.services.registry.add(ShopInput(address=site.running.farm.find_url(domain), country="DE"))
+    shop = await site.services.registry.add(ShopInput(address=site.running.demo_server.find_url(domain), country="DE"))
     lease = await site.services.crawls.start(shop, "tester")
     assert lease is not None
     return await site.services.crawler.crawl(lease)
@@ -50,10 +50,10 @@ def test_robots_rules_crawl_delays_and_private_redirects_are_kept():
         async with host_aura(ManualClock(), demo=True) as site, lag.measured():
             done = await asyncio.gather(crawl(site, "strenge-regeln.test"), crawl(site, "einbruch.test"))
             stored = {url.url async for url in site.services.db.urls("einbruch.test")}
-            return site.running.farm, done, stored
+            return site.running.demo_server, done, stored
 
-    farm, done, stored = asyncio.run(scenario())
-    requests = farm.find_requests("strenge-regeln.test")
+    demo_server, done, stored = asyncio.run(scenario())
+    requests = demo_server.find_requests("strenge-regeln.test")
     paths = [request.path for request in requests]
     assert [path for path in paths if path.startswith("/produkt/")], "it was crawled"
     assert not [path for path in paths if path.endswith("-3") or "?" in path or path.startswith("/intern")]
@@ -73,7 +73,7 @@ def test_the_demo_data_is_the_same_however_often_it_is_written():
             prices = [entry async for entry in db.site("antik-mueller.test")]
             watches = await work.watches("demo")
             site.services.clock.advance(3600)
-            await Demo(site.services, site.running.farm).fill()
+            await Demo(site.services, site.running.demo_server).fill()
             assert [shop async for shop in db.shops()] == shops
             assert [entry async for entry in db.site("antik-mueller.test")] == prices
             assert await work.watches("demo") == watches

@@ -202,7 +202,7 @@ def test_the_price_that_the_page_shows_settles_a_disagreement():
     assert facts.price_minor == 110000
     (disagreement,) = facts.disagreements
     assert disagreement.field == "price"
-    assert dict(disagreement.values) == {"json-ld": "1250.00 EUR", "microdata": "1100.00 EUR", "page": "1100.00 EUR"}
+    assert dict(disagreement.values) == {"json-ld": "1,250.00 EUR", "microdata": "1,100.00 EUR", "page": "1,100.00 EUR"}
 
 
 def test_without_a_price_on_the_page_json_ld_wins_and_the_disagreement_is_reported():

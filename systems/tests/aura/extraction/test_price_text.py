@@ -6,7 +6,7 @@ from hashrange_systems.aura.extraction.price_text import read_price_text
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "money"),
+    ("text", "region", "money"),
     [
         ("12.000 Ft", "", "12000.00 HUF"),
         ("1 250 000 Ft.", "", "1250000.00 HUF"),
@@ -17,5 +17,5 @@ from hashrange_systems.aura.extraction.price_text import read_price_text
         ("-50 €", "", "None"),
     ],
 )
-def test_a_price_is_read_or_it_is_none(text, place, money):
-    assert str(read_price_text(text, place).money) == money
+def test_a_price_is_read_or_it_is_none(text, region, money):
+    assert str(read_price_text(text, region).money) == money

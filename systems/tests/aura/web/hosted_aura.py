@@ -56,7 +56,7 @@ class HostedAura:
 
 @asynccontextmanager
 async def host_aura(clock, *, demo=False, **environment):
-    """Host the system on a database in memory; with `demo`, its farm is served too."""
+    """Host the system on a database in memory; with `demo`, its shops are served too."""
     with hashrange.open(clock=clock) as database:
         hashrange.create_tables(database, *SYSTEM.patterns)
         host = Host(

@@ -26,15 +26,15 @@ def crawl_until(page, text):
     pytest.fail(f"the shop never said {text!r}: {page.inner_text('main')}")
 
 
-def find_farm_url(page, domain):
-    """The address of a shop of the farm, whose port is that of a shop that is registered."""
+def find_demo_url(page, domain):
+    """The address of a shop of the demo, whose port is that of a shop that is registered."""
     page.goto("shop/antik-mueller.test")
     port = re.search(r":(\d+)/", page.locator(".head a").first.get_attribute("href"))[1]
     return f"http://{domain}:{port}/"
 
 
 def add_shop(page, domain):
-    address = find_farm_url(page, domain)
+    address = find_demo_url(page, domain)
     page.goto("add")
     page.get_by_label("Address").fill("no domain")
     page.get_by_role("button", name="Register the shop").click()

@@ -1,4 +1,4 @@
-"""The pages as a browser without JavaScript uses them: on a real database, with the shops of the farm."""
+"""The pages as a browser without JavaScript uses them: on a real database, with the demo shops."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hashrange import ManualClock
-from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN
-from hashrange_systems.aura.demo.farm_shop import make_product
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
+from hashrange_systems.aura.demo.demo_shop import make_product
 from hashrange_systems.aura.schema import Product
 from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.service.products import ProductQuery
@@ -36,8 +36,8 @@ def test_a_newcomer_tries_a_shop_adds_it_and_sees_a_price_change_arrive():
 
     async def scenario():
         async with host_aura(clock, demo=True) as site:
-            farm = site.running.farm
-            address = farm.find_url(SHOP)
+            demo_server = site.running.demo_server
+            address = demo_server.find_url(SHOP)
             linked = re.search(r'/add\?domain=([^"]+)"', (await site.get("/")).text)
             assert unquote(linked[1]) == address  # the banner's first step works as it is
             tried = await site.post("/add", 200, domain=address, name="Silber Lang", country="DE", **{"try": "1"})
@@ -51,19 +51,19 @@ def test_a_newcomer_tries_a_shop_adds_it_and_sees_a_price_change_arrive():
             assert "with a price" in shop.text
             assert "92 %" in shop.text
 
-            before = len(farm.find_requests(SHOP))
-            clock.advance(farm._period_ms / 1000)
+            before = len(demo_server.find_requests(SHOP))
+            clock.advance(demo_server._period_ms / 1000)
             await site.post(f"/shop/{SHOP}/crawl")
             await site.wait_until_scraped(SHOP, first)
-            await check_requests(farm, before)
+            await check_requests(demo_server, before)
             await check_change(site, address)
             await check_feeds(site)
 
     run(scenario)
 
 
-async def check_requests(farm, before):
-    requests = farm.find_requests(SHOP)
+async def check_requests(demo_server, before):
+    requests = demo_server.find_requests(SHOP)
     assert not [each.path for each in requests if each.path.startswith("/intern") or "sort=" in each.path]
     assert {each.user_agent.split("/")[0] for each in requests} == {"hashrange-aura"}
     second = [each for each in requests[before:] if each.path.startswith("/produkt/")]

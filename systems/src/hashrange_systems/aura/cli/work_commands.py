@@ -21,7 +21,8 @@ CRAWL_HELP = """Crawl a shop now, in this process, and wait until it is done.
 
 [bold]Example[/bold]  hashrange aura crawl antik-mueller.de
 
-Ctrl-C and SIGTERM stop it at once; an interrupted crawl goes on where it stopped. Exit code 1 if it failed, or another worker has the shop."""
+Ctrl-C and SIGTERM stop it at once; an interrupted crawl goes on where it stopped.
+Exit code 1 if it failed, or another worker has the shop."""
 SCRAPE_HELP = """Scrape a shop now, in this process: visit its products and record what changed.
 
 [bold]Example[/bold]  hashrange aura scrape antik-mueller.de

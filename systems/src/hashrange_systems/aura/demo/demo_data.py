@@ -1,6 +1,6 @@
 """Writes the demo data: once, however often it is called or interrupted.
 
-It writes the start time first and derives everything else from it: a member, some shops of the farm, and prices of the
+It writes the start time first and derives everything else from it: a member, some shops of the demo, and prices of the
 weeks before, so that histories are seen at once. The worker crawls and scrapes the shops for real.
 """
 
@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Clock, Item, Missing, Taken, Write
-from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN, REGISTERED
-from hashrange_systems.aura.demo.farm_server import Farm
-from hashrange_systems.aura.demo.farm_shop import FarmShop, make_product
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN, REGISTERED
+from hashrange_systems.aura.demo.demo_server import DemoServer
+from hashrange_systems.aura.demo.demo_shop import DemoShop, make_product
 from hashrange_systems.aura.model.domain import find_core_name
 from hashrange_systems.aura.model.page_url import canonicalise
 from hashrange_systems.aura.schema import Price, Shop
@@ -32,10 +32,10 @@ WATCHED = (("antik-mueller.test", 0), ("antik-mueller.test", 3), ("old-curiosity
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo data of a database; its shops are those of the farm."""
+    """The demo data of a database; its shops are those of the demo."""
 
     services: Services
-    farm: Farm
+    demo_server: DemoServer
 
     @property
     def clock(self) -> Clock:
@@ -43,9 +43,9 @@ class Demo:
         return self.services.clock
 
     async def fill(self) -> None:
-        """Write what is missing, and tell the farm when its prices began to change."""
+        """Write what is missing, and tell the server when its prices began to change."""
         progress = await self._load_progress()
-        self.farm.started_ms = to_ms(progress.started_at)
+        self.demo_server.started_ms = to_ms(progress.started_at)
         if progress.complete:
             await self._update_addresses()
             return
@@ -77,7 +77,7 @@ class Demo:
         with suppress(Taken):
             await work.transact_all(writes)
 
-    def _watch(self, shop: FarmShop, number: int, at: datetime) -> Watch:
+    def _watch(self, shop: DemoShop, number: int, at: datetime) -> Watch:
         product = make_product(shop, number, 0)
         return Watch(
             member_id=MEMBER,
@@ -90,7 +90,7 @@ class Demo:
             base_minor=product.minor,
         )
 
-    async def _add_shop(self, shop: FarmShop, at: datetime) -> None:
+    async def _add_shop(self, shop: DemoShop, at: datetime) -> None:
         db = self.services.db
         item = Shop(
             domain=shop.domain,
@@ -98,13 +98,13 @@ class Demo:
             shop_name=shop.name,
             shop_type="AUCTION_HOUSE" if shop.markup == "auction" else "COMMERCIAL_DEALER",
             shop_country=shop.country,
-            start_url=self.farm.find_url(shop.domain),
+            start_url=self.demo_server.find_url(shop.domain),
             registered_at=at,
         )
         with suppress(Taken):
             await db.transact(db.create(item), db.add_countries(countries={shop.country}))
 
-    def _past_prices(self, shop: FarmShop, at: datetime) -> Iterator[Price]:
+    def _past_prices(self, shop: DemoShop, at: datetime) -> Iterator[Price]:
         """Yield prices of the weeks before; they end with the price of today."""
         for number in range(shop.products):
             product = make_product(shop, number, 0)
@@ -121,13 +121,13 @@ class Demo:
                     currency=shop.currency,
                 )
 
-    def _find_url(self, shop: FarmShop, path: str) -> str:
+    def _find_url(self, shop: DemoShop, path: str) -> str:
         """Return the URL of a page as the crawl stores it."""
-        url = f"http://{shop.domain}:{self.farm.port}{path}"
+        url = f"http://{shop.domain}:{self.demo_server.port}{path}"
         return canonicalise(url) or url
 
     async def _update_addresses(self) -> None:
-        """Update where the crawls begin, if the farm has moved to another port."""
+        """Update where the crawls begin, if the server has moved to another port."""
         for domain in REGISTERED:
             with suppress(Missing):
-                await self.services.db.update_details(domain, start_url=self.farm.find_url(domain))
+                await self.services.db.update_details(domain, start_url=self.demo_server.find_url(domain))

@@ -51,7 +51,7 @@ MONTHS = (
 )
 
 
-def read_auction(lines: Sequence[str], place: str) -> AuctionFacts:
+def read_auction(lines: Sequence[str], region: str) -> AuctionFacts:
     """Return what the lines of a page say about a lot."""
     facts: dict[str, Any] = {}
     currency: str | None = None
@@ -61,7 +61,7 @@ def read_auction(lines: Sequence[str], place: str) -> AuctionFacts:
             if match is None or name in facts or f"{name}_low" in facts:
                 continue
             rest = line[match.end() :]
-            amounts = read_amounts(rest if has_digit(rest) else following, place)
+            amounts = read_amounts(rest if has_digit(rest) else following, region)
             if amounts:
                 currency = currency or amounts[0].currency
                 facts |= name_amounts(name, [money.minor for money in amounts if money.currency == currency])
@@ -89,9 +89,9 @@ def name_amounts(name: str, minors: Sequence[int]) -> dict[str, int]:
     return {"estimate_low": min(minors[:2]), "estimate_high": max(minors[:2])}
 
 
-def read_amounts(text: str, place: str) -> list[Money]:
+def read_amounts(text: str, region: str) -> list[Money]:
     """Return the amounts of a text; in a range, one currency counts for both."""
-    text = name_currency(text[:200], place)
+    text = name_currency(text[:200], region)
     found = list(find_money(text))
     match = RANGE.search(text)
     if found and match:

@@ -31,7 +31,7 @@ def read_meta(page: LexborHTMLParser) -> dict[str, list[str]]:
     return found
 
 
-def read_open_graph(meta: Mapping[str, list[str]], place: str) -> ExtractorAnswer:
+def read_open_graph(meta: Mapping[str, list[str]], region: str) -> ExtractorAnswer:
     """Return what Open Graph says about the page."""
 
     def first(*names: str) -> str | None:
@@ -39,7 +39,7 @@ def read_open_graph(meta: Mapping[str, list[str]], place: str) -> ExtractorAnswe
 
     amount = first("product:price:amount", "og:price:amount", "product:sale_price:amount")
     currency = first("product:price:currency", "og:price:currency", "product:sale_price:currency")
-    price = read_amount(amount, currency, place) if amount else PriceReading()
+    price = read_amount(amount, currency, region) if amount else PriceReading()
     state = first("product:availability", "og:availability")
     page_type = TYPES.get((first("og:type") or "").lower())
     if page_type is None and amount:

@@ -49,10 +49,10 @@ def says_missing(shape: PageShape) -> bool:
 
 
 # ── the visible page ─────────────────────────────────────────────────────────────────────────────────────────────────
-def answer_from_page(shape: PageShape, language: str | None, place: str) -> ExtractorAnswer:
+def answer_from_page(shape: PageShape, language: str | None, region: str) -> ExtractorAnswer:
     """Return what a visitor of the page would say."""
-    price = read_visible_price(shape, place)
-    auction = read_auction(shape.lines, place)
+    price = read_visible_price(shape, region)
+    auction = read_auction(shape.lines, region)
     state = read_visible_state(shape, price, auction)
     return ExtractorAnswer(
         extractor="page",
@@ -68,9 +68,9 @@ def answer_from_page(shape: PageShape, language: str | None, place: str) -> Extr
     )
 
 
-def read_visible_price(shape: PageShape, place: str) -> PriceReading:
+def read_visible_price(shape: PageShape, region: str) -> PriceReading:
     """Return the price shown; several different ones are none."""
-    readings = [read_price_text(text, place) for text in shape.prices]
+    readings = [read_price_text(text, region) for text in shape.prices]
     price = choose_price(reading.money for reading in readings if reading.money)
     notes = [reading.note for reading in readings if reading.note]
     if price.money is None and price.note is None and notes:
@@ -106,12 +106,12 @@ def answer_from_url(url: str) -> ExtractorAnswer:
 
 
 # ── the shop's own selectors ─────────────────────────────────────────────────────────────────────────────────────────
-def answer_from_overrides(page: LexborHTMLParser, overrides: Overrides, place: str) -> ExtractorAnswer:
+def answer_from_overrides(page: LexborHTMLParser, overrides: Overrides, region: str) -> ExtractorAnswer:
     """Return what the shop's own selectors find; a selector that finds nothing is a problem."""
     problems: list[str] = []
     price_text = select_text(page, "price", overrides.price, problems)
     state_text = select_text(page, "state", overrides.state, problems)
-    price = read_price_text(price_text, place) if price_text else PriceReading()
+    price = read_price_text(price_text, region) if price_text else PriceReading()
     state = (read_mark(state_text) or read_term(state_text)) if state_text else None
     if price_text and not price.money and not price.note:
         problems.append(f"price: there is no price in “{price_text[:80]}”")

@@ -34,9 +34,10 @@ from hashrange_systems.aura.extraction.page_facts import (
 from hashrange_systems.aura.extraction.page_link import PageLinks, read_links, resolve
 from hashrange_systems.aura.extraction.page_text import DecodedPage, decode_page
 from hashrange_systems.aura.extraction.structured_product import PageContext, read_structured
-from hashrange_systems.aura.extraction.url_hint import find_place
+from hashrange_systems.aura.extraction.url_hint import find_region
 from hashrange_systems.aura.extraction.visible_page import read_shape
 from hashrange_systems.aura.model.page_type import PageType, ProductState
+from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.shared.money import Money
 from hashrange_systems.shared.text import clean
 
@@ -50,15 +51,15 @@ def extract_page(url: str, body: bytes, content_type: str | None, overrides: Ove
     page = LexborHTMLParser(decoded.text)
     links, shape = read_links(page, url), read_shape(page, url)
     language = find_language(page)
-    place = find_place(url, language)
-    answers, standards = ask_standards(page, PageContext(links.canonical or url, shape.heading, place))
+    region = find_region(url, language)
+    answers, standards = ask_standards(page, PageContext(links.canonical or url, shape.heading, region))
     structured = any(answer.page_type == "product" and answer.price for answer in answers)
     blocked = is_robot_wall(shape) and not structured
-    shown = answer_from_page(shape, language, place)
+    shown = answer_from_page(shape, language, region)
     missing = not blocked and says_missing(shape) and not structured and not shown.price
     answers += [shown, answer_from_url(url)]
     if overrides is not None and overrides != Overrides():
-        answers.insert(0, answer_from_overrides(page, overrides, place))
+        answers.insert(0, answer_from_overrides(page, overrides, region))
     if blocked or missing:
         return PageFacts(
             url=url,
@@ -125,7 +126,7 @@ def ask_marked(page: LexborHTMLParser, context: PageContext, syntax: Syntax) -> 
 def ask_open_graph(page: LexborHTMLParser, context: PageContext) -> tuple[ExtractorAnswer, bool]:
     """Return the answer of Open Graph, and whether the page uses it."""
     meta = read_meta(page)
-    return read_open_graph(meta, context.place), bool(meta)
+    return read_open_graph(meta, context.region), bool(meta)
 
 
 def find_language(page: LexborHTMLParser) -> str | None:
@@ -207,8 +208,8 @@ def choose_answer_price(
     if priced[0][0] in STANDARDS and shown and any(price == shown for name, price in priced if name in STANDARDS):
         chosen = shown
     if len({price for _, price in priced}) > 1 and bid is None:
-        values = tuple((extractor, str(price)) for extractor, price in priced)
-        disagreements.append(Disagreement("price", values, str(chosen)))
+        values = tuple((extractor, format_price(price.minor, price.currency)) for extractor, price in priced)
+        disagreements.append(Disagreement("price", values, format_price(chosen.minor, chosen.currency)))
     return chosen
 
 

@@ -40,12 +40,12 @@ class PriceReading:
     note: str | None = None
 
 
-def read_price_text(text: str, place: str = "") -> PriceReading:
-    """Return the price that a short text states; `place` (a language or a top-level domain) decides between crowns."""
+def read_price_text(text: str, region: str = "") -> PriceReading:
+    """Return the price that a short text states; `region` (a language or a top-level domain) decides between crowns."""
     text = " ".join(text[: MAX_TEXT * 2].split())[:MAX_TEXT]
     if ON_REQUEST.search(text):
         return PriceReading(note=ON_REQUEST_NOTE)
-    return choose_price(find_money(name_currency(text, place)), negotiable=bool(NEGOTIABLE.search(text)))
+    return choose_price(find_money(name_currency(text, region)), negotiable=bool(NEGOTIABLE.search(text)))
 
 
 def choose_price(found: Iterable[Money], *, negotiable: bool = False) -> PriceReading:
@@ -60,14 +60,14 @@ def choose_price(found: Iterable[Money], *, negotiable: bool = False) -> PriceRe
     return PriceReading(different[0], "negotiable" if negotiable else None)
 
 
-def name_currency(text: str, place: str) -> str:
+def name_currency(text: str, region: str) -> str:
     """Return the text with the currencies that only its country makes clear."""
-    text = CROWN.sub(CROWNS.get(place, "kr"), text)
-    text = FORINT.sub(" HUF", text) if place == "hu" else GROUPED_FORINT.sub(r"\1 HUF", text)
-    return DOLLAR.sub(DOLLARS.get(place, "$"), text)
+    text = CROWN.sub(CROWNS.get(region, "kr"), text)
+    text = FORINT.sub(" HUF", text) if region == "hu" else GROUPED_FORINT.sub(r"\1 HUF", text)
+    return DOLLAR.sub(DOLLARS.get(region, "$"), text)
 
 
-def read_amount(value: str, currency: str | None, place: str = "") -> PriceReading:
+def read_amount(value: str, currency: str | None, region: str = "") -> PriceReading:
     """Return the price of structured data: an amount, and its currency elsewhere."""
     code = (currency or "").strip().upper()
     scientific = EXPONENT.fullmatch(value.strip()[:MAX_TEXT])
@@ -77,9 +77,9 @@ def read_amount(value: str, currency: str | None, place: str = "") -> PriceReadi
     if number and code in CURRENCIES:
         money = make_money(value.strip(), code)
         return choose_price([money] if money else [])
-    reading = read_price_text(value, place)
+    reading = read_price_text(value, region)
     if reading.money is None and code in CURRENCIES and reading.note is None:
-        return read_price_text(f"{value[:MAX_TEXT]} {code}", place)
+        return read_price_text(f"{value[:MAX_TEXT]} {code}", region)
     return reading
 
 

@@ -36,7 +36,7 @@ class PageContext:
 
     url: str
     heading: str | None
-    place: str  # language or top-level domain, for the currency
+    region: str  # language or top-level domain, for the currency
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ def is_same_page(address: str, url: str) -> bool:
 def read_offers(product: Node, context: PageContext) -> tuple[PriceReading, ProductState | None]:
     """Return the price and the state of a product; several different prices are none."""
     offers = list(iter_offers(product.get("offers")))[:MAX_OFFERS]
-    readings = [read_offer_price(offer, context.place) for offer in offers]
+    readings = [read_offer_price(offer, context.region) for offer in offers]
     price = choose_price(reading.money for reading in readings if reading.money)
     if price.money is None and price.note is None:
         price = next((reading for reading in readings if reading.note), price)
@@ -181,7 +181,7 @@ def iter_offers(value: Any) -> Iterator[Node]:
         yield from parts or [offer]
 
 
-def read_offer_price(offer: Node, place: str) -> PriceReading:
+def read_offer_price(offer: Node, region: str) -> PriceReading:
     """Return the price of an offer, or of its price specification."""
     currency = read_text(offer, "priceCurrency")
     low, high = read_text(offer, "lowPrice"), read_text(offer, "highPrice")
@@ -189,12 +189,12 @@ def read_offer_price(offer: Node, place: str) -> PriceReading:
         return PriceReading(note=f"from {low} to {high} {currency or ''}".strip())
     amount = read_text(offer, "price") or low or high
     if amount:
-        return read_amount(amount, currency, place)
+        return read_amount(amount, currency, region)
     for specification in iter_nodes(offer.get("priceSpecification")):
         kind = (read_text(specification, "priceType") or "").rpartition("/")[2].lower()
         amount = read_text(specification, "price")
         if amount and kind not in FORMER_PRICES:
-            return read_amount(amount, read_text(specification, "priceCurrency") or currency, place)
+            return read_amount(amount, read_text(specification, "priceCurrency") or currency, region)
     return PriceReading()
 
 

@@ -39,7 +39,7 @@ def suggest_type(url: str) -> PageType | None:
     return "category" if CATEGORY.search(path) else None
 
 
-def find_place(url: str, language: str | None) -> str:
+def find_region(url: str, language: str | None) -> str:
     """Return the language of the page, else its top-level domain, in small letters."""
     try:
         host = urlsplit(url).hostname or ""

@@ -113,7 +113,7 @@ def describe_change(change: Change, reason: str) -> str:
     old = format_price(change.old_price_minor, change.old_currency)
     lines = [change.title or change.url, reason, f"{change.state or ''} {price}".strip()]
     if old and old != price:
-        lines.append(f"before: {change.old_state or ''} {old}".strip())
+        lines.append(" ".join(filter(None, ("before:", change.old_state, old))))
     lines += [change.detail or "", change.url]
     return "\n".join(line for line in lines if line)[:2000]
 

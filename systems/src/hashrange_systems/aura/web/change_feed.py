@@ -7,8 +7,9 @@ from email.utils import format_datetime
 from html import escape
 from typing import Any
 
+from hashrange_systems.aura.model.price_format import format_amount, format_price
 from hashrange_systems.aura.service.changes import AnyChange
-from hashrange_systems.aura.web.page_view import format_price, link_product, name_kind, name_product
+from hashrange_systems.aura.web.page_view import link_product, name_kind, name_product
 from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import TokenInvalid
 from hashrange_systems.shared.reports.csv_export import write_csv
@@ -63,8 +64,6 @@ def write_changes_csv(changes: Sequence[AnyChange]) -> bytes:
 
 def list_cells(change: AnyChange) -> list[object]:
     """Return the cells of a change."""
-    price = format_price(change.price_minor, None).replace(",", "")
-    old = format_price(change.old_price_minor, None).replace(",", "")
     return [
         change.at.isoformat(),
         change.kind,
@@ -73,10 +72,10 @@ def list_cells(change: AnyChange) -> list[object]:
         change.title,
         change.url,
         change.state,
-        price,
+        format_amount(change.price_minor, change.currency),
         change.currency,
         change.old_state,
-        old,
+        format_amount(change.old_price_minor, change.old_currency),
         change.old_currency,
         change.detail,
     ]

@@ -19,7 +19,6 @@ from hashrange_systems.aura.schema import (
     Url,
 )
 from hashrange_systems.aura.work_schema import Change, ScrapeReport
-from hashrange_systems.shared.money import Money
 from hashrange_systems.shared.text import clean
 
 AnyStage = NeverCrawled | Crawling | Crawled | NeverScraped | Scraping | Scraped
@@ -79,15 +78,6 @@ def name_product(product: Url | Change) -> str:
     return clean(product.title or "", MAX_TITLE) or shorten(
         product.url.rstrip("/").rpartition("/")[2] or product.url, 80
     )
-
-
-def format_price(minor: int | None, currency: str | None) -> str:
-    """Return a price as people write it; empty without an amount."""
-    if minor is None:
-        return ""
-    amount, _, code = str(Money(minor, currency or "")).partition(" ")
-    whole, point, cents = amount.partition(".")
-    return f"{int(whole):,}{point}{cents} {code}".strip()
 
 
 def format_difference(change: Change) -> str:

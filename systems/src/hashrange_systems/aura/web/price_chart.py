@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.aura.schema import Price
-from hashrange_systems.aura.web.page_view import format_price
 from hashrange_systems.shared.charts.plot import plot_sparkline
 from hashrange_systems.shared.charts.svg import colour, draw, escape_text, tag
 from hashrange_systems.shared.epoch import to_ms

@@ -1,4 +1,4 @@
-"""The farm of demo shops: what its pages say is what the extraction reads, and its log tells who asked for what."""
+"""The demo shops: what their pages say is what the extraction reads, and their log tells who asked for what."""
 
 import asyncio
 import gzip
@@ -7,19 +7,19 @@ import httpx
 import pytest
 
 from hashrange import ManualClock
-from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN, REGISTERED, SHOPS
-from hashrange_systems.aura.demo.farm_server import Farm, FarmResolver
-from hashrange_systems.aura.demo.farm_shop import make_product
-from hashrange_systems.aura.demo.farm_site import FarmVisit, respond
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN, REGISTERED, SHOPS
+from hashrange_systems.aura.demo.demo_server import DemoResolver, DemoServer
+from hashrange_systems.aura.demo.demo_shop import make_product
+from hashrange_systems.aura.demo.demo_site import DemoVisit, respond
 from hashrange_systems.aura.extraction.page_extraction import extract_page
 from hashrange_systems.aura.extraction.page_facts import PageFacts
 from hashrange_systems.shared.fetching.errors import NameUnresolved
 
-SELLING = [shop for shop in SHOPS if shop.fault in {"none", "wrong-charset"} and shop.markup != "auction"]
+SELLING = [shop for shop in SHOPS if shop.behaviour in {"usual", "wrong-charset"} and shop.markup != "auction"]
 
 
 def ask(shop, path, step=0, **more):
-    return respond(FarmVisit(shop=shop, origin=f"http://{shop.domain}", path=path, step=step, **more))
+    return respond(DemoVisit(shop=shop, origin=f"http://{shop.domain}", path=path, step=step, **more))
 
 
 def read(shop, path, step=0) -> PageFacts:
@@ -28,7 +28,7 @@ def read(shop, path, step=0) -> PageFacts:
     return extract_page(f"http://{shop.domain}{path}", response.body, dict(response.headers)["Content-Type"])
 
 
-def test_the_farm_has_more_than_thirty_shops_with_a_case_each():
+def test_the_demo_has_more_than_thirty_shops_with_a_case_each():
     assert len(SHOPS) >= 30
     assert len(BY_DOMAIN) == len(SHOPS)
     assert all(shop.case for shop in SHOPS)
@@ -117,24 +117,24 @@ def test_the_large_sitemap_names_every_product():
     assert sum(counts) == 50_000 + 4
 
 
-def test_the_farm_serves_by_host_and_logs_who_asked_for_what():
+def test_the_demo_serves_by_host_and_logs_who_asked_for_what():
     async def run():
-        farm = Farm(ManualClock())
-        await farm.start()
+        demo_server = DemoServer(ManualClock())
+        await demo_server.start()
         try:
             async with httpx.AsyncClient(headers={"User-Agent": "tester"}) as client:
-                url = f"http://127.0.0.1:{farm.port}/kategorie/uhren?page=1"
-                first = await client.get(url, headers={"Host": f"www.antik-mueller.test:{farm.port}"})
+                url = f"http://127.0.0.1:{demo_server.port}/kategorie/uhren?page=1"
+                first = await client.get(url, headers={"Host": f"www.antik-mueller.test:{demo_server.port}"})
                 again = {"Host": "antik-mueller.test", "If-None-Match": first.headers["ETag"]}
                 second = await client.get(url, headers=again)
                 other = await client.get(url, headers={"Host": "unknown.test"})
-            return farm, [first.status_code, second.status_code, other.status_code]
+            return demo_server, [first.status_code, second.status_code, other.status_code]
         finally:
-            await farm.close()
+            await demo_server.close()
 
-    farm, statuses = asyncio.run(run())
+    demo_server, statuses = asyncio.run(run())
     assert statuses == [200, 304, 404]
-    requests = farm.find_requests("antik-mueller.test")
+    requests = demo_server.find_requests("antik-mueller.test")
     assert [(each.path, each.status, each.conditional) for each in requests] == [
         ("/kategorie/uhren?page=1", 200, False),
         ("/kategorie/uhren?page=1", 304, True),
@@ -142,7 +142,7 @@ def test_the_farm_serves_by_host_and_logs_who_asked_for_what():
     assert {each.user_agent for each in requests} == {"tester"}
 
 
-def test_only_the_farms_own_names_lead_to_this_machine():
-    assert list(asyncio.run(FarmResolver().resolve("www.antik-mueller.test"))) == ["127.0.0.1"]
+def test_only_the_demos_own_names_lead_to_this_machine():
+    assert list(asyncio.run(DemoResolver().resolve("www.antik-mueller.test"))) == ["127.0.0.1"]
     with pytest.raises(NameUnresolved):
-        asyncio.run(FarmResolver().resolve("other.test"))
+        asyncio.run(DemoResolver().resolve("other.test"))

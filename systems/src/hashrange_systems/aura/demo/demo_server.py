@@ -1,4 +1,4 @@
-"""Serves the farm's shops on one port of this machine, by the Host header, and logs every request.
+"""Serves the demo's shops on one port of this machine, by the Host header, and logs every request.
 
 Tests of politeness assert on the log: what was asked, when, and with which validators.
 """
@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hashrange import Clock
-from hashrange_systems.aura.demo.farm_catalogue import BY_DOMAIN
-from hashrange_systems.aura.demo.farm_shop import PERIOD_MS, FarmShop, count_steps
-from hashrange_systems.aura.demo.farm_site import DRIP_S, FarmResponse, FarmVisit, respond
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
+from hashrange_systems.aura.demo.demo_shop import PERIOD_MS, DemoShop, count_steps
+from hashrange_systems.aura.demo.demo_site import DRIP_S, DemoResponse, DemoVisit, respond
 from hashrange_systems.shared.fetching.errors import NameUnresolved
 from hashrange_systems.shared.fetching.resolver import Resolver
 from hashrange_systems.shared.loopback import LOOPBACK, bind_loopback
@@ -28,7 +28,7 @@ RESERVED_SUFFIXES = (".test", ".example")  # RFC 2606: nobody has such a shop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FarmRequest:
+class DemoRequest:
     """One request that a shop received."""
 
     at: float  # seconds of a monotonic clock
@@ -39,8 +39,8 @@ class FarmRequest:
     conditional: bool
 
 
-class FarmResolver:
-    """Resolves the farm's names to this machine, and asks another resolver for the rest."""
+class DemoResolver:
+    """Resolves the demo's names to this machine, and asks another resolver for the rest."""
 
     def __init__(self, others: Resolver | None = None) -> None:
         self._others = others
@@ -54,8 +54,8 @@ class FarmResolver:
         return await self._others.resolve(host)
 
 
-class Farm:
-    """The running farm; its port is bound when it is created, and served after `start`."""
+class DemoServer:
+    """The running demo shops; its port is bound when it is created, and served after `start`."""
 
     def __init__(
         self, clock: Clock, port: int = 0, *, started_ms: int | None = None, period_ms: int = PERIOD_MS
@@ -64,7 +64,7 @@ class Farm:
         self.started_ms = clock.millis() if started_ms is None else started_ms
         self._socket = bind_loopback(port)
         self.port: int = self._socket.getsockname()[1]
-        self.requests: list[FarmRequest] = []
+        self.requests: list[DemoRequest] = []
         self._asked: Counter[tuple[str, str]] = Counter()
         self._server: asyncio.Server | None = None
 
@@ -77,7 +77,7 @@ class Farm:
         """Return the URL at which the crawl of a shop begins."""
         return f"http://{domain}:{self.port}/"
 
-    def find_requests(self, domain: str) -> list[FarmRequest]:
+    def find_requests(self, domain: str) -> list[DemoRequest]:
         """Return what a shop was asked for, in order."""
         return [request for request in self.requests if request.domain == domain]
 
@@ -103,19 +103,19 @@ class Farm:
             with suppress(OSError):
                 await writer.wait_closed()
 
-    def respond(self, head: bytes) -> FarmResponse:
+    def respond(self, head: bytes) -> DemoResponse:
         """Return the response to a request, and log it."""
         line, *rest = head.decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (each.partition(":") for each in rest)}
         path = line.split(" ")[1] if line.count(" ") == 2 else "/"
         domain = headers.get("host", "").partition(":")[0].lower().removeprefix("www.")
         shop = BY_DOMAIN.get(domain)
-        response = self._respond(shop, path, headers) if shop else FarmResponse(status=404)
+        response = self._respond(shop, path, headers) if shop else DemoResponse(status=404)
         self._log(domain, path, response.status, headers)
         return response
 
-    def _respond(self, shop: FarmShop, path: str, headers: dict[str, str]) -> FarmResponse:
-        visit = FarmVisit(
+    def _respond(self, shop: DemoShop, path: str, headers: dict[str, str]) -> DemoResponse:
+        visit = DemoVisit(
             shop=shop,
             origin=f"http://{headers['host']}",
             path=path,
@@ -128,7 +128,7 @@ class Farm:
         return respond(visit)
 
     def _log(self, domain: str, path: str, status: int, headers: dict[str, str]) -> None:
-        request = FarmRequest(
+        request = DemoRequest(
             at=time.monotonic(),
             domain=domain,
             path=path,
@@ -140,7 +140,7 @@ class Farm:
         del self.requests[: max(0, len(self.requests) - MAX_LOG)]
 
 
-async def send(writer: asyncio.StreamWriter, response: FarmResponse) -> None:
+async def send(writer: asyncio.StreamWriter, response: DemoResponse) -> None:
     """Send a response, in the way it misbehaves."""
     writer.write(response.encode_head())
     if response.breaks:

@@ -1,4 +1,4 @@
-"""The shops of the demo farm as data: what they sell, in which language and markup, how they misbehave. No I/O."""
+"""The shops of the demo as data: what they sell, in which language and markup, how they misbehave. No I/O."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Markup = Literal[
     "json-ld", "json-ld-graph", "json-ld-list", "json-ld-broken", "json-ld-escaped", "json-ld-cdata", "json-ld-deep",
     "microdata", "contradiction", "opengraph", "rdfa", "plain", "auction",
 ]  # fmt: skip
-Fault = Literal[
-    "none", "robots-503", "robots-404", "redirect-loop", "sort-trap", "calendar-trap", "slow-drip", "too-many-requests",
-    "unavailable-storm", "gzip-bomb", "wrong-charset", "soft-404", "private-redirect", "endless", "reset", "captcha",
-    "huge", "long-urls", "session-ids", "goes-missing",
+Behaviour = Literal[
+    "usual", "robots-503", "robots-404", "redirect-loop", "sort-trap", "calendar-trap", "slow-drip",
+    "too-many-requests", "unavailable-storm", "gzip-bomb", "wrong-charset", "soft-404", "private-redirect", "endless", "reset",
+    "captcha", "huge", "long-urls", "session-ids", "goes-missing",
 ]  # fmt: skip
 
 NOUNS = ("Kommode", "Vase", "Sekretär", "Standuhr", "Bronze", "Spiegel", "Teller", "Leuchter", "Truhe", "Ölgemälde")
@@ -25,8 +25,8 @@ PERIOD_MS = 180_000  # prices change that often
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FarmShop:
-    """A shop of the farm."""
+class DemoShop:
+    """A shop of the demo."""
 
     domain: str
     name: str
@@ -34,7 +34,7 @@ class FarmShop:
     locale: str = "de_DE"  # how prices are written
     currency: str = "EUR"
     markup: Markup = "json-ld"
-    fault: Fault = "none"
+    behaviour: Behaviour = "usual"
     products: int = 12
     robots: str | None = "User-agent: *\nDisallow: /intern/\nDisallow: /*?sort=\n"
     sitemap: Literal["", "plain", "index", "large"] = "plain"
@@ -48,7 +48,7 @@ class FarmShop:
 
 
 @dataclass(frozen=True, slots=True)
-class FarmProduct:
+class DemoProduct:
     """A product of a shop at one moment."""
 
     number: int
@@ -63,18 +63,18 @@ class FarmProduct:
         return f"/produkt/{slug}-{self.number}"
 
 
-def make_product(shop: FarmShop, number: int, step: int) -> FarmProduct:
+def make_product(shop: DemoShop, number: int, step: int) -> DemoProduct:
     """Return a product as it is after some steps: the same for the same arguments."""
     random = Random(f"{shop.domain} {number}")  # noqa: S311 - the same each time
     title = f"{random.choice(NOUNS)} {random.choice(EPOCHS)} {random.randint(1700, 1930)}"
     base = random.randint(8, 480) * 1000
     if number % 11 == 10:
-        return FarmProduct(number, title, None, "AVAILABLE")
+        return DemoProduct(number, title, None, "AVAILABLE")
     minor = base - base // 20 * ((step + number) % 4) if number % 3 == 0 else base
     sold_after = number % 5 + 1
     if number % 7 == 3 and step >= sold_after:
-        return FarmProduct(number, title, base, "SOLD")
-    return FarmProduct(number, title, minor, "RESERVED" if number % 13 == 12 else "AVAILABLE")
+        return DemoProduct(number, title, base, "SOLD")
+    return DemoProduct(number, title, minor, "RESERVED" if number % 13 == 12 else "AVAILABLE")
 
 
 def count_steps(now_ms: int, started_ms: int, period_ms: int = PERIOD_MS) -> int:
@@ -115,7 +115,7 @@ CART = {"de": "In den Warenkorb", "en": "Add to cart", "fr": "Ajouter au panier"
 }  # fmt: skip
 
 
-def format_price(shop: FarmShop, minor: int | None) -> str:
+def format_price(shop: DemoShop, minor: int | None) -> str:
     """Return a price as the shop writes it; whole amounts in Switzerland end with a dash."""
     if minor is None:
         return ON_REQUEST.get(shop.language, "Price on request")

@@ -1,4 +1,4 @@
-"""The pages of the farm's shops as HTML: start page, categories, products in each markup. No I/O."""
+"""The pages of the demo's shops as HTML: start page, categories, products in each markup. No I/O."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from html import escape
 from typing import Any
 
-from hashrange_systems.aura.demo.farm_shop import (
+from hashrange_systems.aura.demo.demo_shop import (
     CART,
     RESERVED,
     SOLD,
-    FarmProduct,
-    FarmShop,
+    DemoProduct,
+    DemoShop,
     format_price,
     make_product,
 )
@@ -21,7 +21,7 @@ CATEGORIES = ("moebel", "uhren", "kunst")
 TERMS = {"AVAILABLE": "InStock", "SOLD": "SoldOut", "RESERVED": "Reserved"}
 
 
-def render_page(shop: FarmShop, title: str, content: str, head: str = "") -> str:
+def render_page(shop: DemoShop, title: str, content: str, head: str = "") -> str:
     """Return a page of a shop."""
     menu = "".join(f'<a href="/kategorie/{each}">{each}</a> ' for each in CATEGORIES)
     return (
@@ -32,16 +32,16 @@ def render_page(shop: FarmShop, title: str, content: str, head: str = "") -> str
     )
 
 
-def render_home(shop: FarmShop, step: int) -> str:
+def render_home(shop: DemoShop, step: int) -> str:
     """Return the start page, with some products."""
     cards = "".join(render_card(shop, make_product(shop, number, step)) for number in range(min(3, shop.products)))
     return render_page(shop, shop.name, f"<h1>{escape(shop.name)}</h1><ul>{cards}</ul>")
 
 
-def render_category(shop: FarmShop, name: str, number: int, step: int) -> str:
+def render_category(shop: DemoShop, name: str, number: int, step: int) -> str:
     """Return a page of a category, with the products of one page and a link to the next."""
-    place = CATEGORIES.index(name)
-    mine = range(place, shop.products, len(CATEGORIES))
+    position = CATEGORIES.index(name)
+    mine = range(position, shop.products, len(CATEGORIES))
     shown = mine[number * ON_A_PAGE : (number + 1) * ON_A_PAGE]
     cards = "".join(render_card(shop, make_product(shop, each, step)) for each in shown)
     more = len(mine) > (number + 1) * ON_A_PAGE
@@ -49,14 +49,14 @@ def render_category(shop: FarmShop, name: str, number: int, step: int) -> str:
     return render_page(shop, name, f'<h1>{name}</h1><ul class="products">{cards}</ul>{following}')
 
 
-def render_card(shop: FarmShop, product: FarmProduct) -> str:
+def render_card(shop: DemoShop, product: DemoProduct) -> str:
     """Return a product in a list."""
     price = escape(format_price(shop, product.minor))
     return f'<li><a href="{product.path}">{escape(product.title)} <span class="price">{price}</span></a></li>'
 
 
 # ── products ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def render_product(shop: FarmShop, product: FarmProduct, step: int) -> str:
+def render_product(shop: DemoShop, product: DemoProduct, step: int) -> str:
     """Return the page of a product in the markup of its shop."""
     if shop.markup == "auction":
         return render_lot(shop, product, step)
@@ -69,7 +69,7 @@ def render_product(shop: FarmShop, product: FarmProduct, step: int) -> str:
     return render_page(shop, product.title, content + aside, head)
 
 
-def render_visible(shop: FarmShop, product: FarmProduct) -> str:
+def render_visible(shop: DemoShop, product: DemoProduct) -> str:
     """Return what a visitor sees below the heading."""
     price = f'<p class="price">{escape(format_price(shop, product.minor))}</p>'
     marks = {"SOLD": SOLD, "RESERVED": RESERVED}.get(product.state)
@@ -78,7 +78,7 @@ def render_visible(shop: FarmShop, product: FarmProduct) -> str:
     return f"{price}{mark}<p>Art.-Nr.: {shop.country}-{product.number}</p><p>Provenienz: Privatsammlung.</p>"
 
 
-def render_marked(shop: FarmShop, product: FarmProduct) -> str:
+def render_marked(shop: DemoShop, product: DemoProduct) -> str:
     """Return the content of a product page, marked with microdata or RDFa if the shop uses it."""
     title, visible = escape(product.title), render_visible(shop, product)
     amount = "" if product.minor is None else f"{product.minor / 100:.2f}"
@@ -102,7 +102,7 @@ def render_marked(shop: FarmShop, product: FarmProduct) -> str:
     return f"<h1>{title}</h1>{visible}"
 
 
-def render_open_graph(shop: FarmShop, product: FarmProduct) -> str:
+def render_open_graph(shop: DemoShop, product: DemoProduct) -> str:
     """Return the meta elements of Open Graph."""
     values = {"og:type": "product", "og:title": product.title, "og:locale": shop.locale}
     values["product:availability"] = {"SOLD": "out of stock", "AVAILABLE": "in stock"}.get(product.state, "pending")
@@ -114,7 +114,7 @@ def render_open_graph(shop: FarmShop, product: FarmProduct) -> str:
     return "".join(f'<meta property="{name}" content="{escape(value)}">' for name, value in values.items())
 
 
-def make_offer(shop: FarmShop, product: FarmProduct) -> dict[str, Any]:
+def make_offer(shop: DemoShop, product: DemoProduct) -> dict[str, Any]:
     """Return the offer of a product as JSON-LD."""
     offer: dict[str, Any] = {"@type": "Offer", "availability": f"https://schema.org/{TERMS[product.state]}"}
     if product.minor is not None:
@@ -122,7 +122,7 @@ def make_offer(shop: FarmShop, product: FarmProduct) -> dict[str, Any]:
     return offer
 
 
-def render_json_ld(shop: FarmShop, product: FarmProduct) -> str:
+def render_json_ld(shop: DemoShop, product: DemoProduct) -> str:
     """Return the product as JSON-LD, in the way of its shop."""
     node: dict[str, Any] = {
         "@context": "https://schema.org",
@@ -154,7 +154,7 @@ def make_script(text: str) -> str:
     return f'<script type="application/ld+json">{text}</script>'
 
 
-def render_lot(shop: FarmShop, product: FarmProduct, step: int) -> str:
+def render_lot(shop: DemoShop, product: DemoProduct, step: int) -> str:
     """Return the page of a lot: bids rise until the hammer falls, some lots are withdrawn."""
     minor = make_product(shop, product.number, 0).minor or 100_000
     german = shop.language == "de"

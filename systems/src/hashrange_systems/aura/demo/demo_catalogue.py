@@ -1,27 +1,27 @@
-"""The shops of the demo farm: one for each case that a crawler of shops meets."""
+"""The shops of the demo: one for each case that a crawler of shops meets."""
 
 from __future__ import annotations
 
-from hashrange_systems.aura.demo.farm_shop import FarmShop
+from hashrange_systems.aura.demo.demo_shop import DemoShop
 
 STRICT = "User-agent: *\nDisallow: /*-3$\nDisallow: /*?\nDisallow: /intern\nAllow: /intern/katalog\nCrawl-delay: 1\n"
 
-SHOPS: tuple[FarmShop, ...] = (
-    FarmShop(
+SHOPS: tuple[DemoShop, ...] = (
+    DemoShop(
         domain="antik-mueller.test",
         name="Antik Müller",
         country="DE",
         sitemap="index",
         case="JSON-LD, sitemap index and gz",
     ),
-    FarmShop(
+    DemoShop(
         domain="antik-mueller.example",
         name="Antik Müller Wien",
         country="AT",
         locale="de_AT",
         case="same core name as another shop",
     ),
-    FarmShop(
+    DemoShop(
         domain="kontor-alster.test",
         name="Kontor an der Alster",
         country="DE",
@@ -29,31 +29,31 @@ SHOPS: tuple[FarmShop, ...] = (
         last_modified=True,
         case="JSON-LD @graph, validates by date",
     ),
-    FarmShop(
+    DemoShop(
         domain="uhren-weber.test",
         name="Uhren Weber",
         country="DE",
         markup="json-ld-list",
         case="JSON-LD type lists and aggregate offers",
     ),
-    FarmShop(
+    DemoShop(
         domain="rokoko-haus.test",
         name="Rokoko-Haus",
         country="DE",
         markup="json-ld-broken",
         case="one broken JSON-LD block",
     ),
-    FarmShop(
+    DemoShop(
         domain="silber-lang.test",
         name="Silber Lang",
         country="DE",
         markup="json-ld-escaped",
         case="entity-escaped JSON-LD",
     ),
-    FarmShop(
+    DemoShop(
         domain="galerie-nord.test", name="Galerie Nord", country="DE", markup="json-ld-cdata", case="JSON-LD in CDATA"
     ),
-    FarmShop(
+    DemoShop(
         domain="tiefes-json.test",
         name="Tiefes JSON",
         country="DE",
@@ -61,7 +61,7 @@ SHOPS: tuple[FarmShop, ...] = (
         products=3,
         case="JSON nested 100,000 deep",
     ),
-    FarmShop(
+    DemoShop(
         domain="moebel-huber.test",
         name="Möbel Huber",
         country="AT",
@@ -69,14 +69,14 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="microdata",
         case="microdata",
     ),
-    FarmShop(
+    DemoShop(
         domain="widerspruch.test",
         name="Zwei Preise",
         country="DE",
         markup="contradiction",
         case="microdata contradicts JSON-LD",
     ),
-    FarmShop(
+    DemoShop(
         domain="brocante-leroy.test",
         name="Brocante Leroy",
         country="FR",
@@ -84,7 +84,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="opengraph",
         case="Open Graph, French prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="antichita-rossi.test",
         name="Antichità Rossi",
         country="IT",
@@ -92,7 +92,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="rdfa",
         case="RDFa, Italian prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="antiguedades-sol.test",
         name="Antigüedades Sol",
         country="ES",
@@ -100,7 +100,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="plain",
         case="no standard, Spanish prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="zuercher-antik.test",
         name="Zürcher Antik",
         country="CH",
@@ -109,7 +109,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="plain",
         case="CHF 1'250.-",
     ),
-    FarmShop(
+    DemoShop(
         domain="old-curiosity.test",
         name="The Old Curiosity",
         country="GB",
@@ -117,7 +117,7 @@ SHOPS: tuple[FarmShop, ...] = (
         currency="GBP",
         case="British prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="oude-kunst.test",
         name="Oude Kunst",
         country="NL",
@@ -125,7 +125,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="microdata",
         case="Dutch prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="gamla-ting.test",
         name="Gamla Ting",
         country="SE",
@@ -134,7 +134,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="plain",
         case="Swedish crowns",
     ),
-    FarmShop(
+    DemoShop(
         domain="antik-kbh.test",
         name="Antik København",
         country="DK",
@@ -143,7 +143,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="plain",
         case="Danish crowns",
     ),
-    FarmShop(
+    DemoShop(
         domain="stare-meble.test",
         name="Stare Meble",
         country="PL",
@@ -152,7 +152,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="opengraph",
         case="Polish prices",
     ),
-    FarmShop(
+    DemoShop(
         domain="starozitnosti.test",
         name="Starožitnosti",
         country="CZ",
@@ -161,14 +161,14 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="plain",
         case="Czech crowns",
     ),
-    FarmShop(
+    DemoShop(
         domain="auktionshaus-stern.test",
         name="Auktionshaus Stern",
         country="DE",
         markup="auction",
         case="lots with estimate, bids and hammer price",
     ),
-    FarmShop(
+    DemoShop(
         domain="hammer-and-sons.test",
         name="Hammer & Sons",
         country="GB",
@@ -177,7 +177,7 @@ SHOPS: tuple[FarmShop, ...] = (
         markup="auction",
         case="British auction house",
     ),
-    FarmShop(
+    DemoShop(
         domain="strenge-regeln.test",
         name="Strenge Regeln",
         country="DE",
@@ -185,23 +185,23 @@ SHOPS: tuple[FarmShop, ...] = (
         products=4,
         case="robots.txt with wildcards and Crawl-delay",
     ),
-    FarmShop(
+    DemoShop(
         domain="ohne-regeln.test",
         name="Ohne Regeln",
         country="DE",
         robots=None,
-        fault="robots-404",
+        behaviour="robots-404",
         sitemap="",
         case="no robots.txt, no sitemap",
     ),
-    FarmShop(
+    DemoShop(
         domain="robots-kaputt.test",
         name="Robots kaputt",
         country="DE",
-        fault="robots-503",
+        behaviour="robots-503",
         case="robots.txt answers 503: nothing may be fetched",
     ),
-    FarmShop(
+    DemoShop(
         domain="grosses-lager.test",
         name="Großes Lager",
         country="DE",
@@ -209,112 +209,123 @@ SHOPS: tuple[FarmShop, ...] = (
         sitemap="large",
         case="a sitemap with 50,000 URLs",
     ),
-    FarmShop(
+    DemoShop(
         domain="kreisverkehr.test",
         name="Kreisverkehr",
         country="DE",
-        fault="redirect-loop",
+        behaviour="redirect-loop",
         case="redirects go round in a circle",
     ),
-    FarmShop(
+    DemoShop(
         domain="sortier-falle.test",
         name="Sortierfalle",
         country="DE",
         robots="",
-        fault="sort-trap",
+        behaviour="sort-trap",
         case="the same list under endless ?sort= URLs",
     ),
-    FarmShop(
+    DemoShop(
         domain="kalender-falle.test",
         name="Kalenderfalle",
         country="DE",
-        fault="calendar-trap",
+        behaviour="calendar-trap",
         case="a calendar without end",
     ),
-    FarmShop(
+    DemoShop(
         domain="langsam.test",
         name="Langsam",
         country="DE",
-        fault="slow-drip",
+        behaviour="slow-drip",
         products=2,
         case="a page that drips one byte at a time",
     ),
-    FarmShop(
+    DemoShop(
         domain="zu-schnell.test",
         name="Zu schnell",
         country="DE",
-        fault="too-many-requests",
+        behaviour="too-many-requests",
         products=4,
         case="429 with Retry-After",
     ),
-    FarmShop(
+    DemoShop(
         domain="ueberlastet.test",
         name="Überlastet",
         country="DE",
-        fault="unavailable-storm",
+        behaviour="unavailable-storm",
         products=4,
         case="503 to every other request",
     ),
-    FarmShop(domain="bombe.test", name="Bombe", country="DE", fault="gzip-bomb", products=2, case="a gzip bomb"),
-    FarmShop(
+    DemoShop(domain="bombe.test", name="Bombe", country="DE", behaviour="gzip-bomb", products=2, case="a gzip bomb"),
+    DemoShop(
         domain="zeichensalat.test",
         name="Zeichensalat",
         country="DE",
         markup="plain",
-        fault="wrong-charset",
+        behaviour="wrong-charset",
         case="declared as UTF-8, but is Latin-1",
     ),
-    FarmShop(
-        domain="hoeflich-404.test", name="Höflich", country="DE", fault="soft-404", case="missing pages with status 200"
+    DemoShop(
+        domain="hoeflich-404.test",
+        name="Höflich",
+        country="DE",
+        behaviour="soft-404",
+        case="missing pages with status 200",
     ),
-    FarmShop(
+    DemoShop(
         domain="verschwindet.test",
         name="Verschwindet",
         country="DE",
-        fault="goes-missing",
+        behaviour="goes-missing",
         case="products vanish: 404, then 410",
     ),
-    FarmShop(
+    DemoShop(
         domain="einbruch.test",
         name="Einbruch",
         country="DE",
-        fault="private-redirect",
+        behaviour="private-redirect",
         products=2,
         case="redirects to private addresses",
     ),
-    FarmShop(domain="endlos.test", name="Endlos", country="DE", fault="endless", products=2, case="a body without end"),
-    FarmShop(
+    DemoShop(
+        domain="endlos.test", name="Endlos", country="DE", behaviour="endless", products=2, case="a body without end"
+    ),
+    DemoShop(
         domain="abgerissen.test",
         name="Abgerissen",
         country="DE",
-        fault="reset",
+        behaviour="reset",
         products=3,
         case="the connection breaks inside a body",
     ),
-    FarmShop(
+    DemoShop(
         domain="mensch-oder-maschine.test",
         name="Mensch oder Maschine",
         country="DE",
-        fault="captcha",
+        behaviour="captcha",
         case="a captcha instead of products",
     ),
-    FarmShop(
-        domain="dicke-seiten.test", name="Dicke Seiten", country="DE", fault="huge", products=2, case="a page of 20 MB"
+    DemoShop(
+        domain="dicke-seiten.test",
+        name="Dicke Seiten",
+        country="DE",
+        behaviour="huge",
+        products=2,
+        case="a page of 20 MB",
     ),
-    FarmShop(
+    DemoShop(
         domain="lange-wege.test",
         name="Lange Wege",
         country="DE",
-        fault="long-urls",
+        behaviour="long-urls",
         products=4,
         sitemap="",
         case="URLs of more than 1,024 bytes",
     ),
-    FarmShop(
+    DemoShop(
         domain="sitzungen.test",
         name="Sitzungen",
         country="DE",
-        fault="session-ids",
+        behaviour="session-ids",
         sitemap="",
         case="session and tracking parameters in every link",
     ),
