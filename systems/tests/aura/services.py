@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from hashrange_systems.aura.service.changes import Changes
+from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.members import Members
@@ -16,6 +17,7 @@ from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import SiteTools
 from hashrange_systems.aura.service.watches import Watches
+from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.webhook_sender import Webhook
 from systems.tests.aura.shop_server import LOOPBACK_POLICY, loopback_fetcher
 
@@ -37,7 +39,14 @@ class AuraServices:
         self.members = Members(work, clock, policy=LOOPBACK_POLICY)
         self.notices = Notices(work, clock)
         self.watches = Watches(work, clock, self.products, self.notices)
-        self.outbox = NoticeOutbox(work=work, clock=clock, senders={"WEBHOOK": Webhook(self.tools.fetcher, clock)})
+        self.confirmations = Confirmations(work, clock, "https://aura.example")
+        self.mailbox = Mailbox(clock)
+        self.outbox = NoticeOutbox(
+            work=work,
+            clock=clock,
+            senders={"WEBHOOK": Webhook(self.tools.fetcher, clock), "EMAIL": self.mailbox},
+            confirmations=self.confirmations,
+        )
         self.changes = Changes(work, clock)
         self.crawls, self.scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
         self.crawler = Crawler(db, work, clock, self.crawls, self.tools, limits)

@@ -21,7 +21,6 @@ from hashrange_systems.checks.service.check_input import CheckChanges, CheckInpu
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.deployment import LOOPBACK, DeploymentMismatch, DeploymentSettings
 from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
-from hashrange_systems.checks.service.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.checks.service.outbound_policy import OutboundPolicy, find_addresses, list_own_addresses
 from hashrange_systems.checks.service.page_evaluation import PageEvaluator, is_simple, make_sandbox
 from hashrange_systems.checks.service.probe_request import MAX_BYTES, find_host
@@ -32,6 +31,7 @@ from hashrange_systems.shared.fetching.content_encoding import EncodedBody
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
+from hashrange_systems.shared.notifications.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.check_items import NOON, sign_up
 from systems.tests.checks.run_scenario import (

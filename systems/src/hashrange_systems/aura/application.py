@@ -8,6 +8,7 @@ from pathlib import Path
 from hashrange import Clock, Transport
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.changes import Changes
+from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.health import Health
@@ -102,7 +103,8 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     watches = Watches(work, clock, products, notices)
     crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
     mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
-    senders = make_senders(fetcher, clock, settings.mail, mailbox)
+    senders = make_senders(settings, fetcher, clock, mailbox)
+    confirmations = Confirmations(work, clock, deployment.base_url)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
     scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
     presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
@@ -116,6 +118,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
         members=Members(work, clock, own_origins=deployment.own_origins, policy=make_policy(settings, deployment)),
         watches=watches,
         notices=notices,
+        confirmations=confirmations,
         crawls=crawls,
         scrapes=scrapes,
         crawler=crawler,
@@ -133,7 +136,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
         scrapes=scrapes,
         scraper=scraper,
         watches=watches,
-        outbox=NoticeOutbox(work=work, clock=clock, senders=senders),
+        outbox=NoticeOutbox(work=work, clock=clock, senders=senders, confirmations=confirmations),
         registrar=Registrar(db, work, clock),
     )
     worker = Worker(parts, presence, clock, WorkerSettings(at_once=max(1, settings.shops_at_once)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hashrange import Clock
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.changes import Changes
+from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.health import Health
@@ -39,6 +40,7 @@ class Services:
     members: Members
     watches: Watches
     notices: Notices
+    confirmations: Confirmations
     crawls: Crawls
     scrapes: Scrapes
     crawler: Crawler

@@ -4,7 +4,7 @@ The original's table keeps its layout; everything that it has no place for is he
 or emptied without losing a shop, a URL or a price.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
@@ -255,11 +255,25 @@ class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id
     secret: Secret[str] | None = None
     subscription: Subscription = "WATCHED"
     created_at: datetime
+    confirmed_at: datetime | None = None  # by the link that was sent to the address
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether messages may be sent there: an e-mail address only after it was confirmed."""
+        return self.kind != "EMAIL" or self.confirmed_at is not None
 
     @property
     def userid(self) -> str:
         """The member, as senders call it."""
         return self.member_id
+
+class MessageBudget(Item, table=work, pk="MESSAGES#{scope}", sk="MESSAGES#{day}"):
+    """How many confirmation messages a member asked for, or an address was sent, on a day."""
+
+    scope: Key[str]
+    day: Key[date]
+    sent: int = 0
+    expires_at: Ttl
 
 class Watch(Item, table=work, pk="MEMBER#{member_id}", sk="WATCH#{domain}#{url:sha}",
             group="WATCHED#{domain}#{url:sha}", group_sk="{member_id}"):
@@ -301,6 +315,7 @@ class Message(Item, table=work, pk="MESSAGE#{message_id}", sk="MESSAGE",
     subject: Text
     text: Text
     data: dict[str, str] = {}
+    confirms: bool = False  # asks to confirm the channel; its link is made when it is sent, and not stored
     created_at: IsoMillis
     attempts: int = 0
     last_error: str | None = None
@@ -367,6 +382,10 @@ class Work(Patterns, Protocol):
     def channels(self, member_id: str) -> Query[Channel]: ...
     def channel(self, member_id: str, channel_id: str) -> Get[Channel]: ...
     def subscribed(self, subscription: Subscription) -> Query[Channel]: ...
+    def confirm_channel(self, member_id: str, channel_id: str, confirmed_at: datetime) -> Update[Channel]: ...
+    @where("attribute_not_exists(sent) OR sent < {most}")
+    def spend_message(self, scope: str, day: date, sent: Add[int], expires_at: datetime,
+                      most: int) -> Upsert[MessageBudget]: ...
     def drop_channel(self, member_id: str, channel_id: str) -> Delete[Channel]: ...
 
     def watches(self, member_id: str) -> Query[Watch]: ...

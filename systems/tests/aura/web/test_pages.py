@@ -22,6 +22,7 @@ SHOP = "silber-lang.test"
 PAGES = ("/", "/add", "/import", "/changes", "/search", "/watch", "/explain", "/account", "/stuck", "/between")
 FORMS = ("/add", "/import", "/product/watch", "/product/unwatch", "/search/save", "/search/remove", "/sign-out")
 FORMS += ("/account/key", "/account/key/revoke", "/account/channel", "/account/channel/remove")
+FORMS += ("/account/channel/confirm",)
 FORMS += tuple(
     f"/shop/x.test/{each}" for each in ("crawl", "pause", "resume", "stop", "remove", "same", "options", "details")
 )
@@ -248,6 +249,34 @@ def test_watch_lists_searches_and_channels_belong_to_their_member():
             await site.post("/product/unwatch", 404, domain="haus.test", url=url)
             assert await site.services.watches.list_watches(one.member_id)
             assert await site.services.members.list_channels(one.member_id)
+
+    run(scenario)
+
+
+def test_an_address_is_confirmed_by_the_button_behind_its_link_and_not_by_opening_it():
+    async def scenario():
+        async with host_aura(ManualClock(), demo=True) as site:
+            one = (await site.sign_up("one@example.com")).member
+            await site.post("/account/channel", kind="EMAIL", target="ann@example.com")
+            assert "not confirmed: nothing is sent" in (await site.get("/account")).text
+            await site.running.application.worker.parts.outbox.send_due("all")
+            (mail,) = site.services.mailbox.mails(one.member_id)
+            link = re.search(r"/aura(/confirm\?token=\S+)", mail.notification.text)[1]
+            site.client.cookies.clear()  # the mailbox may be open in another browser
+            assert "Confirm this address" in (await site.get(link)).text
+            (channel,) = await site.services.members.list_channels(one.member_id)
+            assert channel.confirmed_at is None, "mail scanners open links"
+            token = unquote(link.partition("token=")[2])
+            refused = await site.client.post("/aura/confirm", data={"token": token + "x"})
+            assert (refused.status_code, "not ours" in refused.text) == (400, True)
+            done = await site.client.post("/aura/confirm", data={"token": token})
+            assert "Messages are now sent to" in done.text
+            (channel,) = await site.services.members.list_channels(one.member_id)
+            assert channel.confirmed_at is not None
+
+            two = (await site.sign_up("two@example.com")).member
+            assert two.member_id != one.member_id
+            await site.post("/account/channel/confirm", 404, channel=channel.channel_id)
 
     run(scenario)
 

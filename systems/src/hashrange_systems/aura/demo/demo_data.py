@@ -69,7 +69,14 @@ class Demo:
         items: list[Item] = [
             Member(member_id=MEMBER, email=EMAIL, created_at=at, operator=True),
             MemberEmail(address=EMAIL, member_id=MEMBER),
-            Channel(member_id=MEMBER, channel_id="demo-mail", kind="EMAIL", target=EMAIL, created_at=at),
+            Channel(
+                member_id=MEMBER,
+                channel_id="demo-mail",
+                kind="EMAIL",
+                target=EMAIL,
+                created_at=at,
+                confirmed_at=at,
+            ),
             SavedSearch(member_id=MEMBER, search_id="demo-search", text="Kommode Rokoko", created_at=at),
             *(self._watch(BY_DOMAIN[domain], number, at) for domain, number in WATCHED),
         ]

@@ -14,8 +14,8 @@ Markup = Literal[
 ]  # fmt: skip
 Behaviour = Literal[
     "usual", "robots-503", "robots-404", "redirect-loop", "sort-trap", "calendar-trap", "slow-drip",
-    "too-many-requests", "unavailable-storm", "gzip-bomb", "wrong-charset", "soft-404", "private-redirect", "endless", "reset",
-    "captcha", "huge", "long-urls", "session-ids", "goes-missing",
+    "too-many-requests", "unavailable-storm", "gzip-bomb", "wrong-charset", "soft-404", "private-redirect", "endless",
+    "reset", "captcha", "huge", "long-urls", "session-ids", "goes-missing",
 ]  # fmt: skip
 
 NOUNS = ("Kommode", "Vase", "Sekretär", "Standuhr", "Bronze", "Spiegel", "Teller", "Leuchter", "Truhe", "Ölgemälde")

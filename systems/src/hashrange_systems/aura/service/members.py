@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from hashrange import Taken
 from hashrange_systems.aura.errors import OperatorOnly
+from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import (
     Channel,
     ChannelKind,
@@ -150,7 +151,7 @@ class Members:
 
     # ── channels ─────────────────────────────────────────────────────────────────────────────────────────────────────
     async def add_channel(self, member_id: str, kind: str, target: str, subscription: str = "WATCHED") -> Channel:
-        """Add an address for messages: an e-mail address or the URL of a webhook, which gets a signing secret."""
+        """Add a webhook, which gets a signing secret, or an e-mail address, which must be confirmed."""
         await self.find(member_id)
         if len(await self.work.channels(member_id)) >= MAX_CHANNELS:
             raise LimitReached(f"A member has at most {MAX_CHANNELS} channels: remove one first.")
@@ -163,8 +164,25 @@ class Members:
             secret=make_webhook_secret() if kind == "WEBHOOK" else None,
             created_at=self._now(),
         )
+        if not channel.is_usable:
+            await self.confirmations.spend(member_id, channel.target)
         await self.work.create(channel)
+        if not channel.is_usable:
+            await self.confirmations.ask(channel)
         return channel
+
+    async def ask_again(self, member_id: str, channel_id: str) -> None:
+        """Send the link to confirm an address again; raise ResourceMissing, or DayBudgetSpent."""
+        channel = await self.work.channel(member_id, channel_id)
+        if channel is None or channel.is_usable:
+            raise ResourceMissing("unconfirmed address")
+        await self.confirmations.spend(member_id, channel.target)
+        await self.confirmations.ask(channel)
+
+    @property
+    def confirmations(self) -> Confirmations:
+        """The confirmations of addresses."""
+        return Confirmations(self.work, self.clock, make_id=self.make_id)
 
     def _read_target(self, kind: str, target: str) -> str:
         if kind == "EMAIL":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hashrange import Taken
 from hashrange_systems.aura.model.price_format import format_price
+from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import Change, Channel, Message, WaitingMessage, Work
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.notifications.outbox import Outbox
@@ -37,7 +38,7 @@ class Notices:
     async def write_to(self, channels: Iterable[Channel], change: Change, reason: str) -> None:
         """Write a message about a change to some channels; the same message is written once."""
         now = from_ms(self.clock.millis())
-        for channel in channels:
+        for channel in filter(lambda each: each.is_usable, channels):
             message = WaitingMessage(
                 message_id=make_message_id(change.change_id, channel.member_id, channel.channel_id, reason),
                 member_id=channel.member_id,
@@ -63,6 +64,7 @@ class NoticeOutbox(Outbox[WaitingMessage, WaitingMessage]):
 
     work: Work
     senders: Mapping[str, Sender]
+    confirmations: Confirmations
 
     async def find_due(self, shard: str, now: datetime, limit: int) -> Sequence[WaitingMessage]:
         """Return the due messages of all shards."""
@@ -77,14 +79,17 @@ class NoticeOutbox(Outbox[WaitingMessage, WaitingMessage]):
         channel = await self.work.channel(message.member_id, message.channel_id)
         if channel is None:
             raise DeliveryRefused("the channel was removed")
+        if not channel.is_usable and not message.confirms:
+            raise DeliveryRefused("the address is not confirmed")
         sender = self.senders.get(channel.kind)
         if sender is None:
             raise DeliveryFailed(f"sending by {channel.kind} is not set up")
+        text = self.confirmations.write_text(channel) if message.confirms else message.text
         notification = Notification(
             severity="info",
             subject=message.subject,
-            text=message.text,
-            html=f"<p>{escape(message.text).replace(chr(10), '<br>')}</p>",
+            text=text,
+            html=f"<p>{escape(text).replace(chr(10), '<br>')}</p>",
             data=dict(message.data),
         )
         await sender.send(channel, notification, message.message_id)

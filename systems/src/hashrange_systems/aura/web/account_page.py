@@ -83,7 +83,31 @@ async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
         return await render_account(request, deps, sent.visitor, error=error)
     if channel.secret:
         return await render_account(request, deps, sent.visitor, secret=channel.secret)
-    return redirect_to(request, "/account", "channel-added")
+    return redirect_to(request, "/account", "channel-added" if channel.is_usable else "confirmation-sent")
+
+
+@router.post("/account/channel/confirm")
+async def ask_again(request: Request, deps: Deps, sent: Posted) -> Response:
+    """Send the link to confirm an address again."""
+    try:
+        await deps.services.members.ask_again(sent.visitor.user.member_id, sent.line("channel"))
+    except ApplicationError as error:
+        return await render_account(request, deps, sent.visitor, error=error)
+    return redirect_to(request, "/account", "confirmation-sent")
+
+
+@router.get("/confirm")
+async def show_confirm(request: Request, deps: Deps, token: str = "") -> Response:
+    """Show a button: opening the link alone, as mail scanners do, confirms nothing."""
+    return deps.renderer.render(request, "confirm.html", None, link_token=token, channel=None)
+
+
+@router.post("/confirm")
+async def confirm(request: Request, deps: Deps) -> Response:
+    """Confirm the address that the link was sent to."""
+    form = await request.form(max_files=0, max_fields=5)
+    channel = await deps.services.confirmations.confirm(str(form.get("token", "")))
+    return deps.renderer.render(request, "confirm.html", None, link_token="", channel=channel)
 
 
 @router.post("/account/channel/remove")

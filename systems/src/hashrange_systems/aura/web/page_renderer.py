@@ -28,6 +28,7 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "search-removed": "The search is removed.",
     "key-revoked": "The key is revoked and no longer accepted.",
     "channel-added": "Messages are sent there from now on.",
+    "confirmation-sent": "A link was sent to the address. Messages follow when it is confirmed.",
     "channel-removed": "The channel is removed.",
 }
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hashrange import Conflict
-from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import TooSoon
@@ -30,11 +29,23 @@ class DayBudgetSpent(TooSoon):
     WAIT_S = 86_400
 
 
+class MessageCounters(Protocol):
+    """The patterns of a system: its `spend_message` adds to the counter of a scope and day while it is below `most`."""
+
+    def spend_message(self, scope: str, day: date, sent: int, expires_at: datetime, most: int) -> Any:
+        """Count messages."""
+        ...
+
+    def transact_all(self, writes: Iterable[Any]) -> Any:
+        """Run all writes or none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class MessageBudgets:
     """Counts the messages of each address and user; the counters are in the database, so all processes share them."""
 
-    db: Checks
+    db: MessageCounters
     clock: Clock
 
     async def spend(self, userid: str, target: str) -> None:
@@ -43,13 +54,10 @@ class MessageBudgets:
         day, expires_at = now.date(), now + timedelta(days=KEPT_DAYS)
         scopes = {f"ADDRESS#{hash_target(target)}": TO_AN_ADDRESS, f"USER#{userid}": BY_A_USER}
         try:
-            await commit(
-                self.db,
-                [
-                    self.db.spend_message(scope, day, sent=1, expires_at=expires_at, most=most)
-                    for scope, most in scopes.items()
-                ],
-            )
+            await self.db.transact_all(
+                self.db.spend_message(scope, day, sent=1, expires_at=expires_at, most=most)
+                for scope, most in scopes.items()
+            ).unread()
         except Conflict:
             raise DayBudgetSpent("No more confirmation messages are sent today: try again tomorrow.") from None
 
