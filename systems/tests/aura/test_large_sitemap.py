@@ -1,0 +1,45 @@
+"""A crawl of a shop with a large sitemap in gzip."""
+
+import asyncio
+import gzip
+from collections import Counter
+
+import pytest
+
+from hashrange_systems.aura.schema import Crawled
+from systems.tests.aura.services import AuraServices
+from systems.tests.aura.shop_server import serving_shop
+
+URLS, MAX_PAGES = 3_000, 20  # 50,000, which a sitemap may have, take 13 s of processor time: see `python -m bench aura`
+
+
+@pytest.mark.parametrize("database", ["embedded"], indirect=True)
+def test_all_urls_of_a_large_sitemap_wait_for_their_visit_and_the_limit_ends_the_crawl(db, work, clock, sandbox):
+    services = AuraServices(db, work, clock, sandbox, max_pages=MAX_PAGES)
+
+    async def run():
+        async with serving_shop() as server:
+            server.page("/")
+            listed = [f"{server.url}vase/{number}" for number in range(URLS)]
+            for number in range(URLS):
+                server.answers[f"/vase/{number}"] = None
+            server.text("/robots.txt", f"Sitemap: {server.url}all.xml.gz")
+            entries = "".join(f"<url><loc>{url}</loc></url>" for url in listed)
+            server.text("/all.xml.gz", gzip.compress(f"<urlset>{entries}</urlset>".encode()))
+            server.product("/product", "/")
+            server.answers |= dict.fromkeys(
+                (path for path, found in server.answers.items() if found is None), server.answers["/product"]
+            )
+            await services.add(server)
+            shop = await services.crawl(server)
+            (report,) = await work.crawl_reports(server.domain)
+            return server, shop, report, await services.stored(server)
+
+    server, shop, report, stored = asyncio.run(run())
+    assert isinstance(shop.crawl, Crawled)
+    assert (report.found, report.fetched) == (URLS + 1, MAX_PAGES)
+    assert report.note == f"the limit of {MAX_PAGES} pages was reached"
+    assert len(stored) == MAX_PAGES, "what was visited is stored"
+    visited = [path for path in server.paths if path.startswith("/vase/")]
+    assert max(Counter(visited).values()) == 1
+    assert server.paths.count("/all.xml.gz") == 1
