@@ -127,14 +127,18 @@ def test_a_step_that_is_recorded_as_complete_can_be_run_again(source):
     assert run.phase == "finished"
 
 
-def test_a_second_process_that_follows_is_told_so(source):
+def test_a_second_process_that_follows_is_told_so(source, monkeypatch):
     put(source, 1)
     run = migration.open(source)
     run.copy()
     put(source, 2)
     consumer = run._consumer()
-    consumer.on_page(lambda _: migration.open(source).follow())  # the other process, between reading and recording
-    run._consumer = lambda: consumer
+
+    def follow_too(_):  # the other process, between reading and recording
+        migration.open(source).follow()
+
+    consumer.on_page(follow_too)
+    monkeypatch.setattr(run, "_consumer", lambda: consumer)
     with pytest.raises(PlanError, match="Another process follows the migration 'orders by customer': end it"):
         run.follow()
 
