@@ -10,7 +10,7 @@ from hashrange_systems.aura.schema import Crawled
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 
-URLS, MAX_PAGES = 3_000, 20  # 50,000, which a sitemap may have, take 13 s of processor time: see `python -m bench aura`
+URLS, MAX_PAGES = 3_000, 20  # 50,000, which a sitemap may have, take over 10 s of processor time
 
 
 @pytest.mark.parametrize("database", ["embedded"], indirect=True)
