@@ -1,4 +1,4 @@
-"""Opens an existing database by the name that all commands use: a data directory, a URL, or AWS."""
+"""Opens a database by the name that all commands use: a data directory, a URL, or AWS."""
 
 from __future__ import annotations
 
@@ -36,8 +36,13 @@ def connect_target(target: str) -> Remote:
 
 
 @contextmanager
-def open_target(target: str) -> Iterator[Transport]:
-    """Open an existing database, and close it afterwards: a data directory, a URL, `aws`, or `aws:PROFILE/REGION`."""
+def open_target(target: str, *, create: bool = False) -> Iterator[Transport]:
+    """Open a database, and close it afterwards: a data directory, a URL, `aws`, or `aws:PROFILE/REGION`.
+
+    The directory must exist, unless `create` is given.
+    """
+    if not target:  # an unset variable of a script; the current directory would be opened
+        raise TargetInvalid("The target is empty. Give a directory, a URL such as http://127.0.0.1:8000, or aws.")
     if is_remote(target) or "://" in target:
         with connect_target(target) as remote:
             yield remote
@@ -47,10 +52,10 @@ def open_target(target: str) -> Iterator[Transport]:
             f"{target} is a file, not a data directory. Give a directory, a URL such as http://127.0.0.1:8000, or "
             "aws. `hashrange data import` reads files into a table."
         )
-    if not Path(target).is_dir():
+    if not create and not Path(target).is_dir():
         raise TargetInvalid(
-            f"There is no directory {target}. Create it for a new database (mkdir {target}), or give a URL such as "
-            "http://127.0.0.1:8000, or aws."
+            f"There is no directory {target}. `hashrange apply` creates it for a new database; for another one, give "
+            "its directory, a URL such as http://127.0.0.1:8000, or aws."
         )
     from hashrange.client.database import open_database
 

@@ -67,7 +67,7 @@ def ignore_progress(_phase: Phase, _done: int, _total: int) -> None:
 
 
 def load_items(engine: Engine, table: Table, items: Iterable[Item], report: ReportProgress = ignore_progress) -> int:
-    """Put all items; returns how many were read. Equal keys: the last one wins. A bad one leaves all as it was."""
+    """Put all items; return how many were read. Of equal keys the last wins. If one is invalid, nothing is stored."""
     return load_rows(engine, table, (make_row(table, item) for item in items), report)
 
 

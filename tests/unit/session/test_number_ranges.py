@@ -2,7 +2,7 @@
 
 import operator
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from hypothesis import given, settings
@@ -48,7 +48,7 @@ class Offers(Patterns, Protocol):
     def number_between(self, shop: str, number: Between[int]) -> Query[Stock]: ...
 
 
-STORED = {
+STORED: dict[str, list[Any]] = {
     "price": [Decimal(text) for text in ("0", "0.01", "5.25", "9999999.98", "9999999.99")],
     "amount": [-99999, -99998, -1, 0, 7, 99999],
     "number": [0, 1, 500, 9998, 9999],

@@ -135,7 +135,7 @@ class Order(Item, table=orders, pk="SHOP#{shop}", sk="ORDER#{number:03d}"):
 
 
 class OpenOrder(Order):
-    closed: None  # type: ignore[assignment]  # the field that the base class requires
+    closed: None  # the field that the base class requires
 
 
 class Orders(Patterns, Protocol):

@@ -103,7 +103,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     watches = Watches(work, clock, products, notices)
     crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
     mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
-    senders = make_senders(settings, fetcher, clock, mailbox)
+    senders = make_senders(fetcher, clock, settings.mail, mailbox)
     confirmations = Confirmations(work, clock, deployment.base_url)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
     scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)

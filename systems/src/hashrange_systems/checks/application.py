@@ -158,18 +158,6 @@ def find_ebay(settings: Settings, site: DemoSite | None) -> EbayAccess:
     return EbayAccess(site=site.url)
 
 
-def make_senders(
-    settings: Settings, fetcher: Fetcher, clock: Clock, apprise: Apprise, mailbox: Mailbox | None
-) -> Mapping[str, Sender]:
-    """Return the sender of each type of channel; without a mail server there is none for e-mail."""
-    senders: dict[str, Sender] = {"WEBHOOK": Webhook(fetcher, clock), "APPRISE": apprise}
-    if mailbox is not None:
-        senders["EMAIL"] = mailbox
-    elif settings.mail is not None:
-        senders["EMAIL"] = Email(settings.mail, clock)
-    return senders
-
-
 def find_page(deployment: Deployment, checkid: str) -> str:
     """Return the URL of a check's page."""
     return f"{deployment.base_url}/check/{checkid}"

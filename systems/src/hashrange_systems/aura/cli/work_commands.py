@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Endpoint
+from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
 from hashrange_systems.shared.cli.worker_runner import LogLevel, exit_when_stopped, run_worker, work_until_stopped
 
 if TYPE_CHECKING:

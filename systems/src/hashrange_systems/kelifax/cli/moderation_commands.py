@@ -49,8 +49,8 @@ def show(slug: SlugArgument, data: Data = None, database: Target = None, as_json
     async def act(services: Services) -> ModerationDetail:
         return await services.moderation.read_detail(slug)
 
-    dossier = run_with_services(DatabaseTarget(data, database), act)
-    fields = describe_entry(dossier.resource)
+    detail = run_with_services(DatabaseTarget(data, database), act)
+    fields = describe_entry(detail.resource)
     if as_json:
         print_json(fields | {"decisions": [describe_decision(each) for each in detail.decisions]})
         return
