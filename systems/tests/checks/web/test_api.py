@@ -238,6 +238,17 @@ def test_the_secret_of_a_webhook_is_shown_once(api):
     assert added["secret"] not in api.get("/channels").text
 
 
+def test_a_client_that_calls_the_type_of_a_channel_kind_still_works(api):
+    added = api.post("/channels", json={"kind": "WEBHOOK", "target": "https://example.com/hook"})
+    assert added.status_code == 201, added.text
+    (listed,) = [each for each in api.get("/channels").json()["items"] if each["channelId"] == added.json()["channelId"]]
+    assert listed["kind"] == listed["channelType"] == added.json()["kind"] == added.json()["channelType"] == "WEBHOOK"
+    described = api.get("/openapi.json").json()["components"]["schemas"]
+    assert "channelType" in described["ChannelInput"]["properties"]
+    assert described["ChannelModel"]["properties"]["kind"]["deprecated"] is True
+    assert is_problem(api.post("/channels", json={"target": "https://example.com/hook"}), 422)
+
+
 def test_a_status_page_tells_anybody_names_and_states_and_no_addresses(client, ann, api, clock):
     named, unnamed = add(api, name="Shop")["checkid"], add(api, url="https://secret.example/")["checkid"]
     hidden = add(api, name="Hidden")["checkid"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from hashrange_systems.checks.field_types import ChannelType
@@ -257,7 +257,9 @@ class NewKeyModel(KeyModel):
 class ChannelInput(RequestModel):
     """A channel to add."""
 
-    channel_type: ChannelType
+    channel_type: ChannelType = Field(
+        validation_alias=AliasChoices("channelType", "kind"), description="`kind`, the name of before 0.4, is deprecated."
+    )
     target: str
     secret: str | None = Field(
         default=None, max_length=200, description="What a webhook is signed with; made if not given."
@@ -275,6 +277,11 @@ class ChannelModel(ResponseModel):
 
     channel_id: str
     channel_type: str
+    kind: str = Field(
+        validation_alias=AliasChoices("channel_type", "kind"),
+        description="The same as `channelType`, under its name of before 0.4.",
+        deprecated=True,
+    )
     target: str
     created_at: datetime
     verified_at: datetime | None
