@@ -241,7 +241,9 @@ def test_the_secret_of_a_webhook_is_shown_once(api):
 def test_a_client_that_calls_the_type_of_a_channel_kind_still_works(api):
     added = api.post("/channels", json={"kind": "WEBHOOK", "target": "https://example.com/hook"})
     assert added.status_code == 201, added.text
-    (listed,) = [each for each in api.get("/channels").json()["items"] if each["channelId"] == added.json()["channelId"]]
+    (listed,) = [
+        each for each in api.get("/channels").json()["items"] if each["channelId"] == added.json()["channelId"]
+    ]
     assert listed["kind"] == listed["channelType"] == added.json()["kind"] == added.json()["channelType"] == "WEBHOOK"
     described = api.get("/openapi.json").json()["components"]["schemas"]
     assert "channelType" in described["ChannelInput"]["properties"]

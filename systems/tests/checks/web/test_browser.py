@@ -7,12 +7,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import httpx
+import pyotp
 import pytest
 from playwright.sync_api import expect
 
 from hashrange_systems.checks import web
 from hashrange_systems.checks.registry import CHECK_TYPES
 from systems.tests.browser import host_demo, open_tab
+from systems.tests.checks.web.web_client import flatten
 from tests.browser.accessibility import SCHEMES, assert_accessible
 from tests.conftest import find_free_port, start_server, stop, wait_until_healthy
 
@@ -202,15 +204,15 @@ PAGES = (
         "check/demo-shop/results",
     ),
     *("check/demo-shop/edit", "check/demo-shop/maintenance", "messages", "pages", "pages/new", "pages/demo", "reports"),
-    *("account", "account/two-factor", "import", "status/demo", "sign-in?next=/account"),
+    *("account", "account/two-factor", "import", "status/demo", "verify?token=unknown"),
     *(f"new?type={check_type}" for check_type in CHECK_TYPES if check_type != "HEARTBEAT"),
 )
-ERRORS = ("verify?token=unknown", "check/nothing", "check/demo-shop/results?after=nothing")
+ERRORS = ("check/nothing", "check/demo-shop/results?after=nothing")
 FILES = {"/report/{month}.csv", "/report/{month}.pdf", "/status/{slug}/badge.svg", "/metrics"}
 
 
 def test_the_pages_that_axe_looks_at_are_all_pages():
-    paths = [f"/{path.removeprefix('./').partition('?')[0]}" for path in (*PAGES, *ERRORS)]
+    paths = [f"/{path.removeprefix('./').partition('?')[0]}" for path in (*PAGES, *ERRORS, "sign-in")]
     pages = [route for route in list_routes() if route.path not in FILES]
     assert [route.path for route in pages if not any(route.path_regex.match(path) for path in paths)] == []
 
@@ -218,7 +220,8 @@ def test_the_pages_that_axe_looks_at_are_all_pages():
 def list_routes():
     """The routes of GET requests of all modules with pages; the API and what jobs call are elsewhere."""
     modules = [import_module(f"{web.__name__}.{each.name}") for each in iter_modules(web.__path__)]
-    routes = [route for module in modules if hasattr(module, "router") for route in module.router.routes]
+    routers = [module.router for module in modules if hasattr(module, "router")]
+    routes = [route for router in routers for route in flatten(router.routes)]
     return [route for route in routes if "GET" in route.methods and not route.path.startswith("/heartbeat")]
 
 
@@ -251,7 +254,37 @@ def test_axe_finds_nothing_on_pages_that_say_what_is_wrong(chromium, site, reque
     for path in ERRORS:
         assert tab.goto(path).status >= 400
         assert_accessible(tab, schemes=("light",))
+    tab.goto("verify?token=unknown")
+    tab.get_by_role("button", name="Confirm").click()
+    expect(tab.locator("h1")).not_to_have_text("Confirm this address")
+    assert_accessible(tab, schemes=("light",))
     context.close()
+
+
+def test_axe_finds_nothing_on_the_pages_of_signing_in(page, site, request):
+    if "wire" in request.node.name:
+        pytest.skip("the pages are the same")
+    key = sign_up(site, "careful@example.com")
+    page.goto("./")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("API key")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.locator("main")).to_contain_text("There are no checks yet")
+    assert_accessible(page, schemes=("light",))
+    page.goto("account/two-factor")
+    page.get_by_role("button", name="Turn it on").click()
+    secret = pyotp.TOTP(page.locator("code.break").inner_text())
+    page.get_by_label("Code of the app").fill(secret.now())
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.locator("#codes")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.locator("h1")).to_have_text("One more step")
+    assert_accessible(page)
 
 
 def test_a_plot_is_explored_by_keys_and_by_touch_in_the_readers_time_zone(chromium, site, request):

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from fastapi.routing import APIRoute
 
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.checks.web.api.api_app import make_api
@@ -11,7 +10,7 @@ from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.web.request_guard import HEADERS
 from hashrange_systems.shared.web.session import name_cookie
 from systems.tests.checks.services import do
-from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, send
+from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, flatten, send
 
 COOKIE = name_cookie("checks")
 
@@ -32,14 +31,6 @@ def list_routes(app):
     """Every route of an application that takes something in its path, with its method."""
     routes = [route for route in flatten(app.routes) if "{" in route.path]
     return [(method, route.path) for route in routes for method in sorted(route.methods - {"HEAD"})]
-
-
-def flatten(routes):
-    for route in routes:
-        if isinstance(route, APIRoute):
-            yield route
-        elif hasattr(route, "original_router"):
-            yield from flatten(route.original_router.routes)
 
 
 class Nothing:

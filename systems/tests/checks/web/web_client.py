@@ -7,6 +7,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 import httpx
+from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -157,3 +158,12 @@ class Forms(HTMLParser):
 def read_text(response):
     """The text of a page, without markup."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", response.text)).split())
+
+
+def flatten(routes):
+    """The routes of an application or a router, also of the routers that it includes."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif hasattr(route, "original_router"):
+            yield from flatten(route.original_router.routes)
