@@ -8,7 +8,15 @@ from fractions import Fraction
 import pytest
 
 from hashrange_systems.checks.model.latency import count_times
-from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, Sample, Verdict, find_uptime, read_rollup
+from hashrange_systems.checks.model.uptime import (
+    DURATIONS,
+    UNCONFIRMED,
+    Rollup,
+    Sample,
+    Verdict,
+    find_uptime,
+    read_rollup,
+)
 from hashrange_systems.checks.schema import Ended, Ongoing, Run
 from hashrange_systems.checks.service.history import History, join_neighbours, read_sample
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms
@@ -83,6 +91,70 @@ def test_stored_days_and_live_runs_together_agree_with_the_oracle(db, clock, see
     assert asyncio.run(history.finalise_days(check)) == 4
     resolved = [asyncio.run(history.summary(check, *period)) for period in PERIODS]
     assert resolved == live
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_days_that_are_read_again_and_again_are_those_of_a_first_reader(db, clock, seed):
+    """Of days that are not stored, and of today, of which what was read before is not read again."""
+    samples = invent(seed)
+    check, again = keep(db, samples), History(db, clock)
+    today = [sample for sample in samples if sample.at > TODAY]
+    moments = [*today[:: max(1, len(today) // 8)], samples[-1]]
+    for last in moments:
+        clock.set(last.at / 1000 + 61 + seed)
+        before = [sample for sample in samples if sample.at <= last.at]
+        unclear = before[-1].verdict in UNCONFIRMED or before[-1].verdict is Verdict.UNKNOWN
+        seen = check.model_copy(update={"state": {"phase": "PENDING" if unclear else "UP", "lastAt": last.at}})
+        days = asyncio.run(again.days(seen, 5))
+        assert days == asyncio.run(History(db, clock).days(seen, 5))
+        if last is samples[-1]:
+            found = [durations(day.rollup) for day in days]
+            spans = [(low, min(low + DAY_MS, clock.millis())) for low in range(TODAY - 4 * DAY_MS, NOON_MS, DAY_MS)]
+            wanted = [ask_oracle(samples, *span) for span in spans[:-1]]
+            assert found[:-1] == wanted
+
+
+def count_reads(db, database, monkeypatch):
+    """A list to which every read adds the number of its items."""
+    reads, call = [], database.call_async
+
+    async def count(operation, *more):
+        answer = await call(operation, *more)
+        reads.append(len(answer.get("Items", [])))
+        return answer
+
+    monkeypatch.setattr(database, "call_async", count, raising=False)
+    return reads
+
+
+def make_past(count, delay_ms, last):
+    times = [last - number * delay_ms for number in range(count)][::-1]
+    return [Sample(at=at, verdict=Verdict.UP, delay_ms=delay_ms, response_time=100) for at in times]
+
+
+def test_runs_of_today_that_were_read_are_not_read_again(db, database, clock, monkeypatch):
+    samples = make_past(1400, 30_000, NOON_MS - 30_000)
+    check, history = keep(db, samples), History(db, clock)
+    reads = count_reads(db, database, monkeypatch)
+    first = asyncio.run(history.days(check, 1))
+    assert sum(reads) >= 1400
+    reads.clear()
+    assert asyncio.run(history.days(check, 1)) == first
+    assert sum(reads) < 10
+    edited = check.model_copy(update={"updated_at": NOON + MINUTE, "maintenance": []})
+    asyncio.run(history.days(edited, 1))
+    assert sum(reads) >= 1400, "an edit may change what counts"
+
+
+def test_many_days_that_are_not_stored_are_read_at_once(db, database, clock, monkeypatch):
+    """As of a check that was paused long ago: nobody stores its days."""
+    samples = [*make_past(10, 600_000, NOON_MS - 80 * DAY_MS)]
+    samples.append(Sample(at=NOON_MS - 79 * DAY_MS, verdict=Verdict.PAUSED, delay_ms=600_000, response_time=100))
+    check, history = keep(db, samples), History(db, clock)
+    reads = count_reads(db, database, monkeypatch)
+    days = asyncio.run(history.days(check, 90))
+    assert len(reads) <= 4
+    assert [day.rollup.paused for day in days[-78:-1]] == [DAY_MS] * 77
 
 
 def test_days_are_finalised_once_and_never_touched_again(db, clock):

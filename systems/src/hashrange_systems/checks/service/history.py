@@ -1,13 +1,14 @@
 """The history of checks: runs, uptime, incidents and response times of any period. Times are milliseconds.
 
-Past days are read from stored roll-ups, if any; the rest is computed from the runs.
+Past days are read from stored roll-ups, if any; the rest is computed from the runs, today from where it was read last.
 """
 
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
@@ -32,6 +33,7 @@ from hashrange_systems.checks.model.uptime import (
 )
 from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongoing, Run, User
 from hashrange_systems.checks.schema import RollupItem as StoredRollup
+from hashrange_systems.checks.service.rollup_progress import Progress, RollupProgress, find_settled
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.axis import Percentiles
 from hashrange_systems.shared.charts.plot import PricePoint
@@ -66,6 +68,7 @@ class History:
 
     db: Checks
     clock: Clock
+    progress: RollupProgress = field(default_factory=RollupProgress)
 
     async def runs(self, checkid: str, start: int, end: int) -> list[Run]:
         """Return the runs of a period, oldest first; the end is exclusive."""
@@ -95,11 +98,15 @@ class History:
         end = now - now % DAY_MS + DAY_MS
         spans = list(split_days(end - count * DAY_MS, end))
         stored = await self._stored(check.checkid, spans[0][0], now)  # today is never stored
-        found = [
-            (low, stored.get((low, high)) or await self._compute_rollup(check, low, min(high, now)))
-            for low, high in spans
-        ]
-        return [Day(from_ms(low).date(), hide_downtime(check, rollup)) for low, rollup in found]
+        today = spans[-1][0]
+        known = self.progress.find(check, today)
+        settled = min(max(known.until, find_settled(check, now)), now)
+        missing = [span for span in spans[:-1] if span not in stored]
+        computed = await self._compute_rollups(check, [*missing, (known.until, settled), (settled, now)])
+        until_settled = merge_rollups(known.rollup, computed[known.until, settled])
+        self.progress.keep(check, today, Progress(settled, until_settled))
+        found = stored | computed | {spans[-1]: merge_rollups(until_settled, computed[settled, now])}
+        return [Day(from_ms(span[0]).date(), hide_downtime(check, found[span])) for span in spans]
 
     async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Percentiles]:
         """Return the percentiles of each interval of a period; intervals of a day or more are read from roll-ups."""
@@ -194,21 +201,29 @@ class History:
         return {find_span(each.day): read_rollup(each.rollup) for each in found}
 
     async def _compute_rollup(self, check: Check, start: int, end: int) -> Rollup:
-        if start >= end:
-            return Rollup()
-        spans = [span for window in read_windows(check) for span in window.spans(start, end)]
-        return summarise(await self._samples(check, start, end), start, end, spans)
+        return (await self._compute_rollups(check, [(start, end)]))[start, end]
+
+    async def _compute_rollups(self, check: Check, spans: Sequence[Span]) -> dict[Span, Rollup]:
+        """Return the roll-up of each span from the runs; those of neighbours are read at once."""
+        found = dict.fromkeys(spans, Rollup())
+        for start, end in join_neighbours(span for span in spans if span[0] < span[1]):
+            samples = await self._samples(check, start, end)
+            windows = [span for window in read_windows(check) for span in window.spans(start, end)]
+            for low, high in spans:
+                if start <= low < high <= end:
+                    found[low, high] = summarise(find_samples(samples, low, high), low, high, windows)
+        return found
 
     async def _samples(self, check: Check, start: int, end: int) -> Sequence[Sample]:
         """Return the samples of a period, the one before it, and those after it that confirm its last verdict."""
         young = to_ms(check.created_at) >= start
-        before = None if young else await self.db.runs_before(check.checkid, at=from_ms(start)).first()
+        before = None if young else await self.db.runs_until(check.checkid, at=from_ms(start - 1)).first()
         within = await self.runs(check.checkid, start, end)
         samples = [read_sample(run, check) for run in ([before] if before else []) + within]
         if is_unconfirmed(samples):
             async for sample in self._following(check, end):
                 samples.append(sample)
-                if not is_unconfirmed([sample]) and sample.verdict is not Verdict.UNKNOWN:
+                if is_clear(sample):
                     break
         return samples
 
@@ -239,6 +254,26 @@ def read_sample(run: Run, check: Check) -> Sample:
         delay_ms=run.delay_ms or read_delay(check),
         response_time=outcome.response_time,
     )
+
+
+def find_samples(samples: Sequence[Sample], start: int, end: int) -> Sequence[Sample]:
+    """Return the samples of a period, the one before it, and those after it that confirm its last verdict."""
+    first = max(0, bisect_left(samples, start, key=find_time) - 1)
+    last = bisect_left(samples, end, key=find_time)
+    if is_unconfirmed(samples[first:last]):
+        confirmed = (number for number in range(last, len(samples)) if is_clear(samples[number]))
+        last = next(confirmed, len(samples) - 1) + 1
+    return samples[first:last]
+
+
+def find_time(sample: Sample) -> int:
+    """Return when a sample was taken."""
+    return sample.at
+
+
+def is_clear(sample: Sample) -> bool:
+    """Return whether a sample confirms or refutes what is not confirmed."""
+    return sample.verdict not in UNCONFIRMED and sample.verdict is not Verdict.UNKNOWN
 
 
 def is_unconfirmed(samples: Sequence[Sample]) -> bool:

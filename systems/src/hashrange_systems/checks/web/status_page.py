@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -13,8 +14,15 @@ from hashrange_systems.checks.model.announcement import read_announcements
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rollups
 from hashrange_systems.checks.schema import ActiveUser, AnyCheck, Ended, Ongoing, StatusPage
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.check_page import read_period, read_rows
-from hashrange_systems.checks.web.check_view import OVERDUE, Row, StateLabel, describe_state, find_seen_until
+from hashrange_systems.checks.web.check_page import read_rows
+from hashrange_systems.checks.web.check_view import (
+    OVERDUE,
+    Row,
+    StateLabel,
+    count_days,
+    describe_state,
+    find_seen_until,
+)
 from hashrange_systems.checks.web.dependencies import Deps
 from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
 from hashrange_systems.shared.charts.badge import draw_badge
@@ -23,6 +31,7 @@ from hashrange_systems.shared.errors import ResourceMissing
 from hashrange_systems.shared.presence import Monitoring, WorkState
 
 INCIDENT_DAYS = 30
+BADGE_DAYS = 30  # whole days and today: what is stored of them is read
 MAX_INCIDENTS = 20
 BADGE_HEADERS = {
     "Cache-Control": "public, max-age=60",
@@ -71,8 +80,9 @@ async def show_badge(deps: Deps, slug: str, of: str = "state") -> Response:
     if of == "uptime":
         total = Rollup()
         for check in checks:
-            total = merge_rollups(total, await read_period(deps.services.history, check, 30 * DAY_MS, deps.now))
-        picture = draw_uptime_badge(find_uptime(total), 30)
+            days = await deps.services.history.days(check, min(BADGE_DAYS, count_days(check, deps.now)))
+            total = reduce(merge_rollups, [day.rollup for day in days], total)
+        picture = draw_uptime_badge(find_uptime(total), BADGE_DAYS)
     else:
         monitoring = await deps.services.presence.read()
         overall = summarise_states([hide_state(describe_state(check, deps.now), monitoring) for check in checks])

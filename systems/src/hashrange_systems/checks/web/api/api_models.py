@@ -258,7 +258,8 @@ class ChannelInput(RequestModel):
     """A channel to add."""
 
     channel_type: ChannelType = Field(
-        validation_alias=AliasChoices("channelType", "kind"), description="`kind`, the name of before 0.4, is deprecated."
+        validation_alias=AliasChoices("channelType", "kind"),
+        description="`kind`, the name of before 0.4, is deprecated.",
     )
     target: str
     secret: str | None = Field(
