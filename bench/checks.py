@@ -3,6 +3,9 @@
 The worker runs in this process on a database on disk, as in `hashrange up`. The measure is lateness: from the due time
 to the start of the request. Twice: all pages answer at once; one in ten hangs and one in ten takes a second, and only
 the lateness of the others counts.
+
+Each port has a host name of its own, because requests are limited by host. With fewer checks there are as many fewer
+places and checks of a user, so that those that hang need the same share of the places: five of six.
 """
 
 import asyncio
@@ -11,7 +14,7 @@ import resource
 import shutil
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +42,7 @@ from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 DELAY_MS = 60_000
 GOAL_MS = 2_000
 WRITING_MS = 20_000  # for ten thousand checks to be written before the first is due; it takes a few seconds
+CHECKS = 10_000  # for which the next two are meant
 PER_USER = 1_000
 AT_ONCE = 200
 HOSTS = 50
@@ -71,6 +75,19 @@ class NoOutbox:
         """Does nothing."""
 
 
+class LoopbackResolver:
+    """Every name is this machine."""
+
+    async def resolve(self, host: str) -> Sequence[str]:
+        """Return the loopback address."""
+        return ["127.0.0.1"]
+
+
+def scale_down(number: int, checks: int) -> int:
+    """Return the number that belongs to so many checks."""
+    return max(1, number * checks // CHECKS)
+
+
 def run(settings: Settings) -> Json:
     """Lets the checks run for a while, twice; prints the table, gives back the numbers."""
     print(f"\n## {settings.checks:,} website checks, each once a minute, for {settings.soak} s\n")
@@ -98,9 +115,11 @@ async def soak(directory: Path, ports: list[int], settings: Settings, *, bad: bo
         hashrange.create_tables(database, Checks)
         db = Checks.open(database, clock=clock)
         first = fill(db, clock, settings.checks, lambda number: make_url(number, ports, bad=bad))
-        fetcher = Fetcher(Policy(exempt=parse_exemptions([f"127.0.0.1:{port}" for port in ports])))
-        runs = Watched(db, clock, Prober(fetcher, clock, turns=HostLimiter(at_once=AT_ONCE)))
-        worker = Worker(runs, History(db, clock), NoOutbox(), db, clock, WorkerSettings(at_once=AT_ONCE))
+        policy = Policy(exempt=parse_exemptions([f"127.0.0.1:{port}" for port in ports]))
+        fetcher = Fetcher(policy, resolver=LoopbackResolver())
+        runs = Watched(db, clock, Prober(fetcher, clock, turns=HostLimiter()))
+        at_once = scale_down(AT_ONCE, settings.checks)
+        worker = Worker(runs, History(db, clock), NoOutbox(), db, clock, WorkerSettings(at_once=at_once))
         await asyncio.sleep(max(0, first - clock.millis()) / 1000)
         began, busy = time.monotonic(), sum(os.times()[:2])
         await work_for(worker, settings.soak)
@@ -111,17 +130,18 @@ async def soak(directory: Path, ports: list[int], settings: Settings, *, bad: bo
 def make_url(number: int, ports: list[int], *, bad: bool) -> str:
     """The page of a check; with `bad`, one in ten hangs and one in ten is slow."""
     name = BAD_PAGES.get(number % 10, "ok") if bad else "ok"
-    return f"http://127.0.0.1:{ports[number // 10 % len(ports)]}/{name}/{number}"
+    place = number // 10 % len(ports)
+    return f"http://host{place}.example:{ports[place]}/{name}/{number}"
 
 
 def fill(db: Checks, clock: Clock, count: int, find_url: Callable[[int], str]) -> int:
     """Writes users and their checks, each with its own place in the minute; gives back when the first may be due."""
     now = datetime.now(UTC).replace(microsecond=0)
-    start_at = clock.millis() + WRITING_MS * count // 10_000
-    db.batch([make_user(f"u{n}", now) for n in range(-(-count // PER_USER))]).run()
-    db.batch([make_check(n, now, find_url(n), start_at) for n in range(count)]).run()
-    took = clock.millis() - (start_at - WRITING_MS * count // 10_000)
-    note(f"wrote {count:,} checks in {took / 1000:.1f} s")
+    began, of_a_user = clock.millis(), scale_down(PER_USER, count)
+    start_at = began + WRITING_MS
+    db.batch([make_user(f"u{n}", now) for n in range(-(-count // of_a_user))]).run()
+    db.batch([make_check(n, f"u{n // of_a_user}", now, find_url(n), start_at) for n in range(count)]).run()
+    note(f"wrote {count:,} checks in {(clock.millis() - began) / 1000:.1f} s")
     return start_at
 
 
@@ -138,13 +158,13 @@ def make_user(userid: str, now: datetime) -> ActiveUser:
     )
 
 
-def make_check(number: int, now: datetime, url: str, start_at: int) -> Scheduled:
+def make_check(number: int, userid: str, now: datetime, url: str, start_at: int) -> Scheduled:
     """A check whose first due time is the first regular one after the start."""
     checkid = f"check-{number:06}"
     due_at = next_due_time(checkid, DELAY_MS, due_at=start_at - DELAY_MS, now=start_at)
     return Scheduled(
         checkid=checkid,
-        userid=f"u{number // PER_USER}",
+        userid=userid,
         url=url,
         check_type="AVAILABILITY",
         delay_ms=DELAY_MS,

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from hashrange_systems.checks import worker as worker_module
 from hashrange_systems.checks.schema import Active, Checks, Failed, Scheduled
 from hashrange_systems.checks.web.check_view import StateLabel, describe_state
@@ -96,12 +98,13 @@ def test_with_very_many_checks_not_all_are_read_each_time(db, clock, monkeypatch
     assert isinstance(db.check("seeded").required().run(), Scheduled)
 
 
-def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock):
-    """Ten of forty checks hang without an end; the others are all run meanwhile."""
+@pytest.mark.parametrize("owner", ["u1", "u2"])
+def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner):
+    """Ten of forty checks hang without an end; the others, of the same user or another, are all run meanwhile."""
     sign_up(db)
     sign_up(db, "u2")
     slow = {"last_result": {"status": "DOWN", "cause": "TIMEOUT"}}
-    db.batch([make_check(f"hang{n}", userid="u2", url="https://hang.example", **slow) for n in range(10)]).run()
+    db.batch([make_check(f"hang{n}", userid=owner, url="https://hang.example", **slow) for n in range(10)]).run()
     db.batch([make_check(f"c{n}") for n in range(30)]).run()
 
     class Hanging(Target):

@@ -76,6 +76,11 @@ class WorkerSettings:
         """How many permits checks can have that were slow the last time."""
         return max(1, self.at_once * 3 // 4)
 
+    @property
+    def slow_of_a_user(self) -> int:
+        """How many of a user's permits such checks can have: never all."""
+        return max(1, self.of_a_user * 3 // 4)
+
 
 class Worker:
     """Runs the background work."""
@@ -182,6 +187,7 @@ class Worker:
         limits = [PermitLimit(("host", find_host(claim.check.url)), AT_A_HOST)]
         if slow:
             limits.append(PermitLimit("slow", self.settings.slow))
+            limits.append(PermitLimit(("slow", claim.check.userid), self.settings.slow_of_a_user))
         waiting = int(slow)
         self._slow_waiting += waiting
         try:
