@@ -133,6 +133,40 @@ def test_each_decision_is_undone_to_what_was_there(services_anywhere):
     run(act(services_anywhere))
 
 
+def test_a_decision_is_undone_although_something_else_about_the_resource_was_decided_after_it(kelifax):
+    async def act():
+        slug = await kelifax.list_resource()
+        review = {
+            "rating": "5",
+            "text": "A review that is long enough.",
+            "displayName": "Bo",
+            "email": "bo@example.com",
+        }
+        await kelifax.reviews.submit(slug, review, "c")
+        await kelifax.reviews.confirm(await kelifax.find_token("confirm-review"))
+        (waiting,), _ = await kelifax.reviews.waiting()
+        await kelifax.reviews.publish(slug, waiting.reviewer, BOB)
+        await kelifax.links.report(slug, "c")
+        await kelifax.links.dismiss(slug, BOB)
+        await kelifax.moderation.edit(slug, {"category": "ai"}, BOB)
+        await kelifax.moderation.feature(slug, BOB)
+        await kelifax.moderation.add_alias(slug, "pixelkit", ANN)
+        with pytest.raises(DecisionTaken) as late:
+            await kelifax.moderation.approve(slug, BOB)
+        assert (late.value.state, late.value.actor) == ("approved", "ann")
+        with pytest.raises(NotPermitted):
+            await kelifax.moderation.undo(slug, BOB)
+        await kelifax.moderation.undo(slug, ANN)
+        assert isinstance(await kelifax.db.resource(slug), Pending)
+        assert (await kelifax.directory.browse(Filters())).entries == []
+        kelifax.clock.advance(HOUR)
+        assert "submission-approved" not in [mail.notification.data["topic"] for mail in await kelifax.send_mails()]
+        with pytest.raises(StateConflict, match="no decision"):
+            await kelifax.moderation.undo(slug, ANN)
+
+    run(act())
+
+
 def test_a_moderator_does_not_undo_what_another_decided_and_an_admin_may(kelifax):
     async def act():
         await kelifax.submit()

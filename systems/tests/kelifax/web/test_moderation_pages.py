@@ -107,6 +107,20 @@ def test_a_reported_link_is_listed_with_what_was_found_and_closed_or_unpublished
     assert send(admin, f"/admin/reports/{second}", "/admin/queue", do="dismiss").status_code == 404
 
 
+def test_the_page_offers_undo_of_an_approval_after_a_report_was_closed(client):
+    slug = client.publish("Pixel Kit")
+    send(client.visitor(), f"/r/{slug}/report", f"/r/{slug}")
+    admin = client.admin("mod", "admin")
+    send(admin, f"/admin/reports/{slug}", "/admin/reports", do="dismiss")
+    page = f"/admin/live/{slug}"
+    assert 'value="undo"' in admin.get(page).text
+    assert send(admin, page, do="undo").status_code == 303
+    assert client.visitor().get(f"/r/{slug}").status_code == 404
+    client.do(client.services.moderation.approve(slug, client.owner))
+    client.clock.advance(601)
+    assert 'value="undo"' not in client.admin("eve").get(page).text
+
+
 def test_the_report_of_a_resource_that_is_no_longer_listed_can_be_closed(client):
     slug = client.publish("Pixel Kit")
     send(client.visitor(), f"/r/{slug}/report", f"/r/{slug}")

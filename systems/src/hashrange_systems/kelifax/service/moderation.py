@@ -4,7 +4,7 @@
 - `read_detail(slug)`: everything about a resource for a moderator, personal data included.
 - `hold(slug, actor)`, `release_hold(slug, actor)`: a lease on a resource while it is reviewed.
 - `approve`, `reject`, `unpublish`: of two moderators one wins; the other gets DecisionTaken with what happened.
-- `undo(slug, decided_at, actor)`: takes back the latest decision within ten minutes; its mail has not been sent yet.
+- `undo(slug, actor)`: takes back the latest decision on the status within ten minutes; its mail was not sent yet.
 - `feature(slug, actor, starts_at, ends_at)`, `unfeature(slug, actor)`: `run_due_features()` is for the worker.
 - `edit(slug, fields, actor)`, `add_alias(slug, alias, actor)`, `bulk(action, slugs, actor, reason)`, `history(slug)`.
 """
@@ -38,7 +38,11 @@ from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged_resource import reject_damaged, remember_listing, undo_damaged
 from hashrange_systems.kelifax.service.duplicates import Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
-from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail, read_moderation_detail
+from hashrange_systems.kelifax.service.moderation_detail import (
+    STATUS_VERDICTS,
+    ModerationDetail,
+    read_moderation_detail,
+)
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, next_moment
@@ -225,8 +229,15 @@ class Moderation:
     async def _explain(self, slug: str) -> DecisionTaken:
         """Return the error of a moderator who was too late."""
         resource = await find_resource(self.db, slug)
-        latest = await self.db.decisions(slug).consistent().first()
+        latest = await self._find_status_decision(slug)
         return DecisionTaken(resource.resource_status, latest.actor if latest else None)
+
+    async def _find_status_decision(self, slug: str) -> Decision | None:
+        """Return the latest decision on the status; later ones about reviews, reports or features do not count."""
+        async for decision in self.db.decisions(slug).consistent():
+            if decision.verdict in STATUS_VERDICTS:
+                return decision
+        return None
 
     def _mail(self, topic: str, resource: AnyResource, decision: Decision) -> list[Write[Any]]:
         """Return the write of a mail to the submitter, sent when the decision cannot be undone any more."""
@@ -243,8 +254,8 @@ class Moderation:
 
     # ── undo ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def undo(self, slug: str, actor: Actor) -> Decision:
-        """Take back the latest decision, within ten minutes, by who made it or by an admin."""
-        latest = await self.db.decisions(slug).consistent().first()
+        """Take back the latest decision on the status, within ten minutes, by who made it or by an admin."""
+        latest = await self._find_status_decision(slug)
         if latest is None or latest.verdict not in UNDONE_BY:
             raise StateConflict("There is no decision that can be undone.")
         if latest.actor != actor.name:

@@ -18,6 +18,21 @@ from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.kelifax.visitor_item import GrantedOwnership, LinkState, PublishedReview
 
 MAX_DECISIONS, MAX_REVISIONS, MAX_REVIEWS = 50, 20, 100
+STATUS_VERDICTS = (
+    frozenset(  # all others are about something beside the status, and hide no decision that can be undone
+        {
+            "submitted",
+            "confirmed",
+            "approved",
+            "rejected",
+            "unpublished",
+            "resubmitted",
+            "undone",
+            "deleted",
+            "repaired",
+        }
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +62,11 @@ class ModerationDetail:
     votes: int = 0
     reviews: Sequence[PublishedReview] = ()
     owners: Sequence[GrantedOwnership] = ()
+
+    @property
+    def status_decision(self) -> Decision | None:
+        """The latest decision on the status."""
+        return next((each for each in self.decisions if each.verdict in STATUS_VERDICTS), None)
 
 
 async def read_moderation_detail(

@@ -257,7 +257,7 @@ def describe_detail(detail: ModerationDetail, now: int) -> DetailView:
     """Return which actions a resource allows."""
     resource = detail.resource
     damaged = isinstance(resource, DamagedItem)
-    latest = detail.decisions[0] if detail.decisions else None
+    latest = detail.status_decision
     fresh = latest is not None and from_ms(now) - latest.decided_at < UNDO_WITHIN
     return DetailView(
         status=resource.status if isinstance(resource, DamagedItem) else resource.resource_status,
