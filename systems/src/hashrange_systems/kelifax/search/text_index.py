@@ -8,7 +8,6 @@ is spelled a little differently: they rank below all others. Everything here blo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -196,7 +195,7 @@ def make_fields(document: SearchDocument) -> tantivy.Document:
     fields.add_unsigned("published", find_published_order(document.published_at))
     fields.add_unsigned("views", limit_count(document.views))
     fields.add_unsigned("name_order", find_name_order(document.name))
-    fields.add_bytes("document", orjson.dumps(asdict(document)))
+    fields.add_bytes("document", orjson.dumps(document))
     return fields
 
 

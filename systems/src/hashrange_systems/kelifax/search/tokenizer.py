@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
+from operator import add
 
 MAX_QUERY_LENGTH = 200
 MAX_WORDS = 8  # of a query; further ones are ignored, which only adds hits
@@ -33,8 +33,11 @@ def fold(word: str) -> str:
 
 def split_words(text: str) -> set[str]:
     """Return the words of a text in lower case: as they are written, their parts, and all of them without accents."""
-    words: set[str] = set()
-    for token in text.lower().split():
+    tokens = set(text.lower().split())
+    words = {token[:MAX_SUFFIX] for token in tokens}
+    for token in tokens:
+        if token.isascii() and token.isalnum():  # most are: nothing to fold, and no parts
+            continue
         for form in {token, fold(token)}:
             words.add(form[:MAX_SUFFIX])
             words.update(part[:MAX_SUFFIX] for part in PARTS.split(form) if part)
@@ -51,11 +54,11 @@ def list_grams(text: str) -> set[str]:
     grams: set[str] = set()
     for form in list_forms(text):
         grams.update(form)
-        grams.update(map("".join, pairwise(form)))
+        grams.update(map(add, form, form[1:]))
     return grams
 
 
 def list_forms(text: str) -> set[str]:
     """Return the words of a text in lower case, as they are written and without accents."""
     tokens = set(text.lower().split())
-    return tokens | {fold(token) for token in tokens}
+    return tokens if text.isascii() else tokens | {fold(token) for token in tokens}
