@@ -131,6 +131,27 @@ def test_the_report_of_a_resource_that_is_no_longer_listed_can_be_closed(client)
     assert send(admin, f"/admin/reports/{slug}", "/admin/reports", do="dismiss").status_code == 303
 
 
+def test_what_waits_is_listed_by_the_names_of_resources(client):
+    slug = client.publish("Pixel Kit")
+    visitor, admin = client.visitor(), client.admin()
+    review = {"rating": "5", "text": "A review that is long enough.", "displayName": "Bob", "email": "bob@example.com"}
+    send(visitor, f"/r/{slug}/review", **review)
+    visitor.post(client.find_link("/review/confirm/"))
+    send(visitor, f"/r/{slug}/claim", email="own@example.com", statement="It is my own product.")
+    visitor.post(client.find_link("/claim/confirm/"))
+    client.do(client.services.suggestions.suggest(slug, {"category": "ai"}, "c"))
+    send(visitor, f"/r/{slug}/report", f"/r/{slug}")
+    for kind in ("reviews", "claims", "suggestions", "reports"):
+        assert ">Pixel Kit</a></h2>" in admin.get(f"/admin/{kind}").text, kind
+    answer = send(admin, f"/admin/live/{slug}", do="unpublish", reason="It was sold.")
+    assert "Undo the decision on Pixel Kit" in follow(admin, answer)
+    assert ">Pixel Kit</a></h2>" in admin.get("/admin/reports").text
+    refused = send(admin, "/admin/bulk/queue", "/admin/queue", do="approve", slug=slug)
+    assert "Pixel Kit : It is rejected now" in read_text(refused)
+    client.do(client.services.deletion.delete(slug, client.owner))
+    assert admin.get(f"/admin/queue?undo={slug}").status_code == 200
+
+
 def follow(browser, answer):
     return read_text(browser.get(answer.headers["location"].removeprefix("/kelifax")))
 

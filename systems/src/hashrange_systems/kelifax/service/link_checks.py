@@ -21,7 +21,7 @@ from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax
 from hashrange_systems.kelifax.service.actor import WORKER, Actor
 from hashrange_systems.kelifax.service.moderation import Moderation
 from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.resource_read import find_resource, find_stored, next_moment
+from hashrange_systems.kelifax.service.resource_read import find_names, find_resource, find_stored, next_moment
 from hashrange_systems.kelifax.visitor_item import DueLink, LinkReport, LinkState
 from hashrange_systems.shared.epoch import from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
@@ -89,11 +89,12 @@ class LinkChecks:
     async def _describe(self, report: LinkReport) -> ReportedLink:
         found = await find_stored(self.db, report.slug)
         listed = found if isinstance(found, Approved) else None
+        names = await find_names(self.db, [report.slug])
         return ReportedLink(
             slug=report.slug,
             reports=report.reports,
             created_at=report.created_at,
-            name=listed.resource_name if listed else report.slug,
+            name=names[report.slug],
             url=listed.resource_url if listed else "",
             state=await self.db.link(report.slug),
         )

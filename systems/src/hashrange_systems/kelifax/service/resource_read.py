@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,6 +41,16 @@ async def find_stored(db: Kelifax, slug: str) -> AnyResource | DamagedItem | Non
         return found
     raw = await read_raw(db, slug)
     return None if raw is None else interpret(raw)
+
+
+async def find_names(db: Kelifax, slugs: Iterable[str]) -> dict[str, str]:
+    """Return the names of resources in any state by their slugs; one that is gone has its slug for a name."""
+    names: dict[str, str] = {}
+    for slug in dict.fromkeys(slugs):
+        found = await find_stored(db, slug) if is_stored_slug(slug) else None
+        name = found.text("resourceName") if isinstance(found, DamagedItem) else found.resource_name if found else ""
+        names[slug] = name or slug
+    return names
 
 
 def interpret(raw: Mapping[str, Mapping[str, Any]]) -> AnyResource | DamagedItem:

@@ -20,6 +20,7 @@ from hashrange_systems.kelifax.schema import Approved, Pending, Published, Rejec
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.moderation import UNDO_WITHIN, BulkOutcome, Moderation
 from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
+from hashrange_systems.kelifax.service.resource_read import find_names
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.dependencies import (
@@ -188,6 +189,8 @@ async def render_worklist(
     holders = await deps.services.moderation.find_holders(slugs) if position.name == "queue" else {}
     worklist = make_worklist(position, page, holders)
     detail = await deps.services.moderation.read_detail(worklist.current) if worklist.current else None
+    undo_slug = request.query_params.get("undo", "")[:MAX_STORED_BYTES]
+    mentioned = [undo_slug, *(each.slug for each in outcomes if each.error)]
     return deps.renderer.render(
         request,
         "admin_worklist.html",
@@ -200,7 +203,8 @@ async def render_worklist(
         shown=describe_detail(detail, deps.now) if detail else None,
         error=str(error or ""),
         outcomes=outcomes,
-        undo_slug=request.query_params.get("undo", "")[:MAX_STORED_BYTES],
+        undo_slug=undo_slug,
+        names=await find_names(deps.services.db, mentioned),
         warnings=await describe_absence(deps.services),
         section=position.name,
     )

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.kelifax.record_item import Role
+from hashrange_systems.kelifax.service.resource_read import find_names
 from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, PageDependencies, SlugPath
 from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
@@ -55,7 +56,8 @@ async def render_suggestions(
         except ApplicationError:
             rows.append((each, []))  # its resource is gone
     status = error.status if error else 200
-    context = {"rows": rows, "cursor": cursor, "error": str(error or ""), "section": "suggestions"}
+    names = await find_names(deps.services.db, [each.slug for each in found])
+    context = {"rows": rows, "names": names, "cursor": cursor, "error": str(error or ""), "section": "suggestions"}
     return render_admin(request, deps, admin, "admin_suggestions.html", status, **context)
 
 
@@ -78,7 +80,9 @@ async def decide_suggestion(
 async def show_reviews(request: Request, deps: Deps, admin: Admin, after: str = "") -> Response:
     """Show the reviews that wait."""
     found, cursor = await deps.services.reviews.waiting(PAGE_SIZE, after or None)
-    return render_admin(request, deps, admin, "admin_reviews.html", rows=found, cursor=cursor, section="reviews")
+    names = await find_names(deps.services.db, [each.slug for each in found])
+    context = {"rows": found, "names": names, "cursor": cursor, "section": "reviews"}
+    return render_admin(request, deps, admin, "admin_reviews.html", **context)
 
 
 @router.post("/reviews/{slug}/{reviewer}")
@@ -95,7 +99,9 @@ async def decide_review(request: Request, deps: Deps, posted: AdminPosted, slug:
 async def show_claims(request: Request, deps: Deps, admin: Admin, after: str = "") -> Response:
     """Show the claims that wait."""
     found, cursor = await deps.services.ownerships.waiting(PAGE_SIZE, after or None)
-    return render_admin(request, deps, admin, "admin_claims.html", rows=found, cursor=cursor, section="claims")
+    names = await find_names(deps.services.db, [each.slug for each in found])
+    context = {"rows": found, "names": names, "cursor": cursor, "section": "claims"}
+    return render_admin(request, deps, admin, "admin_claims.html", **context)
 
 
 @router.post("/claims/{slug}/{claim_id}")
