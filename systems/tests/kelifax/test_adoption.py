@@ -112,6 +112,27 @@ def test_an_original_table_is_adopted_and_a_second_time_changes_nothing(shop):
     }
 
 
+def test_times_of_every_width_are_in_order_in_the_queue_and_in_the_lists(shop):
+    times = ["10:29:59.999999Z", "10:30:00Z", "10:30:01.5Z", "10:30:02.000001Z", "10:30:03Z", "10:30:03.999Z"]
+    for number, time in enumerate(reversed(times)):
+        put_original(shop.database, f"waiting-{number}", createdAt=f"2025-10-25T{time}")
+        put_original(shop.database, f"listed-{number}", **APPROVED | {"approvedAt": f"2025-10-26T{time}"})
+
+    async def act():
+        await shop.adopt()
+        waiting = [entry.resource_slug for entry in (await shop.moderation.queue()).entries]
+        assert waiting[:4] == ["waiting-5", "waiting-4", "waiting-3", "waiting-2"]
+        assert set(waiting[4:]) == {"waiting-1", "waiting-0"}, "within a second, in any order"
+        pages = [await shop.directory.browse(Filters(), 2)]
+        while pages[-1].cursor:
+            pages.append(await shop.directory.browse(Filters(), 2, pages[-1].cursor))
+        listed = [entry.slug for page in pages for entry in page.entries]
+        assert listed[2:] == ["listed-2", "listed-3", "listed-4", "listed-5"]
+        assert set(listed[:2]) == {"listed-0", "listed-1"}
+
+    run(act())
+
+
 def test_a_dry_run_changes_nothing_and_a_table_of_another_kind_is_refused(shop, clock):
     put_original(shop.database, "amazing-dev-tool", **APPROVED)
     before = get_plain(shop.database, "amazing-dev-tool")

@@ -1,6 +1,8 @@
 """`hashrange kelifax ...`: what each command does, prints and answers with."""
 
 import json
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import typer.main
@@ -125,6 +127,25 @@ def test_adopting_is_tried_first_and_may_be_repeated(terminal):
     for options in (("--dry-run",), (), ()):
         assert terminal.read("adopt", *options)["published"] == 0
     assert "1 resources" in terminal.run("adopt").stdout
+
+
+def test_links_are_checked_through_the_guarded_fetcher(terminal, tmp_path):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        file, url = tmp_path / "entry.jsonl", f"http://127.0.0.1:{server.server_port}/"
+        approved = {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z", "resourceUrl": url}
+        file.write_text(json.dumps(EXAMPLE | approved), "utf-8")
+        terminal.run("import", str(file))
+        (guarded,) = terminal.read("check-links", "amazing-dev-tool")
+        assert (guarded["alive"], guarded["unpublished"]) == (False, False)
+        (allowed,) = terminal.read("check-links", "amazing-dev-tool", KELIFAX_ALLOW="127.0.0.1")
+        assert (allowed["alive"], allowed["text"]) == (True, "answered 200")
+        assert "No link is due." in terminal.run("check-links").stdout
+        assert "no such resource" in terminal.run("check-links", "none", code=1).stderr
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_commands_work_over_the_wire(server_url):
