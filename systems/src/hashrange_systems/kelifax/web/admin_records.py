@@ -81,7 +81,7 @@ async def show_reviews(request: Request, deps: Deps, admin: Admin, after: str = 
     """Show the reviews that wait."""
     found, cursor = await deps.services.reviews.waiting(PAGE_SIZE, after or None)
     names = await find_names(deps.services.db, [each.slug for each in found])
-    context = {"rows": found, "names": names, "cursor": cursor, "section": "reviews"}
+    context: dict[str, Any] = {"rows": found, "names": names, "cursor": cursor, "section": "reviews"}
     return render_admin(request, deps, admin, "admin_reviews.html", **context)
 
 
@@ -100,7 +100,7 @@ async def show_claims(request: Request, deps: Deps, admin: Admin, after: str = "
     """Show the claims that wait."""
     found, cursor = await deps.services.ownerships.waiting(PAGE_SIZE, after or None)
     names = await find_names(deps.services.db, [each.slug for each in found])
-    context = {"rows": found, "names": names, "cursor": cursor, "section": "claims"}
+    context: dict[str, Any] = {"rows": found, "names": names, "cursor": cursor, "section": "claims"}
     return render_admin(request, deps, admin, "admin_claims.html", **context)
 
 
