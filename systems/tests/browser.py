@@ -56,8 +56,8 @@ def wait_for_demo(process, log):
 
 
 @contextmanager
-def open_tab(chromium, base_url, **options):
-    """A tab of a new browser, in which anything that the browser complains about is a failure."""
+def open_tab(chromium, base_url, *, refusals=REFUSALS, **options):
+    """A tab of a new browser, in which anything that the browser complains about is a failure, except refusals."""
     context = chromium.new_context(base_url=f"{base_url}/", locale="en-GB", **options)
     context.set_default_timeout(TIMEOUT_MS)
     tab = context.new_page()
@@ -68,7 +68,8 @@ def open_tab(chromium, base_url, **options):
         yield tab
     finally:
         context.close()
-    assert [complaint for complaint in complaints if not REFUSALS.search(complaint)] == []
+    unexpected = [complaint for complaint in complaints if not refusals.search(complaint)]
+    assert not unexpected, unexpected
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The whole way of a resource in a real browser: submitted, confirmed by mail, approved, published, found."""
 
 import io
+import re
 
 import pytest
 from PIL import Image
@@ -128,8 +129,7 @@ def find(tab, running, name, *, script):
 
 PUBLIC = [
     "./", "browse", "category/design", "search?q=pixl", "r/pixel-kit", "r/pixel-kit/review", "r/pixel-kit/suggest",
-    "submit", "favourites", "digest", "r/pixel-kit/claim", "tag/icons", "export", "privacy", "r/nothing",
-    "admin/sign-in",
+    "submit", "favourites", "digest", "r/pixel-kit/claim", "tag/icons", "export", "privacy", "admin/sign-in",
 ]  # fmt: skip
 IMPORTANT = {"./", "r/pixel-kit", "submit", "admin/queue"}
 LOOKS = [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")]
@@ -150,6 +150,12 @@ def test_no_public_page_has_a_barrier(chromium, site):
     with open_tab(chromium, site) as tab:
         for number, path in enumerate(PUBLIC):
             look_at(tab, path, number)
+
+
+def test_the_page_of_what_is_missing_has_no_barrier(chromium, site):
+    with open_tab(chromium, site, refusals=re.compile("status of 404")) as tab:
+        tab.goto("r/nothing")
+        assert_accessible(tab)
 
 
 def test_no_page_of_moderators_has_a_barrier(chromium, running, site):
