@@ -2,10 +2,12 @@
 
 One worker writes it. Every step costs the same however many URLs it has: links that this process saw lately are not
 looked up again, the others are looked up and written in batches, and the next ones come from the start of an index.
+While this process has seen every URL of the run, nothing has to be looked up at all.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,10 +37,12 @@ class Frontier:
     work: Work
     clock: Clock
     run: CrawlRun
+    has_seen_all: bool = False  # whether every URL of the run is among the recent ones
     cut: int = 0  # links that are too deep to be followed
     _recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _links: dict[str, int] = field(default_factory=dict)  # found, with their depth, not yet looked up
     _visited: list[WaitingUrl] = field(default_factory=list)
+    _new: int = 0  # URLs written since the last flush that succeeded
 
     async def take(self, count: int, busy: Iterable[str]) -> Sequence[WaitingUrl]:
         """Return waiting URLs, nearest to the start first, without those that are in progress."""
@@ -60,6 +64,7 @@ class Frontier:
             self._links.setdefault(url, depth)
         while len(self._recent) > REMEMBERED:
             self._recent.popitem(last=False)
+            self.has_seen_all = False
 
     def finish(self, entry: WaitingUrl) -> None:
         """Note that a URL was visited."""
@@ -71,25 +76,38 @@ class Frontier:
         return len(self._links) + len(self._visited)
 
     async def flush(self) -> int:
-        """Write what was noted: new links before visits, so that an interruption loses none; return the new ones."""
-        links, visited = self._links, self._visited
-        self._links, self._visited = {}, []
+        """Write what was noted: new links before visits, so that an interruption loses none; return the new ones.
+
+        What fails to be written stays noted for the next flush. A sitemap brings 50,000 links: other tasks, such as
+        the heartbeat of the lease and requests for pages, take turns with the batches.
+        """
+        visited, links = len(self._visited), list(self._links)
         expires = self._now() + KEPT
-        new = 0
-        urls = list(links)
-        for start in range(0, len(urls), LOOK_UP_AT_ONCE):
-            chunk = urls[start : start + LOOK_UP_AT_ONCE]
-            known = await self.work.fetch([self.work.frontier_url(self.run.domain, url).consistent() for url in chunk])
+        for start in range(0, len(links), LOOK_UP_AT_ONCE):
+            chunk = links[start : start + LOOK_UP_AT_ONCE]
             entries = [
-                WaitingUrl(domain=self.run.domain, url=url, run=self.run.run, depth=links[url], expires_at=expires)
-                for url, entry in zip(chunk, known, strict=True)
-                if entry is None or entry.run != self.run.run
+                WaitingUrl(
+                    domain=self.run.domain, url=url, run=self.run.run, depth=self._links[url], expires_at=expires
+                )
+                for url in await self._leave_out_known(chunk)
             ]
             await self.work.batch(entries)
-            new += len(entries)
+            self._new += len(entries)
+            for url in chunk:
+                del self._links[url]
+            await asyncio.sleep(0)
         if visited:
-            await self.work.batch([make_visited(entry, expires) for entry in visited])
+            await self.work.batch([make_visited(entry, expires) for entry in self._visited[:visited]])
+            del self._visited[:visited]
+        new, self._new = self._new, 0
         return new
+
+    async def _leave_out_known(self, urls: list[str]) -> list[str]:
+        """Return the URLs that the run does not have."""
+        if self.has_seen_all:
+            return urls
+        found = await self.work.fetch([self.work.frontier_url(self.run.domain, url).consistent() for url in urls])
+        return [url for url, entry in zip(urls, found, strict=True) if entry is None or entry.run != self.run.run]
 
     def _now(self) -> datetime:
         return from_ms(self.clock.millis())
@@ -106,4 +124,5 @@ async def begin_run(work: Work, clock: Clock, domain: str) -> Frontier:
     run = await work.run(domain).consistent()
     if run is None or run.started_at < now - RUN_LASTS:
         run = await work.put(CrawlRun(domain=domain, run=make_id(), started_at=now))
+        return Frontier(work, clock, run, has_seen_all=True)
     return Frontier(work, clock, run)
