@@ -1,6 +1,7 @@
 """The commands on a database in a directory: what they print, and their exit codes."""
 
 import json
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -8,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import hashrange
+from hashrange import LocalKeys
 from hashrange_systems.aura.cli import app
 from hashrange_systems.aura.first import FirstAura
+from hashrange_systems.aura.web.change_feed import write_changes_csv, write_json, write_rss
+from hashrange_systems.aura.work_schema import NewChange, Work
 from systems.tests.aura.plain import put_item
 
 
@@ -49,6 +53,19 @@ def test_shops_are_added_imported_listed_changed_and_removed(command, tmp_path):
     assert "<rss" in command("changes", "--format", "rss")
     assert "removed" in command("remove", "antik.de", "--yes")
     assert "no such shop" in command("show", "antik.de", code=1)
+
+
+def test_changes_are_written_as_the_feeds_of_the_pages_write_them(command, tmp_path):
+    command("add", "a.de")
+    change = NewChange(
+        at=datetime.now(UTC), change_id="c1", domain="a.de", shop_country="DE", url="https://a.de/x", kind="PRICE",
+        title="Vase", state="AVAILABLE", price_minor=125_000, currency="EUR", old_price_minor=130_000,
+    )  # fmt: skip
+    with hashrange.open(tmp_path / "data") as database:
+        Work.open(database, keys=LocalKeys.generate()).create(change).run()
+    assert command("changes", "--json") == [write_json(change)]
+    assert command("changes", "--format", "csv").splitlines() == write_changes_csv([change]).decode().splitlines()
+    assert command("changes", "--format", "rss") == write_rss([change], "http://127.0.0.1:8002/aura")
 
 
 def test_a_crawl_of_an_address_that_may_not_be_requested_fails_with_the_reason(command):

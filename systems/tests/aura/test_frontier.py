@@ -1,4 +1,4 @@
-"""The frontier of a crawl: nothing is lost when a write fails, nobody waits for a large sitemap, nothing waits twice."""
+"""The frontier of a crawl: no link is lost when a write fails, nobody waits for a large sitemap, no URL waits twice."""
 
 import asyncio
 

@@ -52,8 +52,8 @@ def changes(
     as_json: AsJson = False,
 ) -> None:
     """Show what changed."""
-    from hashrange_systems.aura.cli.shop_output import change_json, print_changes
-    from hashrange_systems.aura.service.feeds import make_csv, make_rss
+    from hashrange_systems.aura.cli.shop_output import print_changes
+    from hashrange_systems.aura.web.change_feed import write_changes_csv, write_json, write_rss
     from hashrange_systems.shared.cli.output import print_json
 
     async def find(services: Services) -> list[AnyChange]:
@@ -62,11 +62,11 @@ def changes(
     found = run_with_services(DatabaseTarget(data, database), find)
     match "json" if as_json else form:
         case "json":
-            print_json([change_json(change) for change in found])
+            print_json([write_json(change) for change in found])
         case "csv":
-            typer.echo(make_csv(found).decode(), nl=False)
+            typer.echo(write_changes_csv(found).decode(), nl=False)
         case "rss":
-            typer.echo(make_rss(found, find_default_url("aura")), nl=False)
+            typer.echo(write_rss(found, find_default_url("aura")), nl=False)
         case "table":
             print_changes(found)
 

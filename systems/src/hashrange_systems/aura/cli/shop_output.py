@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -71,12 +71,6 @@ def print_shops(shops: Iterable[Shop]) -> None:
 def error(shop: Shop) -> str:
     """Return the last error of a shop."""
     return shop.last_crawl_error or shop.last_scrape_error or ""
-
-
-def change_json(change: Change) -> dict[str, Any]:
-    """Return a change with JSON types."""
-    found: Mapping[str, Any] = change.model_dump(mode="json", exclude={"told"}, exclude_none=True)
-    return dict(found)
 
 
 def print_changes(changes: Iterable[Change]) -> None:
