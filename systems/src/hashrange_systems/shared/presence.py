@@ -158,6 +158,11 @@ class Presence(Generic[P]):
     worker_id: str = field(default_factory=make_id)
     _started_at: int | None = None
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether this process is to do background work, and has not begun."""
+        return self.works and self._started_at is None
+
     async def write(self) -> None:
         """Write that this process is there."""
         await self.db.put(self._describe())

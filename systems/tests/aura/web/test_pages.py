@@ -176,9 +176,23 @@ def test_every_page_renders_on_an_empty_database_and_forms_without_their_token_a
     run(scenario)
 
 
+def test_a_worker_that_is_starting_is_no_health_and_asks_nobody_to_start_another():
+    async def scenario():
+        async with host_aura(clock := ManualClock()) as site:
+            await site.sign_up("one@example.com")
+            assert "No worker is running yet: that of this process is starting" in (await site.get("/")).text
+            assert (await site.get("/health", 503)).json()["problems"]
+            await site.running.application.worker.presence.write()
+            await site.get("/health")
+            clock.advance(3600)
+            assert "No worker for 3600 s: start hashrange up" in (await site.get("/")).text
+
+    run(scenario)
+
+
 def test_silence_is_not_health():
     async def scenario():
-        async with host_aura(ManualClock()) as site:
+        async with host_aura(ManualClock(), AURA_WORKERS="0") as site:
             await site.sign_up("one@example.com")
             board = await site.get("/")
             assert "No worker has ever run" in board.text

@@ -49,7 +49,7 @@ class Health:
         monitoring = await self.presence.read()
         stuck = [each for each in (*await self.crawls.find_stuck(), *await self.scrapes.find_stuck()) if each.abandoned]
         due_crawls, due_scrapes = await count(self.crawls.find_due()), await count(self.scrapes.find_eligible())
-        problems = find_problems(monitoring, self.clock.millis())
+        problems = find_problems(monitoring, self.clock.millis(), is_starting=self.presence.is_starting)
         if stuck:
             problems.append(f"{len(stuck)} crawls or scrapes are stuck: hashrange aura stuck")
         return HealthReport(
@@ -72,12 +72,14 @@ async def count(found: AsyncIterator[object]) -> int:
     return due
 
 
-def find_problems(monitoring: Monitoring, now: int) -> list[str]:
+def find_problems(monitoring: Monitoring, now: int, *, is_starting: bool = False) -> list[str]:
     """Return what is wrong with the workers, in words."""
     if monitoring.state is WorkState.LATE:
         return [monitoring.describe("The work").rstrip(".")]
     if monitoring.healthy:
         return []
+    if is_starting:
+        return ["no worker is running yet: that of this process is starting"]
     if monitoring.since is None:
         return [f"no worker has ever run: {START}"]
     return [f"no worker for {(now - monitoring.since) // 1000} s: {START}"]
