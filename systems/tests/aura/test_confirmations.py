@@ -2,23 +2,28 @@
 
 import asyncio
 import re
+import time
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import pytest
 
+from hashrange import ManualClock
 from hashrange_systems.aura.work_schema import NewChange
 from hashrange_systems.shared.errors import ResourceMissing, TokenInvalid
 from hashrange_systems.shared.notifications.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
-
-# The server over the wire has the real clock, and so counters of these days would be expired there.
-pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
 ADDRESS = "ann@example.com"
 CHANGE = NewChange(
     at=datetime(2026, 1, 15, tzinfo=UTC), change_id="c1", domain="a.de", shop_country="DE", url="https://a.de/x",
     kind="PRICE", title="Vase", state="AVAILABLE", price_minor=125_000, currency="EUR",
 )  # fmt: skip
+
+
+@pytest.fixture
+def clock():
+    """A clock that starts today: a server has the real one, and removes messages that expired by it."""
+    return ManualClock(int(time.time()))
 
 
 async def add_address(services, address=ADDRESS):
