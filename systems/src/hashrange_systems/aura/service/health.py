@@ -46,10 +46,11 @@ class Health:
 
     async def report(self) -> HealthReport:
         """Return the state of the background work."""
+        is_starting = self.presence.is_starting  # before the presence is read, which may be written meanwhile
         monitoring = await self.presence.read()
         stuck = [each for each in (*await self.crawls.find_stuck(), *await self.scrapes.find_stuck()) if each.abandoned]
         due_crawls, due_scrapes = await count(self.crawls.find_due()), await count(self.scrapes.find_eligible())
-        problems = find_problems(monitoring, self.clock.millis(), is_starting=self.presence.is_starting)
+        problems = find_problems(monitoring, self.clock.millis(), is_starting=is_starting)
         if stuck:
             problems.append(f"{len(stuck)} crawls or scrapes are stuck: hashrange aura stuck")
         return HealthReport(
