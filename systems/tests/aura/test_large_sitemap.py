@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from hashrange_systems.aura.schema import Crawled
+from hashrange_systems.aura.service import site as site_module
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 
@@ -43,3 +44,24 @@ def test_all_urls_of_a_large_sitemap_wait_for_their_visit_and_the_limit_ends_the
     visited = [path for path in server.paths if path.startswith("/vase/")]
     assert max(Counter(visited).values()) == 1
     assert server.paths.count("/all.xml.gz") == 1
+
+
+@pytest.mark.parametrize("database", ["embedded"], indirect=True)
+def test_a_sitemap_that_exceeds_its_budget_is_noted_and_the_shop_is_crawled_without_it(services, work, monkeypatch):
+    monkeypatch.setattr(site_module, "SITEMAP_CPU_S", 0.0001)
+
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/vase")
+            server.product("/vase", "/")
+            server.text("/robots.txt", f"Sitemap: {server.url}all.xml")
+            entries = "".join(f"<url><loc>{server.url}page/{number}</loc></url>" for number in range(50_000))
+            server.text("/all.xml", f"<urlset>{entries}</urlset>")
+            await services.add(server)
+            shop = await services.crawl(server)
+            return shop, await work.crawl_reports(server.domain), await services.stored(server)
+
+    shop, reports, stored = asyncio.run(run())
+    assert isinstance(shop.crawl, Crawled), shop.last_crawl_error
+    assert "all.xml: it cannot be read" in reports[0].note
+    assert set(stored) == {"/", "/vase"}

@@ -31,6 +31,7 @@ from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Headers, Request, Response
 from hashrange_systems.shared.fetching.http_url import join_url, parse_url
 from hashrange_systems.shared.fetching.redirect import find_location
+from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -226,9 +227,14 @@ class Site:
             return Sitemap(problem="robots.txt forbids it")
         if response.status != 200:
             return Sitemap(problem=f"it answers {response.status}")
-        return await self.tools.sandbox.run(
-            read_locations, response.body, self.links, tenant=self.domain, seconds=SITEMAP_CPU_S
-        )
+        try:
+            return await self.tools.sandbox.run(
+                read_locations, response.body, self.links, tenant=self.domain, seconds=SITEMAP_CPU_S
+            )
+        except SandboxError as error:
+            if error.reason in {Reason.CLOSED, Reason.BUSY}:
+                raise
+            return Sitemap(problem=f"it cannot be read: {error}")  # the shop is crawled without it
 
     async def _fetch_sitemap(self, url: str) -> Response | None:
         """Return the response after waits and redirects; None if robots.txt forbids the URL, or one on the way."""
