@@ -263,6 +263,8 @@ class Consumer(Runnable[int]):
             except TrimmedDataAccessException as error:
                 if self._is_outdated(checkpoint):
                     raise self._trimmed(checkpoint) from error
+        elif checkpoint is not None and self._is_outdated(checkpoint):  # it was empty; what came may be gone again
+            raise self._trimmed(checkpoint)
         return str((yield Call("GetShardIterator", request, self.name))["ShardIterator"])
 
     def _handle_page(

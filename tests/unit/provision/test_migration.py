@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hashrange
 from hashrange import Get, Gsi, Item, Key, ManualClock, Patterns, PlanError, Query, Table, dump_item, load_item
-from hashrange.provision import Dropped, Migration, create_tables
+from hashrange.provision import Dropped, Migration, apply, create_tables, plan
 
 old_table = Table("old-orders", "id", stream="NEW_AND_OLD_IMAGES", deletion_protection=False)
 new_table = Table("orders", "pk", "sk", indexes=[Gsi("ByDay", "day", "pk")], deletion_protection=False)
@@ -247,6 +247,27 @@ def test_a_stream_that_was_trimmed_while_nobody_followed_begins_again():
         assert "forget()" not in str(caught.value), "the migration does that itself"
         assert run.phase == "new"
         run.copy()
+        run.verify(repair=True, allow_loss=True)
+        run.switch()
+        assert scan(database, "orders") == expected(database)
+
+
+def test_a_stream_that_was_enabled_for_the_migration_and_trimmed_is_noticed():
+    clock = ManualClock(1_768_478_400)
+    with hashrange.open(clock=clock) as database:
+        create_tables(database, Table("old-orders", "id", deletion_protection=False))
+        for number in range(3):
+            put(database, number)
+        apply(database, plan(database, OldOrders))
+        migration.open(database).copy()
+        delete(database, 1)
+        clock.advance(25 * 3600)
+        database.wait_until_idle()
+        run = migration.open(database)
+        with pytest.raises(PlanError, match="The migration begins again"):
+            run.follow()
+        run.copy()
+        run.follow()
         run.verify(repair=True, allow_loss=True)
         run.switch()
         assert scan(database, "orders") == expected(database)

@@ -362,6 +362,20 @@ def test_changes_that_were_trimmed_unread_are_a_typed_error(db, database, clock)
     assert (seen, also) == (["Graz"], ["Wels"])
 
 
+def test_the_first_changes_of_a_stream_that_was_empty_are_not_lost_silently(db, database, clock):
+    consumer = db.consumer("log", checkpoints)
+    seen = log_cities(consumer)
+    assert consumer.run() == 0
+    send(db, "Graz")
+    clock.advance(DAY + 3600)
+    database.wait_until_idle()
+    fresh = Parcels.open(database).consumer("log", checkpoints)
+    log_cities(fresh)
+    with pytest.raises(StreamTrimmed, match=r"\(none\) may be lost"):
+        fresh.run()
+    assert seen == []
+
+
 def test_a_stream_that_ended_unread_and_is_gone_is_a_typed_error(db, database, clock):
     consumer = db.consumer("log", checkpoints)
     log_cities(consumer)
