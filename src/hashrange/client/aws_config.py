@@ -41,7 +41,10 @@ class AwsConfig:
     def require_region(self) -> str:
         """Return the region of the profile; raise EndpointUnknown if it has none."""
         if not self.region:
-            raise EndpointUnknown("There is no region: give region=, or set AWS_REGION, or give the profile one.")
+            raise EndpointUnknown(
+                "There is no region: set AWS_REGION, give the profile one, or name it: region= in Python, "
+                "--target aws:PROFILE/REGION or aws:/REGION with a command."
+            )
         return self.region
 
     def find_endpoint(self, service: str, region: str) -> str:
@@ -90,8 +93,8 @@ class CredentialsChain:
             raise CredentialsMissing(f"AWS credentials cannot be loaded: {error}") from error
         if self._otherwise is None:
             raise CredentialsMissing(
-                "There are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give profile=, "
-                "or log in with `aws sso login`."
+                "There are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, log in with "
+                "`aws sso login`, or name a profile: profile= in Python, --target aws:PROFILE with a command."
             )
         return self._otherwise
 

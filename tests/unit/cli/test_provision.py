@@ -121,6 +121,25 @@ def test_bad_input_is_one_sentence_and_exit_code_2(module, place, words, tmp_pat
     assert words in shown.output
 
 
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("aws", "There is no region: set AWS_REGION, "),
+        ("aws", "--target aws:PROFILE/REGION or aws:/REGION with a command"),
+        ("aws:/eu-west-1", "--target aws:PROFILE with a command"),
+    ],
+)
+def test_what_aws_needs_is_named_as_a_command_takes_it(place, words, tmp_path, monkeypatch):
+    for name in ("REGION", "DEFAULT_REGION", "PROFILE", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "ENDPOINT_URL"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("CONFIG_FILE", "SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(f"AWS_{name}", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    shown = run("plan", "checks", "--target", place)
+    assert shown.exit_code == 2
+    assert words in " ".join(shown.output.split())
+
+
 def test_a_directory_that_a_server_has_open_is_refused(tmp_path):
     with hashrange.open(tmp_path):
         shown = run("plan", "checks", "--target", str(tmp_path))
