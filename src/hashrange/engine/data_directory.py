@@ -78,7 +78,7 @@ def translate_os(failure: OSError, directory: Path) -> StorageError:
     """Return a failure of the file system as an error that says what to do."""
     if failure.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnlyDirectory(f"{directory} cannot be written to ({failure.strerror}); choose another directory.")
-    if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+    if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return DiskFull(f"The disk that holds {directory} is full; free some space.")
     if failure.errno in (errno.EMFILE, errno.ENFILE):
         return TooManyFiles(NO_DESCRIPTORS.format(directory))

@@ -22,6 +22,7 @@ PARTIAL = ".part"
 PAGES_PER_REPORT = 1_000
 RESTART_PAGES = 32_000  # of the log
 CHECKSUM_EXTENSION = Path(apsw.__file__).parent / "sqlite_extra_binaries" / "cksumvfs"
+CHECK_DISK = "check that it is not full, not limited (ulimit -f) and not faulty, then try again."
 WHAT_TO_DO = (
     "hashrange verify {} lists what is affected; restore the directory from a copy, or the tables from backups."
 )
@@ -102,6 +103,7 @@ def translate(failure: apsw.Error, directory: Path | None) -> StorageError:
         (apsw.CantOpenError, ReadOnlyDirectory, f"{file} cannot be opened: check its permissions."),
         (apsw.NotADBError, CorruptFile, f"{file} is not a hashrange database, or its first page is damaged."),
         (apsw.CorruptError, CorruptFile, damaged),
+        (apsw.IOError, StorageError, f"The disk that holds {where} failed: {failure}. {NOTHING_WRITTEN}; {CHECK_DISK}"),
     )
     for cause, error, message in causes:
         if isinstance(failure, cause):

@@ -6,13 +6,14 @@ record of the database that they write to. An import checks all lines before it 
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -47,6 +48,7 @@ MAX_WRITERS = 8
 RECORD_INTERVAL = 1.0  # seconds between two records of the progress
 ITEMS_PER_RECORD = 2_000
 MAX_LISTED = 100
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # what a disk without room says
 
 ReportCount = Callable[[int, int], None]  # called with how many items of how many are done; 0 of 0 if unknown
 
@@ -99,8 +101,7 @@ def export_items(
     description = require_table(database, table)
     if path.exists():
         raise PlanError(f"{path} exists. Remove it, or choose another name.")
-    export = _Export(path, table, form, segments)
-    with export.file:
+    with _Export(path, table, form, segments) as export:
         for page in scan_pages(database, table, export.positions):
             export.write(page.items, page.segment, page.position)
             if report is not None:
@@ -129,6 +130,13 @@ class _Export:
         except OSError as error:
             raise PlanError(f"{self.partial} cannot be written: {error.strerror}.") from error
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # what is left in its buffer: a complete export has flushed it
+            self.file.close()
+
     def _resume(self) -> None:
         if not (self.progress.exists() and self.partial.exists()):
             return
@@ -143,14 +151,12 @@ class _Export:
 
     def write(self, items: Sequence[Raw], segment: int, position: Raw | None) -> None:
         """Append a page."""
-        try:
+        with _explaining(self.partial):
             if items:
                 self._append(items)
             self.positions[segment] = position
             if time.monotonic() - self.recorded_at >= RECORD_INTERVAL:
                 self._record()
-        except OSError as error:
-            raise PlanError(f"{self.partial} cannot be written: {error.strerror}. Export again to continue.") from error
 
     def _append(self, items: Sequence[Raw]) -> None:
         text = self.format.encode(items, first=self.size == 0)
@@ -178,26 +184,39 @@ class _Export:
 
     def finish(self) -> None:
         """Give the complete file its name."""
-        if self.size == 0:
-            self._append([])
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        with _explaining(self.partial):
+            if self.size == 0:
+                self._append([])
+            self._record()
+            if not isinstance(self.format, Parquet):
+                self.partial.replace(self.path)
         if isinstance(self.format, Parquet):
             self._convert()
-        else:
-            self.partial.replace(self.path)
         self.progress.unlink(missing_ok=True)
 
     def _convert(self) -> None:
         """Make the Parquet file of the items that were collected."""
         fresh = self.path.with_name(f"{self.path.name}.new")
         try:
-            write_parquet(self.partial, fresh)
-            fresh.replace(self.path)
-            self.partial.unlink()
-        except OSError as error:
+            with _explaining(fresh):
+                write_parquet(self.partial, fresh)
+                fresh.replace(self.path)
+                self.partial.unlink()
+        except PlanError:
             fresh.unlink(missing_ok=True)
-            raise PlanError(f"{fresh} cannot be written: {error.strerror}. Export again to continue.") from error
+            raise
+
+
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Say what to do about a file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        first = "Free some space, then export" if error.errno in FULL else "Export"
+        raise PlanError(
+            f"{path} cannot be written: {error.strerror}. {first} again: it continues where it stopped."
+        ) from error
 
 
 # ── import ───────────────────────────────────────────────────────────────────────────────────────────────────────────
