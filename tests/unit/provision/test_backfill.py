@@ -161,6 +161,16 @@ def test_what_cannot_be_read_is_listed_and_what_is_not_declared_is_counted(order
     assert "placed" in failure.reason
 
 
+def test_an_item_in_a_state_that_was_removed_from_the_declaration_is_listed_and_kept(orders):
+    put_old(orders, 1, stage_key={"S": "RETURNED#2026-01-02"})
+    before = read_all(orders)
+    for dry_run in (True, False):
+        [report] = backfill(orders, Orders, dry_run=dry_run)
+        assert (report.repaired, report.unreadable) == (0, 1)
+        assert str(report.failures[0]) == "pk='ORDER#1' in orders: Order.stage is in none of its states"
+    assert read_all(orders) == before
+
+
 def test_the_rate_is_limited(orders):
     for number in range(300):
         put_old(orders, number)

@@ -279,6 +279,23 @@ def test_what_exists_is_not_overwritten_and_what_does_not_exist_is_named(databas
         export_items(database, "orders", tmp_path / "no" / "items.jsonl")
 
 
+@pytest.mark.parametrize("declared", [[], [table]])
+def test_the_directory_of_an_export_of_dynamodb_is_imported(database, tmp_path, declared):
+    create_tables(database, table)
+    export = tmp_path / "AWSDynamoDB" / "01700000000000-1a2b3c4d"
+    (export / "data").mkdir(parents=True)
+    items = [make(number, price={"N": "1"}) for number in range(6)]
+    for part in range(2):
+        lines = b"".join(orjson.dumps({"Item": item}) + b"\n" for item in items[3 * part : 3 * part + 3])
+        (export / "data" / f"part{part}.json.gz").write_bytes(gzip.compress(lines))
+    (export / "manifest-summary.json").write_text('{"version": "2020-06-30"}')
+    (export / "manifest-files.json").write_text('{"itemCount": 3}\n{"itemCount": 3}\n')
+    (export / "manifest-summary.md5").write_text("x")
+    (export / "_started").touch()
+    assert import_items(database, "orders", [export], *declared).stored == 6
+    assert read_all(database) == items
+
+
 def test_equal_keys_of_a_file_leave_the_last_one(database, tmp_path):
     create_tables(database, table)
     path = tmp_path / "items.jsonl"
