@@ -39,7 +39,7 @@ def order_of(value: Value) -> Any:
     return ORDERS[tag](content)
 
 
-class QueryCall(Struct, frozen=True):
+class QueryCall(Struct, frozen=True, dict=True):
     """A query as it was called and refined."""
 
     session: Session
@@ -56,6 +56,13 @@ class QueryCall(Struct, frozen=True):
         hides_expired = self.plan.table.ttl is not None and not self.session.shows_expired
         skips = self.session.on_unreadable is not None
         return self.plan.finds_only_its_models and not (hides_expired or skips) and self.only in {(), self.plan.models}
+
+    @cached_property
+    def has_reversed_range(self) -> bool:
+        """Whether the lower bound of a Between is above the upper one, which DynamoDB refuses."""
+        ranged = [name for name, found in self.plan.signature.parameters.items() if found.operator == "BETWEEN"]
+        given = [self.arguments[name] for name in ranged if self.arguments.get(name) is not None]
+        return any(low > high for low, high in given)
 
     def start_key(self, encoded: ItemJson) -> Raw:
         """Return the ExclusiveStartKey after an item: its key in the table and in the index."""
@@ -107,6 +114,15 @@ class BranchReader:
         low, high = (None if key is None else order_of(key) for key in self.branch.bounds(self.call.arguments))
         return (low, high) if self.call.plan.forward else (high, low)
 
+    def _skip_empty_range(self) -> bool:
+        """Return whether a range has no value of the precision that is stored; then there is nothing to read."""
+        ends = [[end.value(self.call.arguments) for end in pair] for pair in self.branch.ranges]
+        is_empty = any(low and high and order_of(low) > order_of(high) for low, high in ends)
+        if not is_empty or self.call.has_reversed_range:
+            return False
+        self.is_read, self.after = True, None
+        return True
+
     def take(self, count: int | None) -> FoundItems:
         """Remove and return the first items that were read."""
         taken, self.found = (self.found, []) if count is None else (self.found[:count], self.found[count:])
@@ -126,6 +142,8 @@ class BranchReader:
 
     def fill(self, limit: int | None) -> Steps[None]:
         """Send one request for about so many items."""
+        if self._skip_empty_range():
+            return
         try:
             yield from self._fill(limit)
         except ValidationException as error:
@@ -160,6 +178,8 @@ class BranchReader:
 
     def count_page(self) -> Steps[int]:
         """Send one request; return how many items it found, which DynamoDB counts if it can."""
+        if self._skip_empty_range():
+            return 0
         try:
             return (yield from self._count_page())
         except ValidationException as error:

@@ -288,3 +288,16 @@ def test_the_name_that_is_proposed_for_an_index_is_another_one_and_legal(name):
     proposed = str(error).partition("such as ")[2].strip("'")
     assert proposed != name
     assert Table("users", "pk", indexes=[Gsi(proposed, "email")]).indexes[0].name == proposed
+
+
+# ── values of another type ───────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("arguments", [(None, "x"), ("by-x", None), ("by-x", ["x", 5]), ("by-x", "x", 5), (7, "x")])
+def test_an_index_whose_name_or_key_is_no_text_is_refused(arguments):
+    assert error_of(Gsi, *arguments).code == "HR162"
+    assert error_of(Gsi, "by-x", "x", None, None).code == "HR162"
+
+
+def test_a_table_whose_name_key_or_index_has_another_type_is_refused():
+    wrong: list[Any] = [None, [None], Gsi("by-x", "x")]
+    assert {error_of(lambda one=one: Table("jobs", "pk", indexes=one)).code for one in wrong} == {"HR162"}
+    assert {error_of(Table, *names).code for names in ((None, "pk"), ("jobs", None), ("jobs", "pk", 5))} == {"HR162"}

@@ -1,6 +1,7 @@
 """Ranges of numbers in keys: a bound that the format of the key cannot hold is compared as any other number."""
 
 import operator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hashrange
-from hashrange import Between, Ge, Gt, Item, Key, Le, Lt, Patterns, Query, Table, ValueInvalid
+from hashrange import Between, Ge, Gt, Item, Key, Le, Lt, Millis, Patterns, Query, Table, ValueInvalid
+from hashrange.core.errors import ValidationException
 
 table = Table("offers", "pk", "sk", deletion_protection=False)
 
@@ -100,3 +102,38 @@ def test_a_bound_with_more_decimals_than_the_key_and_an_infinite_one_are_compare
 def test_a_bound_that_is_no_number_is_refused(db):
     with pytest.raises(ValueInvalid, match="NaN cannot be the bound of a range"):
         db.price_lt("a", Decimal("NaN")).run()
+
+
+def test_bounds_between_two_numbers_of_the_key_find_nothing(db):
+    between = Decimal("5.251"), Decimal("5.259")
+    found = db.price_between("a", between)
+    assert found.run() == []
+    assert found.count().run() == 0
+    assert found.page(2).run().items == []
+    with pytest.raises(ValidationException, match="upper bound"):  # DynamoDB's own error for bounds in the wrong order
+        db.price_between("a", between[::-1]).run()
+    assert [one.price for one in db.price_between("a", (Decimal("5.241"), Decimal("5.259")))] == [Decimal("5.25")]
+
+
+events = Table("events", "pk", "sk", deletion_protection=False)
+
+
+class Event(Item, table=events, pk="EVENT#{shop}", sk="{id}"):
+    shop: Key[str]
+    id: Key[str]
+    at: Millis
+
+
+class Events(Patterns, Protocol):
+    def at_between(self, shop: str, at: Between[datetime]) -> Query[Event]: ...
+
+
+def test_bounds_between_two_moments_that_are_stored_find_nothing():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Events)
+        db = Events.open(database)
+        day = datetime(2026, 11, 18, tzinfo=UTC)
+        db.put(Event(shop="a", id="1", at=day)).run()
+        within = day + timedelta(microseconds=200), day + timedelta(microseconds=700)
+        assert db.at_between("a", within).run() == []
+        assert db.at_between("a", (day, within[1])).count().run() == 1

@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 import hashrange
-from hashrange import Ge, Get, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, via
+from hashrange import Ge, Get, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, Unreadable, via
 from tests.unit.session.conftest import InterceptingTransport
 
 table = Table("mailbox", "pk", "sk", deletion_protection=False, indexes=[Gsi("ByDay", "day_pk", "day")])
@@ -158,3 +158,53 @@ def test_a_variant_may_differ_from_its_base_class_only_by_a_field_that_it_lacks(
         assert (db.either("a", 1).run(), db.either("a", 2).run()) == (is_open, closed)
         assert db.all_of("a").count().run() == 2
         assert db.open_of("a").count().run() == 1
+
+
+visits = Table("visits", "pk", "sk", deletion_protection=False)
+
+
+class Visit(Item, table=visits, pk="VISITS#{shop}", sk="VISIT#{number:03d}"):
+    shop: Key[str]
+    number: Key[int]
+    guest: str
+    left: str | None = None
+
+
+class PastVisit(Visit):
+    left: str  # type: ignore[assignment]  # the field that the base class may lack
+
+
+class RatedVisit(PastVisit):
+    stars: int
+
+
+class Visits(Patterns, Protocol):
+    def past(self, shop: str) -> Query[PastVisit]: ...
+    def rated(self, shop: str) -> Query[RatedVisit]: ...
+    def one_past(self, shop: str, number: int) -> Get[PastVisit]: ...
+
+
+def test_a_query_of_a_variant_passes_over_items_that_lack_only_the_fields_which_it_requires():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Visits)
+        db = Visits.open(database)
+        present = Visit(shop="a", number=1, guest="ann")
+        past = PastVisit(shop="a", number=2, guest="bob", left="10:00")
+        rated = RatedVisit(shop="a", number=3, guest="eve", left="11:00", stars=5)
+        db.batch([present, past, rated]).run()
+        assert db.past("a").run() == [past, rated]
+        assert db.past("a").count().run() == 2
+        assert [one.number for one in db.past("a").page(1).run().items] == [2]
+        assert db.rated("a").run() == [rated]
+        assert (db.one_past("a", 1).run(), db.one_past("a", 2).run()) == (None, past)
+        assert "check   PastVisit has left" in db.past("a").explain()
+
+
+def test_an_item_that_lacks_what_every_class_requires_stays_unreadable():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Visits)
+        db = Visits.open(database)
+        raw = {"pk": {"S": "VISITS#a"}, "sk": {"S": "VISIT#004"}, "left": {"S": "12:00"}}
+        database.call("PutItem", {"TableName": "visits", "Item": raw})
+        with pytest.raises(Unreadable, match="needs guest"):
+            db.past("a").run()

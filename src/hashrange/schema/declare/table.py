@@ -40,6 +40,14 @@ class Provisioned(Struct, frozen=True):
     write: int
 
 
+def _check_type(location: str, expected: type, what: str, *given: Any) -> None:
+    """Refuse a value of another type, or a list with one: what a type checker finds too."""
+    for value in given:
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if not isinstance(one, expected):
+                raise DeclarationError("HR162", location, f"has {one!r} where {what} is expected", f"give {what}")
+
+
 def _check_keys(location: str, path: Gsi) -> None:
     names = path.keys
     if not path.partition or not all(names) or len(set(names)) < len(names):
@@ -75,6 +83,10 @@ class Gsi(Struct, frozen=True):
     project: Projection = ALL
 
     def __post_init__(self) -> None:
+        location = "table" if self.name == "" else f"index {self.name}"
+        sort = () if self.sk is None else (self.sk,)
+        _check_type(location, str, "the name of an index", self.name)
+        _check_type(location, str, "the name of an attribute", self.pk, *sort, self.project)
         if self.name:  # the table itself has none
             _check_index_name(self.name)
         if not isinstance(self.project, str) and len(self.project) > MAX_PROJECTED:
@@ -162,6 +174,8 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
     tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _check_type("table", str, "the name of a table", self.name)
+        _check_type(f"table {self.name}", str, "the name of an attribute", *(() if self.ttl is None else (self.ttl,)))
         self._check_name()
         self._check_former_ttl()
         _check_keys(f"table {self.name}", self.primary)
@@ -191,6 +205,8 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
         return number / 1000 if self.former_ttl is not None and number >= MILLIS_FROM else number
 
     def _check_indexes(self) -> None:
+        listed = self.indexes if isinstance(self.indexes, list | tuple) else (type(self.indexes),)
+        _check_type(f"table {self.name}", Gsi, "an index in a list", *listed)
         names = [index.name for index in self.indexes]
         for name in names:
             _check_index_name(name)

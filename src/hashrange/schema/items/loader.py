@@ -22,6 +22,7 @@ from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.model import Item, Model
+from hashrange.schema.declare.variant_fields import told_apart_by_fields
 from hashrange.schema.items.compiled_reader import compile_reader
 from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
 
@@ -59,11 +60,18 @@ def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
         if type(found) is not Mismatch:
             return found  # type: ignore[return-value]  # what is no Mismatch is a Shape
         mismatch = found
-    if mismatch is not None:
+    if mismatch is not None and not any(isinstance(one.read(raw, WHOLE), Model) for one in _readers_above(readers)):
         model = readers[0].cls
         table = introspection.table_of(model).physical_name
         raise Unreadable(f"{_format_key(model, raw)} in {table}: {mismatch.reason}", raw)
     return None
+
+
+def _readers_above(readers: list[Reader]) -> list[Reader]:
+    """Return the readers of the classes of which these are variants only by fields that they require."""
+    wanted = {reader.cls for reader in readers}
+    above = dict.fromkeys(base for reader in readers for base in told_apart_by_fields(reader.cls))
+    return [reader for base in above if base not in wanted for reader in _readers(base) if reader.cls is base]
 
 
 def _format_key(model: ModelClass, raw: Raw) -> str:

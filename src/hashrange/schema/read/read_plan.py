@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.core.wire import Wire
-from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, join_all, paths_of
+from hashrange.expr.nodes import And, Between, Comparison, Condition, FunctionCall, join_all, paths_of
 from hashrange.expr.path import top_level_attributes
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_template import HIGHEST
 from hashrange.schema.declare.table import Gsi, Table
+from hashrange.schema.declare.variant_fields import required_fields, told_apart_by_fields
 from hashrange.schema.pattern.criterion import placeholders_in
 from hashrange.schema.pattern.expression_text import Aliases, show, used_values, values_of
 from hashrange.schema.pattern.lint import Lint
@@ -65,6 +66,16 @@ class Branch(Struct, frozen=True, dict=True):
             case Comparison(operator="<" | "<="), [high]:
                 return None, high
         return None, None
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[ValueSource, ValueSource], ...]:
+        """The ends of the ranges that every item must be in."""
+        trees = [tree for tree in (self.key, self.filter) if tree is not None]
+        parts = [part for tree in trees for part in (tree.operands if isinstance(tree, And) else (tree,))]
+        names = [placeholders_in(part) for part in parts if isinstance(part, Between)]
+        return tuple(
+            (self.values[low], self.values[high]) for low, high in (found for found in names if len(found) > 1)
+        )
 
     @cached_property
     def filter_attributes(self) -> frozenset[str]:
@@ -203,6 +214,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
             lines.append(f"    key     {' AND '.join(f'{attr} = {source.text}' for attr, source in self.key.items())}")
         keys = Counter(show(branch.key, branch.values) for branch in self.branches if branch.key is not None)
         lines += [f"    key     {text}{f'  in {count} requests' if count > 1 else ''}" for text, count in keys.items()]
+        lines += [f"    check   {text}" for text in self._required_fields()]
         checks = dict.fromkeys(branch.check.text for branch in self.branches if branch.check is not None)
         lines += [f"    check   {text}" for text in checks]
         filters = dict.fromkeys(show(branch.filter, branch.values) for branch in self.branches if branch.filter)
@@ -221,6 +233,13 @@ class ReadPlan(Struct, frozen=True, dict=True):
         what = {"Get": "of the item", "Scan": "of the whole table"}.get(self.verb, "that the key condition finds")
         several = f", in {len(self.branches)} requests at least" if len(self.branches) > 1 else ""
         return f"0.5 per 4 KB {what}{several}"
+
+    def _required_fields(self) -> Iterator[str]:
+        """Yield the fields that tell the items of a class from others with the same keys."""
+        for model in self.models:
+            above = [base for base in told_apart_by_fields(model) if base not in self.models]
+            if fields := sorted(required_fields(model) - required_fields(above[-1]) if above else ()):
+                yield f"{model.__name__} has {', '.join(fields)}"
 
     def _options(self) -> Iterator[str]:
         """Yield what the optional parameters change: filters that are dropped, and other key conditions."""
