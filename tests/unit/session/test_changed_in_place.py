@@ -1,6 +1,7 @@
 """Lists, maps, sets and nested models that were changed in place are validated when their item is written."""
 
-from typing import Annotated, Any, Protocol
+from datetime import datetime
+from typing import Annotated, Any, Literal, Protocol
 
 import pytest
 from pydantic import BaseModel, Field
@@ -14,6 +15,11 @@ table = Table("notes", "pk", deletion_protection=False)
 class Place(BaseModel):
     city: str
     floors: list[int] = Field(default_factory=list)
+
+
+class Branch(BaseModel):
+    name: str
+    branches: list["Branch"] = Field(default_factory=list)
 
 
 class Draft(View["Note"]):
@@ -30,6 +36,9 @@ class Note(Item, table=table, pk="NOTE#{id}"):
     few: Annotated[list[str], Field(max_length=2)] = Field(default_factory=list)
     place: Place | None = None
     places: list[Place] = Field(default_factory=list)
+    colours: list[Literal["red", "blue"]] = Field(default_factory=list)
+    times: dict[str, datetime | None] = Field(default_factory=dict)
+    tree: Branch = Branch(name="root")
     review: Draft = initially(Draft)
 
 
@@ -49,6 +58,7 @@ def make() -> Any:
     return Note(
         id="1", tags=["a"], counts={"a": 1}, codes={1}, pairs=({"a": 1},), few=["a", "b"],
         place=Place(city="Wien", floors=[1]), places=[Place(city="Graz")],
+        colours=["red"], times={"a": None}, tree=Branch(name="root", branches=[Branch(name="left")]),
     )  # fmt: skip
 
 
@@ -61,6 +71,9 @@ CHANGES = {
     "place": (lambda note: setattr(note.place, "city", 7), r"Note.place.city is 7: Input should be a valid string"),
     "floors": (lambda note: note.place.floors.append("x"), r"Note.place.floors.1 is 'x': Input should be a valid int"),
     "places": (lambda note: setattr(note.places[0], "city", 7), r"Note.places.0.city is 7: Input should be a valid s"),
+    "colours": (lambda note: note.colours.append("x"), r"Note.colours.1 is 'x': Input should be 'red' or 'blue'"),
+    "times": (lambda note: note.times.update(b="x"), r"Note.times.b is 'x': Input should be a valid datetime"),
+    "tree": (lambda note: setattr(note.tree.branches[0], "name", 7), r"Note.tree.branches.0.name is 7: Input should"),
     "state": (lambda note: note.review.reviewers.append(3), r"Draft.reviewers.0 is 3: Input should be a valid string"),
 }
 
@@ -96,3 +109,16 @@ def test_a_list_that_is_given_to_an_update_is_validated(db):
     tags: Any = ["a", 3]
     with pytest.raises(ValueInvalid, match="tags"):
         db.retag("1", tags).run()
+
+
+class NumberedPlace(Place):
+    number: int
+
+
+def test_an_object_of_a_subclass_and_numbers_that_are_converted_are_validated_as_when_constructed(db):
+    note = make()
+    note.places.append(NumberedPlace(city="Linz", number=3))
+    note.counts["b"] = True
+    stored = db.put(note).run()
+    assert (stored.places[1].city, stored.counts) == ("Linz", {"a": 1, "b": 1})
+    assert db.note("1").required().run().counts == {"a": 1, "b": 1}

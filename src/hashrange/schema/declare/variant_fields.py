@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, is_model, root, stored_fields, variant_keys
@@ -11,7 +11,7 @@ from hashrange.schema.declare.introspection import NOTHING, ModelClass, is_model
 @cached_by_class
 def told_apart_by_fields(cls: ModelClass) -> list[ModelClass]:
     """Return the classes above a variant that have its keys and fixed values, and require fewer fields."""
-    line = [cast("ModelClass", base) for base in cls.__mro__[1:] if is_model(base) and issubclass(base, root(cls))]
+    line = [base for base in cls.__mro__[1:] if is_model(base) and issubclass(base, root(cls))]
     return [
         base
         for base in line

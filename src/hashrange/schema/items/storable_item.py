@@ -7,30 +7,28 @@ has the index keys of the variant. A state gets the values of its item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
-from hashrange.schema.declare.field_kind import KINDS, OriginalTime, kind_of
+from hashrange.schema.declare.field_kind import OriginalTime
 from hashrange.schema.declare.introspection import NOTHING, ModelClass
 from hashrange.schema.declare.marker import LOADING
 from hashrange.schema.declare.model import LOADED_KEYS, UNCHECKED, Item, Model, View
-from hashrange.schema.items.compiled_reader import has_no_validators
+from hashrange.schema.items.changed_in_place import may_have_changed
 from hashrange.schema.items.dumper import merge_states
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 M = TypeVar("M", bound=Model)
-CONTAINERS = frozenset(KINDS[kind] for kind in (list, dict, set, list[str], dict[str, str]))
-CHANGEABLE = (list, dict, set, tuple, BaseModel)  # values that can be changed in place, or contain some
 
 
 def make_storable(item: I) -> I:
     """Return an item as it will be stored; refuse values that could not be read back."""
-    if UNCHECKED in item.__dict__ or _may_have_changed(item):
+    if UNCHECKED in item.__dict__ or may_have_changed(item):
         item = _validate(item)
     variants = _variants_by_value(type(item))
     if variants:
@@ -38,55 +36,13 @@ def make_storable(item: I) -> I:
     return _agree(item) if introspection.lifecycles(type(item)) else item
 
 
-# ── copies, and values that were changed in place ────────────────────────────────────────────────────────────────────
-def _may_have_changed(model: Model) -> bool:
-    """Return whether a value of a model, or of one of its states, is another one than when it was validated."""
-    cls, held = type(model), model.__dict__
-    for name in cls.__pydantic_fields__:
-        value = held.get(name)
-        if isinstance(value, View):
-            if _may_have_changed(value):
-                return True
-        elif isinstance(value, CHANGEABLE) and not _is_valid(cls, name, value):
-            return True
-    return False
-
-
-def _is_valid(cls: ModelClass, name: str, value: Any) -> bool:
-    """Return whether a container of plain values is valid; False where that is known only from the whole model."""
-    members = value.values() if isinstance(value, dict) else value
-    validate = _container_validators(cls).get(name)
-    if validate is None or isinstance(value, BaseModel) or any(isinstance(member, CHANGEABLE) for member in members):
-        return False
-    try:
-        return bool(validate(value, context=LOADING) == value)
-    except ValidationError:
-        return False
-
-
-@cached_by_class
-def _container_validators(cls: ModelClass) -> dict[str, Callable[..., Any]]:
-    """Return the validators of the fields of a class that has none of its own.
-
-    A put of ten fields, a list and a map among them, takes 1.2 times the processor time of one without validation, and
-    1.4 times if pydantic validates the whole item.
-    """
-    if not has_no_validators(cls):
-        return {}
-    fields = {n: info for n, info in cls.__pydantic_fields__.items() if kind_of(info.annotation) in CONTAINERS}
-    hints: dict[str, Any] = {
-        name: Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
-        for name, info in fields.items()
-    }
-    return {name: TypeAdapter(hint).validator.validate_python for name, hint in hints.items()}
-
-
+# ── copies, and items that were changed in place ────────────────────────────────────────────────────────────────────
 def _validate(model: M) -> M:
     """Return a copy that was changed without validation as a validated object, its states too."""
     values = _values_of(model)
     for name, value in values.items():
         if isinstance(value, View):
-            if UNCHECKED in value.__dict__ or _may_have_changed(value):
+            if UNCHECKED in value.__dict__ or may_have_changed(value):
                 values[name] = _validate(value)
         else:
             _validate_nested(type(model), values, value, (name,))
