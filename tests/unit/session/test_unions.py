@@ -171,7 +171,7 @@ class Visit(Item, table=visits, pk="VISITS#{shop}", sk="VISIT#{number:03d}"):
 
 
 class PastVisit(Visit):
-    left: str  # type: ignore[assignment]  # the field that the base class may lack
+    left: str  # the field that the base class may lack
 
 
 class RatedVisit(PastVisit):
