@@ -344,3 +344,13 @@ def unreadable_items(db: Library, branch: Branch, names: list[str]) -> None:
     print(db.books(branch).skip_unreadable().run().skipped)  # E attr-defined: a list has no count
     Library.open(hashrange.open(), on_unreadable=names)  # E arg-type: a list is not called
     print(Chair(name="a", use="lobby"))  # E arg-type: not in the list
+
+
+def patches(db: Library, book: Book, unreadable: hashrange.WrittenUnreadable) -> None:
+    print(hashrange.patch_boto3(region=3))  # E call-overload: a region is text
+    print(hashrange.patch_boto3(clock="now"))  # E call-overload: text is no clock
+    print(hashrange.patch_boto3(database=hashrange.connect("http://localhost")))  # E call-overload: not in this process
+    with hashrange.patch_boto3() as patched:
+        print(patched.table("things"))  # E attr-defined: it is the database, not a resource
+    db.create(book).imported(True).run()  # E call-arg: takes no value
+    print(unreadable.item)  # E attr-defined: the attributes are in raw
