@@ -350,7 +350,5 @@ def patches(db: Library, book: Book, unreadable: hashrange.WrittenUnreadable) ->
     print(hashrange.patch_boto3(region=3))  # E call-overload: a region is text
     print(hashrange.patch_boto3(clock="now"))  # E call-overload: text is no clock
     print(hashrange.patch_boto3(database=hashrange.connect("http://localhost")))  # E call-overload: not in this process
-    with hashrange.patch_boto3() as patched:
-        print(patched.table("things"))  # E attr-defined: it is the database, not a resource
     db.create(book).imported(True).run()  # E call-arg: takes no value
     print(unreadable.item)  # E attr-defined: the attributes are in raw
