@@ -7,7 +7,8 @@ clients, fault injection and documentation read them here and keep no lists of o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -17,6 +18,7 @@ from hashrange.engine.shape.constraint_message import ALL_TOGETHER, ViolationRep
 
 EngineT = TypeVar("EngineT")
 Writes: TypeAlias = Literal["items", "tables"]
+Prepare: TypeAlias = Callable[[object], AbstractContextManager[Iterator[None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class Operation:
     unprocessed: str | None = None  # the response's member with the entries of a batch that were not processed
     transactional: bool = False  # all of its entries take effect, or none
     violations: ViolationReport = ALL_TOGETHER  # how it reports members that break the model's constraints
+    prepare: Prepare | None = None  # does, in steps, what of its work for the entries needs no database
 
     @property
     def can_conflict(self) -> bool:
@@ -53,6 +56,7 @@ def operation(
     unprocessed: str | None = None,
     transactional: bool = False,
     violations: ViolationReport = ALL_TOGETHER,
+    prepare: Prepare | None = None,
 ) -> Callable[[Callable[[EngineT, Wire], bytes]], Operation]:
     """Declare the function below as the operation of its name: `put_item` is PutItem."""
 
@@ -67,6 +71,7 @@ def operation(
             unprocessed=unprocessed,
             transactional=transactional,
             violations=violations,
+            prepare=prepare,
         )
 
     return declare

@@ -20,7 +20,7 @@ from hashrange.engine.operation import operation
 from hashrange.engine.write import ItemWrite, load_row, write_item
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.modify import returned_item
-from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_entries, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -37,7 +37,7 @@ CODES: dict[type[ServiceError], str] = {
 }
 
 
-@operation(writes="items", entries="Statements")
+@operation(writes="items", entries="Statements", prepare=prepare_entries)
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run every statement that can be run; responses and errors are in the order of the statements."""
     members = [_prepare(engine, entry) for entry in request["Statements"]]

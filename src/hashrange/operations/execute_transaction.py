@@ -15,7 +15,7 @@ from hashrange.engine.operation import operation
 from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table
 from hashrange.engine.write import ItemWrite, Row, WriteRequest, load_row
 from hashrange.partiql.literal import check_parameters
-from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_entries, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -29,7 +29,7 @@ NO_INDEX_CHECKS = "Operations on indices are not supported in transactions"
 NOT_FOUND = {"Code": "ResourceNotFound", "Message": "Requested resource not found"}
 
 
-@operation(writes="items", entries="TransactStatements", transactional=True)
+@operation(writes="items", entries="TransactStatements", prepare=prepare_entries, transactional=True)
 def execute_transaction(engine: Engine, request: Wire) -> bytes:
     """Run every statement, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""

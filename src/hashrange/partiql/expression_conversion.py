@@ -148,6 +148,8 @@ class ExpressionConverter:
 
     def convert_operand(self, node: Expression) -> expr.Operand:
         """Return an operand of a condition."""
+        if type(node) is StringLiteral or type(node) is NumberLiteral:  # of IN, there may be thousands
+            return expr.Literal(self.literals.convert_value(node))
         match node:
             case Identifier() | PathExpression():
                 return self.convert_path(node)

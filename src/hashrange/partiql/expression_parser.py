@@ -49,6 +49,7 @@ SYMBOL_NAMES = {
     "by": "BY",
 }
 PLAIN_TYPES = (TokenType.STRING, TokenType.NUMBER)
+ENDS = frozenset({",", ":", ")", "]", "}", ">>"})
 CONSTANTS = frozenset({"true", "false", "null", "missing"})
 T = TypeVar("T")
 
@@ -107,7 +108,16 @@ class ExpressionParser:
     # -- operators ------------------------------------------------------------------------------------------------
 
     def parse_expression(self, precedence: int = LOWEST) -> Expression:
-        """Parse an expression whose operators have a higher precedence than the given one."""
+        """Parse an expression whose operators have a higher precedence than the given one.
+
+        Most are a string or number that a symbol ends, and a statement may have thousands of them.
+        """
+        token = self._tokens[self._at]
+        if token.type in PLAIN_TYPES:
+            after = self._tokens[self._at + 1]
+            if after.type is TokenType.SYMBOL and after.text in ENDS:
+                self._at += 1
+                return LITERALS[token.type](token.text, token.span)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise MalformedStatement
@@ -293,20 +303,9 @@ class ExpressionParser:
         self.advance()
         if self.take(close):
             return ()
-        elements = self.parse_list(self._parse_element)
+        elements = self.parse_list(self.parse_expression)
         self.expect(close)
         return elements
-
-    def _parse_element(self) -> Expression:
-        """Parse an element of a list or set; most are a string or number and a comma, and there may be thousands."""
-        token = self.token
-        if token.type in PLAIN_TYPES:
-            after = self._tokens[self._at + 1]
-            if after.text == "," and after.type is TokenType.SYMBOL:
-                self._at += 1
-                literal = NumberLiteral if token.type is TokenType.NUMBER else StringLiteral
-                return literal(token.text, token.span)
-        return self.parse_expression()
 
     def _parse_members(self) -> tuple[tuple[Expression, Expression], ...]:
         self.advance()

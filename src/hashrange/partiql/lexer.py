@@ -25,8 +25,6 @@ LEXEME = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 LINE_END = re.compile(r"\r\n|\r|\n")
-MULTILINE = frozenset({"blank", "quoted", "string", "ion"})
-PUNCTUATION = frozenset({"(", ")", "[", "]", "{", "}", ":", ";", ",", ".", "?", "<<", ">>"})
 
 
 class MalformedStatement(ValidationException, wire_name="ValidationException"):
@@ -50,6 +48,11 @@ class TokenType(Enum):
     END = auto()
 
 
+SYMBOLS: dict[str, tuple[TokenType, str]] = {
+    **{text: (TokenType.SYMBOL, text) for text in ("<<", ">>", *"()[]{}:;,.?")},
+    **{text: (TokenType.OPERATOR, text) for text in ("<=", ">=", "<>", "||", *"-+*/%<>=@")},
+    "!=": (TokenType.OPERATOR, "<>"),
+}
 KEYWORD_TYPES = (TokenType.KEYWORD, TokenType.OPERATOR)  # a tuple: an enumeration is hashed slowly
 
 
@@ -80,33 +83,32 @@ def tokenize(text: str) -> list[StatementToken]:
         lexeme = LEXEME.match(text, at)
         if lexeme is None or lexeme.lastgroup == "open":
             raise MalformedStatement
-        token = _make_token(lexeme, Span(line, at - start + 1, lexeme.end() - at))
-        if token is not None:
-            _append(tokens, token)
-        if lexeme.lastgroup in MULTILINE:
-            for end in LINE_END.finditer(text, at, lexeme.end()):
-                line, start = line + 1, end.end()
-        at = lexeme.end()
+        found = lexeme.group()
+        end = at + len(found)
+        if lexeme.lastgroup == "symbol":  # half of all tokens
+            tokens.append(StatementToken(*SYMBOLS[found], Span(line, at - start + 1, len(found))))
+        elif lexeme.lastgroup == "word":
+            _append(tokens, _make_word(found, Span(line, at - start + 1, len(found))))
+        else:
+            if lexeme.lastgroup != "blank":
+                tokens.append(_make_literal(lexeme, found, Span(line, at - start + 1, len(found))))
+            if "\n" in found or "\r" in found:
+                line_ends = [line_end.end() for line_end in LINE_END.finditer(text, at, end)]
+                line, start = line + len(line_ends), line_ends[-1]
+        at = end
     tokens.append(StatementToken(TokenType.END, "", Span(line, at - start + 1, 0)))
     return tokens
 
 
-def _make_token(lexeme: re.Match[str], span: Span) -> StatementToken | None:
-    text = lexeme.group()
+def _make_literal(lexeme: re.Match[str], text: str, span: Span) -> StatementToken:
     match lexeme.lastgroup:
-        case "blank":
-            return None
-        case "word":
-            return _make_word(text, span)
         case "number":
             return StatementToken(TokenType.NUMBER, _check_number(lexeme), span)
         case "quoted":
             return StatementToken(TokenType.QUOTED, text[1:-1].replace('""', '"'), span)
         case "string":
             return StatementToken(TokenType.STRING, text[1:-1].replace("''", "'"), span)
-        case "ion":
-            return StatementToken(TokenType.ION, text[1:-1], span)
-    return _make_symbol(text, span)
+    return StatementToken(TokenType.ION, text[1:-1], span)
 
 
 def _make_word(text: str, span: Span) -> StatementToken:
@@ -118,12 +120,6 @@ def _make_word(text: str, span: Span) -> StatementToken:
         if lower in RESERVED
         else StatementToken(TokenType.NAME, text, span)
     )
-
-
-def _make_symbol(text: str, span: Span) -> StatementToken:
-    if text in PUNCTUATION:
-        return StatementToken(TokenType.SYMBOL, text, span)
-    return StatementToken(TokenType.OPERATOR, "<>" if text == "!=" else text, span)
 
 
 def _check_number(lexeme: re.Match[str]) -> str:

@@ -5,7 +5,9 @@ Raises the service's syntax errors; `statement_plan` checks everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import NoneType
 
 from hashrange.core.cache import BoundedCache
 from hashrange.core.errors import ValidationException
@@ -13,33 +15,64 @@ from hashrange.partiql.expression_parser import IN_SELECT, MAX_DEPTH, Expression
 from hashrange.partiql.keywords import JOINS, SEPARATORS
 from hashrange.partiql.lexer import MalformedStatement, Span, StatementToken, TokenType, tokenize
 from hashrange.partiql.nodes import (
+    ConstantLiteral,
     DeleteStatement,
     Expression,
     FromSource,
+    Identifier,
     InsertStatement,
+    NumberLiteral,
     OrderTerm,
     PathExpression,
     RemoveClause,
     SelectStatement,
     SetClause,
+    StatementParameter,
+    StringLiteral,
     UpdateStatement,
     Wildcard,
 )
 
 CHANGES = ("set", "remove", "insert into")
 RETURNED = ("modified old", "modified new", "all old", "all new")
+LEAVES = frozenset({Identifier, StringLiteral, NumberLiteral, ConstantLiteral, StatementParameter, str, NoneType})
 AFTER_END = "Unexpected token after semicolon. (Only one query is allowed.)"
 STAR_ALONE = "Other expressions may not be present in the select list when '*' is used without dot notation."
 PARSED: BoundedCache[tuple[Expression, int]] = BoundedCache(max_entries=1000, max_weight=100_000)
+
+
+AHEAD: dict[str, tuple[Expression, int] | ValidationException] = {}  # of the large request that will run next
 
 
 def parse(text: str) -> tuple[Expression, int]:
     """Return a statement and the number of its parameters, or raise MalformedStatement."""
     parsed = PARSED.get(text)
     if parsed is None:
-        parsed = _parse(text)
+        found = AHEAD.get(text)
+        if isinstance(found, ValidationException):
+            raise found
+        parsed = found or _parse(text)
         PARSED.store(text, parsed, len(text))
     return parsed
+
+
+@contextmanager
+def parse_ahead(texts: Iterable[str]) -> Iterator[Iterator[None]]:
+    """Give an iterator that parses one text with each step; the results are kept until the end of the `with`."""
+    try:
+        yield _parse_each(texts)
+    finally:
+        AHEAD.clear()
+
+
+def _parse_each(texts: Iterable[str]) -> Iterator[None]:
+    for text in texts:
+        if PARSED.get(text) is None and text not in AHEAD:
+            try:
+                AHEAD[text] = _parse(text)
+            except ValidationException as error:
+                AHEAD[text] = error
+            yield
 
 
 def _parse(text: str) -> tuple[Expression, int]:
@@ -229,11 +262,11 @@ def _check_depth(statement: Expression) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise MalformedStatement
-        level = [child for node in level for child in _children(node)]
+        level = [child for node in level if type(node) not in LEAVES for child in _children(node)]
 
 
 def _children(node: object) -> Iterator[object]:
-    for field in getattr(node, "__slots__", ()):
+    for field in getattr(node, "__struct_fields__", ()):
         value = None if field == "span" else getattr(node, field)
         yield from _flatten(value) if isinstance(value, tuple) else (value,)
 

@@ -6,7 +6,10 @@ Connections bring complete requests and take rendered responses. Only the event 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from time import perf_counter
 from typing import Protocol
 
@@ -16,9 +19,9 @@ from hashrange.core.errors import InternalServerError, ServiceError, StorageErro
 from hashrange.engine.engine import Engine
 from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse, Responder, ResponseForm, write_headers
-from hashrange.server.large_requests import LargeRequests, is_large
+from hashrange.server.large_requests import EXECUTE, LargeRequests, is_large
 from hashrange.server.metrics import Meter, Metrics
-from hashrange.server.protocol import DynamoDBProtocol
+from hashrange.server.protocol import Call, DynamoDBProtocol
 from hashrange.server.separate_databases import SeparateDatabases
 
 log = logging.getLogger(__name__)
@@ -85,7 +88,7 @@ class Dispatcher:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._large: LargeRequests[ResponseSink] = LargeRequests(
-            self._loop, self._handle_or_delay, lambda: self._handled, max_waiting
+            self._loop, self._handle_in_steps, lambda: self._handled, max_waiting
         )
         self._handled = 0  # requests that are not large
         self.engine = engine
@@ -115,11 +118,26 @@ class Dispatcher:
         self._handled += 1
         self._handle_or_delay(connection, request)
 
-    def _handle_or_delay(self, connection: ResponseSink, request: HttpRequest) -> None:
-        if self.engine.faults is None or not self._delay(connection, request):
-            self._respond(connection, request)
+    def _handle_in_steps(self, connection: ResponseSink, request: HttpRequest) -> Iterator[None]:
+        """Parse the statements of a large request one by one, then respond to it."""
+        asked = None
+        if EXECUTE in request.head.target:
+            with contextlib.suppress(Exception):  # raised again, and reported, when the request runs
+                asked = self._protocol.read(request)
+        with _prepare(asked) as steps:
+            with contextlib.suppress(Exception):  # likewise
+                yield from steps
+            self._handle_or_delay(connection, request, asked)
 
-    def _respond(self, connection: ResponseSink, request: HttpRequest) -> None:
+    def _handle_or_delay(
+        self, connection: ResponseSink, request: HttpRequest, asked: Call | PlainResponse | None = None
+    ) -> None:
+        if self.engine.faults is None or not self._delay(connection, request):
+            self._respond(connection, request, asked)
+
+    def _respond(
+        self, connection: ResponseSink, request: HttpRequest, asked: Call | PlainResponse | None = None
+    ) -> None:
         started = perf_counter()
         self._brought += 1
         if not self._is_scheduled:
@@ -128,7 +146,8 @@ class Dispatcher:
         form = head.form
         status, meter, engine = 200, self._metrics.other, None
         try:
-            asked = self._protocol.read(request)
+            if asked is None:
+                asked = self._protocol.read(request)
             if isinstance(asked, PlainResponse):
                 status, body, content_type, lines = asked
                 others = write_headers(content_type, b"origin" in head.names, head.connection)
@@ -268,6 +287,15 @@ class Dispatcher:
             log.warning("slow request", extra={"fields": fields})
         else:
             log.debug("request", extra={"fields": fields})
+
+
+def _prepare(asked: Call | PlainResponse | None) -> AbstractContextManager[Iterator[None]]:
+    """Give the steps of a call that need no database; most have none."""
+    if asked is not None and not isinstance(asked, PlainResponse):
+        operation, wire, _ = asked
+        if operation.prepare is not None and operation.entries is not None:
+            return operation.prepare(wire.get(operation.entries))
+    return contextlib.nullcontext(iter(()))
 
 
 def report_failure(doing: str, error: Exception) -> InternalServerError:

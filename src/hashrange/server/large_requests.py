@@ -1,7 +1,8 @@
 """The queue of large requests: they run one at a time, and together take at most half of the time from the others.
 
-The time of a request grows with its body; one of 16 MB takes seconds, in which no other request runs. After each
-large request the others have as long as it took, if there are any.
+The time of a request grows with its body; one of 16 MB takes seconds, in which no other request runs. PartiQL is
+parsed in steps, a statement each. After each step of a large request the others have as long as it took, if there are
+any.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
@@ -50,12 +52,12 @@ class LargeRequests(Generic[SinkT]):
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        handle: Callable[[SinkT, HttpRequest], None],
+        handle: Callable[[SinkT, HttpRequest], Iterator[None]],
         count_others: Callable[[], int],
         max_bytes: int,
     ) -> None:
         self._loop = loop
-        self._handle = handle
+        self._handle = handle  # in steps
         self._count_others = count_others  # how many other requests there have been
         self._room = max_bytes
         self._waiting: deque[tuple[SinkT, HttpRequest]] = deque()
@@ -76,22 +78,32 @@ class LargeRequests(Generic[SinkT]):
     def _run_next(self) -> None:
         connection, request = self._waiting.popleft()
         self._room += len(request.body)
+        self._run_step(connection, self._handle(connection, request))
+
+    def _run_step(self, connection: SinkT, steps: Iterator[None]) -> None:
+        """Run the next step of a request; the others are served before the one after it."""
         started = perf_counter()
         with_gc = gc.isenabled()
         gc.disable()  # a request has no cycles; collecting the many objects of its body doubled the time
         try:
-            self._handle(connection, request)
-            connection.resume()
+            is_done = next(steps, self) is self
+            if is_done:
+                connection.resume()
         finally:
             if with_gc:
                 gc.enable()
+        proceed = self._run_next_if_any if is_done else partial(self._run_step, connection, steps)
         # The loop reads what other clients have sent meanwhile before it calls this.
-        self._loop.call_soon(self._loop.call_soon, self._rest, perf_counter() - started, self._count_others())
+        self._loop.call_soon(self._loop.call_soon, self._rest, perf_counter() - started, self._count_others(), proceed)
 
-    def _rest(self, seconds: float, others: int) -> None:
-        if not self._waiting:
-            self._is_scheduled = False
-        elif self._count_others() > others:
-            self._loop.call_later(seconds, self._run_next)
-        else:
+    def _run_next_if_any(self) -> None:
+        if self._waiting:
             self._run_next()
+        else:
+            self._is_scheduled = False
+
+    def _rest(self, seconds: float, others: int, proceed: Callable[[], None]) -> None:
+        if self._count_others() > others:
+            self._loop.call_later(seconds, proceed)
+        else:
+            proceed()

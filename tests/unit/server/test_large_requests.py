@@ -1,11 +1,13 @@
 """Large requests wait for their turn, keep their order, and leave half of the time to the others."""
 
 import gzip
+import select
 import threading
 
 import pytest
 
 from hashrange.faults.faults import Faults
+from hashrange.partiql import statement_parser
 from hashrange.server.large_requests import LARGE_BODY
 from tests.unit.server.wire import build, get, put
 
@@ -18,6 +20,10 @@ def statements(number):
     elements = ",".join(["1"] * 3_900)
     texts = [f"INSERT INTO things VALUE {{'pk':'{number}-{each}','l':[{elements}]}}" for each in range(25)]
     return build("BatchExecuteStatement", {"Statements": [{"Statement": text} for text in texts]})
+
+
+def is_readable(connection):
+    return bool(select.select([connection], [], [], 0)[0])
 
 
 COUNT = 4
@@ -98,6 +104,37 @@ def test_other_clients_have_half_of_the_time(server, connect, requests):
         answered += 1
     thread.join()
     assert answered > 25 * COUNT
+
+
+def test_other_clients_are_served_between_the_statements_of_one_batch(server, connect):
+    """In one piece, the parser would keep them waiting for 25 statements."""
+    busy, other = connect(server), connect(server)
+    assert other.ask(LIST).status == 200
+    busy.send(statements(100))
+    answered = 0
+    while not is_readable(busy.socket):
+        assert other.ask(LIST).status == 200
+        answered += 1
+    assert len(busy.read().json["Responses"]) == 25
+    assert answered > 24
+
+
+def test_malformed_and_repeated_statements_of_a_large_batch_have_their_usual_errors(client):
+    long = "SELECT * FROM things WHERE pk = 'a' AND x IN [" + ",".join(["1"] * 3_000)
+    texts = [long, long, long + "]", "SELECT * FROM things WHERE pk = 'b'"]
+    answer = client.call("BatchExecuteStatement", {"Statements": [{"Statement": text} for text in texts]})
+    messages = [response.get("Error", {}).get("Message", "") for response in answer["Responses"]]
+    assert [message[:40] for message in messages[:2]] == ["Statement wasn't well formed, can't be p"] * 2
+    assert messages[2].startswith("The IN operator")
+    assert messages[3] == ""
+    assert statement_parser.AHEAD == {}
+
+
+@pytest.mark.parametrize("entries", [None, 1, {"a": 1}, [None], [{"Statement": 1}], [{}]])
+def test_a_large_batch_of_a_wrong_form_is_refused_as_a_small_one(client, entries):
+    small = client.ask(build("BatchExecuteStatement", {"Statements": entries}))
+    large_one = client.ask(build("BatchExecuteStatement", {"Statements": entries, "Unknown": "x" * 20_000}))
+    assert (large_one.status, large_one.json) == (small.status, small.json)
 
 
 def test_the_bytes_that_wait_are_counted_down_again(server, client):
