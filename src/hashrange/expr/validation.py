@@ -57,6 +57,7 @@ from hashrange.expr.reserved_words import is_reserved
 
 MAX_PATH_DEPTH = 32
 MAX_INDEX = 2**31 - 1
+TOO_MANY_OPTIONS = "The IN operator is provided with too many operands; number of operands: {}"
 ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 # The types of values that each operator takes; operators that are not here take any.
 OPERATOR_TYPES = dict.fromkeys((*ORDERINGS, "BETWEEN"), ORDERED_TYPES) | dict.fromkeys("+-", frozenset({"N"}))
@@ -334,9 +335,7 @@ def _check_count(node: Node) -> None:
             f"operator or function: {node.function}, number of operands: {len(node.arguments)}"
         )
     if isinstance(node, Membership) and len(node.options) > MAX_IN_OPERANDS:
-        raise ExpressionError(
-            f"The IN operator is provided with too many operands; number of operands: {len(node.options)}"
-        )
+        raise ExpressionError(TOO_MANY_OPTIONS.format(len(node.options)))
 
 
 def _check_distinct(node: Node) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_IN_OPERANDS
 from hashrange.core.numbers import NumberError, normalize
 from hashrange.core.values import Value
 from hashrange.expr import nodes as expr
 from hashrange.expr.functions import Role, has_role, misplaced
 from hashrange.expr.operators import COMPARATORS, MIRRORED, SET_TYPES
-from hashrange.expr.validation import MAX_INDEX
+from hashrange.expr.validation import MAX_INDEX, TOO_MANY_OPTIONS
 from hashrange.partiql.literal import LiteralConverter, is_literal
 from hashrange.partiql.nodes import (
     CallExpression,
@@ -132,7 +133,10 @@ class ExpressionConverter:
         if is_condition(operand):
             condition = self._convert_condition(operand)
             return expr.Or(tuple(self._compare_truth("=", condition, option) for option in options))
-        return expr.Membership(self.convert_operand(operand), tuple(self.convert_operand(option) for option in options))
+        converted = self.convert_operand(operand)
+        if len(options) > MAX_IN_OPERANDS:  # before they are converted: there may be thousands
+            raise ValidationException(TOO_MANY_OPTIONS.format(len(options)))
+        return expr.Membership(converted, tuple(self.convert_operand(option) for option in options))
 
     def _convert_type_test(self, node: TypeTest) -> expr.Condition:
         if not isinstance(node.operand, Identifier | PathExpression) and not is_literal(node.operand):
