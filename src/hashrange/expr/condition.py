@@ -97,11 +97,11 @@ def compile_condition(condition: Condition) -> CompiledPredicate:
             case _:
                 factories.append(_compile_clause(part))
     nodes = list(walk(condition))
-    weight, searches = sum(map(_weigh, nodes)), sum(map(_is_search, nodes))
+    weight, searches = sum(map(_count_evaluations, nodes)), sum(map(_is_search, nodes))
     return CompiledPredicate(top_level_attributes(paths), document_attributes(paths), factories[0], weight, searches)
 
 
-def _weigh(node: Node) -> int:
+def _count_evaluations(node: Node) -> int:
     """Return how many comparisons, calls or steps of a path the evaluation of a node takes, without its parts."""
     match node:
         case DocumentPath():

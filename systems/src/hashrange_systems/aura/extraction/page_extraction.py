@@ -3,7 +3,7 @@
 Extractors are asked in the order of their precedence: the shop's own selectors, JSON-LD, microdata, RDFa, Open Graph,
 the visible page, the address. Where structured data disagree on a price, the one that the page shows wins. A state
 needs a proof, and the most cautious of those proven wins: whoever says "sold" is believed before "in stock".
-Pure and bounded, but fed by strangers: run it in the sandbox.
+Pure and bounded, but its input is untrusted: run it in the sandbox.
 """
 
 from __future__ import annotations

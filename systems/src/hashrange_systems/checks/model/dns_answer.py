@@ -1,4 +1,4 @@
-"""Reads the answer of a name server: a function for the sandbox, because the bytes are a stranger's."""
+"""Reads the answer of a name server: a function for the sandbox, because the bytes are untrusted."""
 
 from __future__ import annotations
 

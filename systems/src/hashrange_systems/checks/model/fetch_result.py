@@ -51,7 +51,7 @@ NO_PHASES = PhaseTimes()
 class PageResponse:
     """An HTTP response after redirects; `cut` if the body was truncated.
 
-    `encoded` is the body of a stranger's page before `decode_page`, which is called where that may take its time.
+    `encoded` is the body of an untrusted page before `decode_page`, which runs where it may take long.
     """
 
     status: int

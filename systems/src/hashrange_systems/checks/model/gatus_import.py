@@ -1,4 +1,4 @@
-"""Reads the configuration of Gatus, YAML with `endpoints`. Runs in the sandbox: the file is a stranger's.
+"""Reads the configuration of Gatus, YAML with `endpoints`. Runs in the sandbox: the file is untrusted.
 
 Aliases and tags are refused: a short file with aliases can describe an enormous one.
 """

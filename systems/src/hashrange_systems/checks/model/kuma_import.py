@@ -1,4 +1,4 @@
-"""Reads the backup file of Uptime Kuma, JSON with a `monitorList`. Runs in the sandbox: the file is a stranger's."""
+"""Reads the backup file of Uptime Kuma, JSON with a `monitorList`. Runs in the sandbox: the file is untrusted."""
 
 from __future__ import annotations
 

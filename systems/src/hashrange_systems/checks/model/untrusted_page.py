@@ -1,4 +1,4 @@
-"""What is done with the pages of strangers, as functions for the sandbox: attributes come as JSON, pages as values.
+"""Evaluates untrusted pages, as functions for the sandbox: attributes come as JSON, pages as values.
 
 A page is decompressed, decoded and evaluated in one call.
 """

@@ -1,4 +1,4 @@
-"""Evaluates what strangers send with a budget: patterns, JSON, HTML and DNS in the sandbox, small texts at once."""
+"""Evaluates untrusted input with a budget: patterns, JSON, HTML and DNS in the sandbox, small texts at once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PageEvaluator:
     sandbox: Sandbox | None = None
 
     async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments, tenant: str) -> Result:
-        """Return the result of a function on a stranger's bytes; raise SandboxError if the budget is exceeded."""
+        """Return the result of a function on untrusted bytes; raise SandboxError if the budget is exceeded."""
         if self.sandbox is None:
             return function(*arguments)
         return await self.sandbox.run(function, *arguments, tenant=tenant)

@@ -31,7 +31,7 @@ from hashrange_systems.shared.web.response_cache import CachedResponse, Response
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
 from hashrange_systems.shared.web.templating import make_static_files
 
-PUBLIC = ("/status/", "/api/status/")  # what strangers may read
+PUBLIC = ("/status/", "/api/status/")  # readable without signing in
 UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
 IMPORTS = 6  # of a user at once, then one every 50 seconds
 SIGNALS = 20  # at once for a heartbeat, then one every two seconds

@@ -33,7 +33,7 @@ MAX_SECONDS = 120.0
 
 
 class Sandbox:
-    """Processes that work on what strangers send.
+    """Processes that work on untrusted input.
 
     `processes` calls run at the same time, at most half of them for one tenant; others wait up to `wait_s` seconds.
     `seconds` is the CPU time of a call; by the clock it may take four times as long. `modules` are imported by each

@@ -1,4 +1,4 @@
-"""Caches the public pages of an application for some seconds, so that strangers cost one rendering, not one each.
+"""Caches the public pages of an application for some seconds, so that many visitors cost one rendering, not one each.
 
 Only GET requests below a prefix, or one of several, are cached, by the query parameters that the pages have.
 Concurrent requests for the same page wait for one rendering. Who sends a cookie, as a signed-in owner, gets a new one.
