@@ -87,9 +87,9 @@ class TextIndex:
     def find_related(self, document: SearchDocument, limit: int) -> tuple[SearchDocument, ...]:
         """Return the documents that share most tags, words of the name, and the category."""
         searcher = self._index.searcher()
-        shared = [self._score_term("tag", tag, RELATED_TAG) for tag in normalise_tags(document.tags)]
-        shared += [self._score_term("name", word, RELATED_WORD) for word in split_words(document.name) if len(word) > SHORT]
-        shared.append(self._score_term("category", document.category, RELATED_CATEGORY))
+        shared = [self._score("tag", tag, RELATED_TAG) for tag in normalise_tags(document.tags)]
+        shared += [self._score("name", word, RELATED_WORD) for word in split_words(document.name) if len(word) > SHORT]
+        shared.append(self._score("category", document.category, RELATED_CATEGORY))
         query = Query.boolean_query(
             [*((Occur.Should, each) for each in shared), (Occur.MustNot, self._term("slug", document.slug))]
         )
@@ -114,11 +114,11 @@ class TextIndex:
 
     def _match_form(self, word: str, weight: float) -> Iterable[Query]:
         yield Query.boost_query(Query.term_query(self._schema, "name", word, "freq"), 6.0 * weight)
-        yield self._score_term("tag", word, 5.0 * weight)
-        yield self._score_term("word", word, 3.0 * weight)
-        yield self._score_term("purpose", word, 0.4 * weight)
+        yield self._score("tag", word, 5.0 * weight)
+        yield self._score("word", word, 3.0 * weight)
+        yield self._score("purpose", word, 0.4 * weight)
         if len(word) <= SHORT:
-            yield self._score_term("gram", word, weight)
+            yield self._score("gram", word, weight)
             return
         yield Query.const_score_query(self._begin("name", word), 4.5 * weight)
         yield Query.const_score_query(self._begin("word", word), 2.0 * weight)
@@ -144,12 +144,12 @@ class TextIndex:
             ("pricing", query.pricing),
             *(("tag", tag) for tag in normalise_tags(query.tags)),
         ]
-        return (self._score_term(field, value, 0.0) for field, value in given if value)
+        return (self._score(field, value, 0.0) for field, value in given if value)
 
     def _term(self, field: str, value: str) -> Query:
         return Query.term_query(self._schema, field, value, "basic")
 
-    def _score_term(self, field: str, value: str, score: float) -> Query:
+    def _score(self, field: str, value: str, score: float) -> Query:
         return Query.const_score_query(self._term(field, value), score)
 
     def _begin(self, field: str, word: str) -> Query:
