@@ -2,8 +2,10 @@
 
 import json
 import re
+import subprocess
 import tomllib
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -129,11 +131,41 @@ def split_version(version):
 def test_the_changelog_begins_with_that_version_and_every_version_has_a_date():
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    versions = headings[1:] if headings[0] == "Unreleased" else headings
-    assert [line for line in versions if not re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", line)] == []
-    released = versions[0].partition(" - ")[0]
+    versions = headings[1:] if headings[0] == "[Unreleased]" else headings
+    assert [line for line in versions if not re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", line)] == []
+    released = versions[0].partition(" - ")[0].strip("[]")
     if hashrange.__version__.endswith(".dev0"):  # what comes after the newest release
-        assert headings[0] == "Unreleased"
+        assert headings[0] == "[Unreleased]"
         assert split_version(hashrange.__version__.removesuffix(".dev0")) > split_version(released)
     else:
         assert hashrange.__version__ == released
+
+
+def test_every_version_of_the_changelog_links_to_its_tag():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    names = re.findall(r"^## \[(.*?)\]", text, re.MULTILINE)
+    repository = PROJECTS[0]["urls"]["Homepage"]
+    links = dict(re.findall(rf"^\[(.*?)\]: {re.escape(repository)}/(.*)$", text, re.MULTILINE))
+    tags = ["main" if name == "Unreleased" else f"v{name}" for name in names]
+    expected = [f"compare/{before}...{tag}" for tag, before in pairwise(tags)] + [f"tree/{tags[-1]}"]
+    assert links == dict(zip(names, expected, strict=True))
+
+
+def test_every_tag_is_a_version_of_the_changelog_and_marks_a_commit_that_states_it():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    for tag in ask_git("tag", "--list", "v*").split():
+        assert f"## [{tag[1:]}] - " in text
+        assert f'__version__ = "{tag[1:]}"' in ask_git("show", f"{tag}:src/hashrange/__init__.py")
+
+
+def ask_git(*arguments):
+    """Return what git prints; nothing where the tests run outside a clone."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project["name"])
+def test_no_distribution_claims_an_operating_system_that_the_workflow_does_not_test(project):
+    claimed = {line.split(" :: ")[-1] for line in project["classifiers"] if line.startswith("Operating System")}
+    tested = set(re.findall(r"(ubuntu|macos|windows)-latest", read(".github/workflows/check.yml")))
+    names = {"ubuntu": "Linux", "macos": "MacOS", "windows": "Windows"}
+    assert claimed == {names[system] for system in tested}

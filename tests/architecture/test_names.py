@@ -1,6 +1,10 @@
-"""One name means one thing: within an application, classes and modules have different names, save those explained."""
+"""One name means one thing: within an application, classes and modules have different names, save those explained.
+
+Names are those of the field: metaphors that were replaced once do not come back.
+"""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -25,6 +29,16 @@ EXPLAINED_CLASSES = {
     "Url": "aura.first is a first, smaller version of aura.schema",
     "Table": "schema declares a table, engine stores it",
 }
+
+FORMER_MODULES = {
+    "anatomy", "kin", "fit", "fence", "slot", "keymove", "move", "memory", "fastread", "position", "selection",
+    "spool", "answer", "extra", "stencil", "door", "desk", "paper", "painter", "picture", "typeface", "allowance",
+    "invitation", "month", "patience", "halt", "turn", "visit", "ledger", "disposal", "past", "place", "tell",
+    "show", "ponds", "duck", "office", "lobby", "reading",
+}  # fmt: skip
+FORMER_WORDS = re.compile(
+    r"\b(settle[sd]?|weigh|_weigh|tell_refusal|lay_ground|hurry|test_parameters|stencil|strangers?|lobby|ponds)\b"
+)
 
 
 def find_applications() -> dict[str, list[Path]]:
@@ -85,3 +99,28 @@ def test_every_explained_name_is_still_repeated():
     classes = {name for paths in APPLICATIONS.values() for name in group_classes(paths)}
     assert set(EXPLAINED_MODULES) - modules == set()
     assert set(EXPLAINED_CLASSES) - classes == set()
+
+
+def test_no_module_has_a_name_that_was_replaced():
+    folders = (LIBRARY, SYSTEMS, ROOT / "tests", ROOT / "systems" / "tests")
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "node_modules" not in path.parts]
+    names = {path: {path.stem.removeprefix("test_"), path.parent.name} for path in paths}
+    assert [str(path.relative_to(ROOT)) for path, name in names.items() if name & FORMER_MODULES] == []
+
+
+@pytest.mark.parametrize("folder", [LIBRARY, SYSTEMS], ids=lambda folder: folder.name)
+def test_no_source_has_a_word_that_was_replaced(folder):
+    found = {
+        str(path.relative_to(ROOT)): words
+        for path in sorted(folder.rglob("*.py"))
+        if (words := FORMER_WORDS.findall(path.read_text("utf-8")))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("folder", [LIBRARY, SYSTEMS], ids=lambda folder: folder.name)
+def test_the_type_of_json_objects_is_defined_once(folder):
+    """Once in each distribution: the type is no part of hashrange's interface."""
+    definition = re.compile(r"^Wire(: TypeAlias)? = ", re.MULTILINE)
+    defining = [path for path in folder.rglob("*.py") if definition.search(path.read_text("utf-8"))]
+    assert len(defining) == 1

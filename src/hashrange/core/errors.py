@@ -72,7 +72,7 @@ class WrittenUnreadable(Unreadable):
 
 
 class MemberFailure(Struct, frozen=True):
-    """One member of a transaction that failed: which of its writes, and the error of that write alone."""
+    """An entry of a transaction that failed: which of its writes, and the error of that write alone."""
 
     position: int
     write: object  # as it was passed to transact()

@@ -112,14 +112,14 @@ class Catalog:
         return self.tables.get(name_or_arn) or self.tables.get(self.name_in(name_or_arn))
 
     def find(self, name_or_arn: str) -> Table:
-        """Return a table for the data plane."""
+        """Return the table of a request for items; raise if there is none, or it is being restored."""
         table = self.tables.get(name_or_arn) or self.get(name_or_arn)
         if table is None or table.is_hidden:
             raise ResourceNotFoundException
         return table
 
     def locate(self, name_or_arn: str) -> Table:
-        """Return a table for the control plane."""
+        """Return the table of a request about tables, in any status; raise if there is none."""
         table = self.get(name_or_arn)
         if table is None:
             name = self.name_in(name_or_arn)
@@ -127,7 +127,7 @@ class Catalog:
         return table
 
     def name_in(self, name_or_arn: str) -> str:
-        """Return the table name in a name or table ARN, refusing ARNs of elsewhere."""
+        """Return the table name in a name or table ARN, refusing ARNs of another account or region."""
         if not name_or_arn.startswith("arn:"):
             return name_or_arn
         parts = name_or_arn.split(":", 5)

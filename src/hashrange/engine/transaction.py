@@ -56,14 +56,14 @@ MISMATCHED_TOKEN = (
 
 
 def check_payload(entries: list[Wire]) -> None:
-    """Raise when the members of a transaction are too large together."""
+    """Raise when the entries of a transaction are too large together."""
     size = len(orjson.dumps(entries))
     if size > MAX_TRANSACTION_BYTES:
         raise ValidationException(f"{PAYLOAD}: {PAYLOAD}{size}")  # the service says it twice
 
 
 class CheckedWrite(Struct, gc=False):
-    """A member of a transaction whose condition holds: its row, and what it will store."""
+    """An entry of a transaction whose condition holds: its row, and what it will store."""
 
     write: ItemWrite
     row: Row | None

@@ -1,6 +1,6 @@
 """The write path: every put, update, delete, batch, transaction, statement, TTL deletion and restore ends in `apply`.
 
-A write has three steps, and a transaction takes each for all its members before the next. `check_put` (`check_update`,
+A write has three steps, and a transaction takes each for all its entries before the next. `check_put` (`check_update`,
 `check_delete` ...) checks a request on its own and returns a WriteRequest; its `resolve` finds the table and the key
 and returns an ItemWrite; `write_item` loads the row, checks the condition and applies the new image. Nothing is checked
 after the first row is written. `apply` changes the row, its index columns, the counters and the change log together.

@@ -123,7 +123,7 @@ class UnprocessedEffect(AnyOperationEffect):
 
     def __post_init__(self) -> None:
         if self.last < 1:
-            raise ValueError(f"last is how many members of a batch are left undone, at least 1: not {self.last}")
+            raise ValueError(f"last is how many entries of a batch are left undone, at least 1: not {self.last}")
 
     def applies_to(self, operation: Operation | None) -> bool:
         """Return whether the operation is a batch that can be processed in part."""

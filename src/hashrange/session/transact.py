@@ -1,4 +1,4 @@
-"""Transactions: several writes, all or none. Says which member failed and why."""
+"""Transactions: several writes, all or none. Says which entry failed and why."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def describe_member(given: object) -> str:
 
 
 def _check_member(session: Session, write: object) -> None:
-    """Raise for what cannot be a member of a transaction: a read, or a write to another database."""
+    """Raise for what cannot be an entry of a transaction: a read, or a write to another database."""
     if not isinstance(write, Write):
         what = describe_member(write)
         raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")

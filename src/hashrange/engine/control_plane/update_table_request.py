@@ -1,6 +1,6 @@
-"""What an UpdateTable request may ask for: the rules that need no table, since they come before its existence.
+"""Checks an UpdateTable request without its table, because AWS reports these errors before a missing table.
 
-One logical change per call: most members stand alone. What a change does to a table is in `update_table`.
+Most members cannot be combined: a request makes one change. `update_table` checks the change against the table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNSUPPORTED_MEMBERS = (
     "ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency", "GlobalTableSettingsReplicationMode",
     "VectorIndexUpdates",
 )  # fmt: skip
-COUNTED = ("GlobalSecondaryIndexUpdates", "OnDemandThroughput", "WarmThroughput")  # not there when empty
+COUNTED = ("GlobalSecondaryIndexUpdates", "OnDemandThroughput", "WarmThroughput")  # an empty one counts as absent
 ALONE = {
     "SSESpecification": "Server-Side Encryption modification",
     "TableClass": "TableClass modification",
@@ -38,7 +38,7 @@ ALONE = {
 
 
 def check_request(request: Wire) -> None:
-    """Raise for what no table can be asked to become."""
+    """Raise ValidationException for a request that is invalid for every table."""
     members = list_changes(request)
     if not members:
         raise ValidationException(_required(request))
@@ -54,7 +54,7 @@ def check_request(request: Wire) -> None:
 
 
 def list_changes(request: Wire) -> set[str]:
-    """Return the members that ask for a change; an empty list or figures without a figure do not."""
+    """Return the members that ask for a change; an empty list or structure does not."""
     known = {*MEMBERS, *UNSUPPORTED_MEMBERS, "StreamSpecification"} - {
         "MultiRegionConsistency",
         "GlobalTableWitnessUpdates",
@@ -132,14 +132,14 @@ def _check_alone(members: set[str], updates: list[Wire]) -> None:
 
 
 def _check_together(members: set[str], request: Wire) -> None:
-    paced = "ProvisionedThroughput" in members
+    changes_throughput = "ProvisionedThroughput" in members
     updates = request.get("GlobalSecondaryIndexUpdates") or ()
-    reshaped = any(pick_action(update)[0] != "Update" for update in updates)
-    if "StreamSpecification" in members and (paced or request.get("BillingMode") == PROVISIONED):
+    changes_indexes = any(pick_action(update)[0] != "Update" for update in updates)
+    if "StreamSpecification" in members and (changes_throughput or request.get("BillingMode") == PROVISIONED):
         raise ValidationException(f"{INVALID_PARAMETER}You cannot modify stream status while updating table IOPS")
-    if reshaped and paced:
+    if changes_indexes and changes_throughput:
         raise ValidationException(f"{INVALID_PARAMETER}You cannot create or delete index while updating table IOPS")
-    if reshaped and "StreamSpecification" in members:
+    if changes_indexes and "StreamSpecification" in members:
         raise ValidationException(f"{INVALID_PARAMETER}You cannot create or delete index while changing stream status")
 
 

@@ -1,9 +1,8 @@
 """The Python types that fields may have. Everything the package knows about one is its entry in KINDS.
 
-An entry says how a value is stored and read back, what it may be compared with and changed by, and how a sample is
-made. A new kind is one
-entry more. `key_format` says how its values may stand in keys. Markers such as `Millis` choose another codec: that is
-in `codec`. Inside lists and maps, pydantic reads what `encode` wrote.
+An entry says how a value is stored and read back, which comparisons and changes it has, and how a sample is made.
+Inside a key it is written as `encode` writes it, unless the template names a format of `key_format`. Markers such as
+`Millis` choose another codec: that is in `codec`. Inside lists and maps, pydantic reads what `encode` wrote.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange import ConditionalCheckFailedException, Conflict, Transport
 from hashrange.provision import backfill
@@ -20,6 +20,7 @@ from hashrange_systems.aura.model.country import PREFIX, UNKNOWN
 from hashrange_systems.aura.model.domain import find_core_name
 from hashrange_systems.aura.schema import Aura, Shop, table
 from hashrange_systems.aura.service.registry import Registry
+from hashrange_systems.aura.service.table_migration import Wire
 from hashrange_systems.aura.work_schema import RepairProgress, Work
 from hashrange_systems.shared.epoch import to_second
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 PAGE = 200
 SHOP_KEY, URL_KEY, META = "SHOP#", "URL#", "META#"
 SHORTENED = re.compile(r"~[0-9a-f]{64}$")
-Wire = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
