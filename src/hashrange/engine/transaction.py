@@ -133,7 +133,7 @@ def reason_for(refusal: ServiceError) -> Wire:
 
 
 def cancel(count: int, reasons: dict[int, Wire]) -> TransactionCanceledException:
-    """Return the cancellation of a transaction with so many members."""
+    """Return the cancellation of a transaction with so many entries."""
     return TransactionCanceledException([reasons.get(position, NO_REASON) for position in range(count)])
 
 

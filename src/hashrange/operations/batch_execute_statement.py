@@ -40,15 +40,15 @@ CODES: dict[type[ServiceError], str] = {
 @operation(writes="items", entries="Statements", prepare=prepare_entries)
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run every statement that can be run; responses and errors are in the order of the statements."""
-    members = [_prepare(engine, entry) for entry in request["Statements"]]
-    reads_and_writes = {member.prepared.statement.is_read for member in members if member.prepared}
+    statements = [_prepare(engine, entry) for entry in request["Statements"]]
+    reads_and_writes = {each.prepared.statement.is_read for each in statements if each.prepared}
     if len(reads_and_writes) > 1:
         raise ValidationException(MIXED)
-    targets = [member.target for member in members if not isinstance(member, Failure)]
+    targets = [each.target for each in statements if not isinstance(each, Failure)]
     if len(set(targets)) != len(targets):
         raise ValidationException(TWICE)
     cost = BatchCost()
-    responses = b",".join(member.run(engine, cost) for member in members)
+    responses = b",".join(each.run(engine, cost) for each in statements)
     mode = request.get("ReturnConsumedCapacity", "NONE")
     costs = cost.report(mode) if mode != "NONE" else []
     tail = b',"ConsumedCapacity":' + orjson.dumps(costs) if costs else b""

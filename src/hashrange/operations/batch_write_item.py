@@ -66,37 +66,37 @@ VIOLATIONS = ViolationReport(
 )
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every entry, or refuse the whole batch."""
-    members = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
-    if len(members) > MAX_BATCH_WRITES:
+    batch = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
+    if len(batch) > MAX_BATCH_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
-    for member in members:
-        if member.puts:
-            write.check_put_size(member.size)
+    for entry in batch:
+        if entry.puts:
+            write.check_put_size(entry.size)
     for name in request["RequestItems"]:
         engine.catalog.find(name)
-    for member in members:
-        member.resolve(engine)
-    if len({(member.table.n, member.key) for member in members}) != len(members):
+    for entry in batch:
+        entry.resolve(engine)
+    if len({(entry.table.n, entry.key) for entry in batch}) != len(batch):
         raise ValidationException("Provided list of item keys contains duplicates")
-    changes = [_write(engine, member) for member in members]
-    return _build_response(request, members, changes)
+    changes = [_write(engine, entry) for entry in batch]
+    return _build_response(request, batch, changes)
 
 
-def _write(engine: Engine, member: BatchEntry) -> WriteResult:
-    row = write.load_row(engine, member.table, member.key)
-    return write.apply(engine, member.table, member.key, row, member.image)
+def _write(engine: Engine, entry: BatchEntry) -> WriteResult:
+    row = write.load_row(engine, entry.table, entry.key)
+    return write.apply(engine, entry.table, entry.key, row, entry.image)
 
 
-def _build_response(request: Wire, members: list[BatchEntry], changes: list[WriteResult]) -> bytes:
+def _build_response(request: Wire, batch: list[BatchEntry], changes: list[WriteResult]) -> bytes:
     response: Wire = {"UnprocessedItems": {}}
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
         costs: dict[str, ConsumedCapacity] = {}
-        for member, change in zip(members, changes, strict=True):
-            costs.setdefault(member.name, ConsumedCapacity(member.name)).add_write(change)
+        for entry, change in zip(batch, changes, strict=True):
+            costs.setdefault(entry.name, ConsumedCapacity(entry.name)).add_write(change)
         response["ConsumedCapacity"] = report_capacity(costs.values(), mode)
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        metrics = collect_metrics([member.name for member in members], changes)
+        metrics = collect_metrics([entry.name for entry in batch], changes)
         if metrics:
             response["ItemCollectionMetrics"] = metrics
     return orjson.dumps(response)

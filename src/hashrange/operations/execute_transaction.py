@@ -36,55 +36,55 @@ def execute_transaction(engine: Engine, request: Wire) -> bytes:
     entries = request["TransactStatements"]
     given = [check_parameters(entry.get("Parameters") or ()) for entry in entries]
     transaction.check_payload(entries)
-    members = [_prepare(engine, entry, given[position], position) for position, entry in enumerate(entries)]
-    if len({member.statement.is_read for member in members}) > 1:
+    statements = [_prepare(engine, entry, given[position], position) for position, entry in enumerate(entries)]
+    if len({prepared.statement.is_read for prepared in statements}) > 1:
         raise ValidationException(MIXED)
-    if members[0].statement.is_read:
-        return _read(engine, request, members)
-    return _write(engine, request, members, digest)
+    if statements[0].statement.is_read:
+        return _read(engine, request, statements)
+    return _write(engine, request, statements, digest)
 
 
 def _prepare(engine: Engine, entry: Wire, parameters: list[Value], position: int) -> PreparedStatement:
     try:
-        member = prepare_statement(engine, entry, parameters, in_transaction=True)
-        if member.table is not None:
-            _check_member(member)
+        prepared = prepare_statement(engine, entry, parameters, in_transaction=True)
+        if prepared.table is not None:
+            _check_statement(prepared)
     except ValidationException as refusal:
         raise _locate(refusal, position) from None
-    return member
+    return prepared
 
 
-def _check_member(member: PreparedStatement) -> None:
-    """Raise for what a transaction does not support, once the table is known."""
-    if member.statement.returning is not None:
+def _check_statement(prepared: PreparedStatement) -> None:
+    """Raise if a statement needs what a transaction does not support; its table is known here."""
+    if prepared.statement.returning is not None:
         raise ValidationException(NO_RETURNING)
-    if member.statement.index is not None:
-        raise ValidationException(NO_INDEX_CHECKS if member.statement.is_check else NO_INDEX_READS)
+    if prepared.statement.index is not None:
+        raise ValidationException(NO_INDEX_CHECKS if prepared.statement.is_check else NO_INDEX_READS)
 
 
 def _locate(refusal: ValidationException, position: int) -> ValidationException:
     return ValidationException(f"Validation failed in TransactStatements[{position}]: {refusal.message}")
 
 
-def _check_tables(members: list[PreparedStatement]) -> None:
-    missing = {position: NOT_FOUND for position, member in enumerate(members) if member.table is None}
+def _check_tables(statements: list[PreparedStatement]) -> None:
+    missing = {position: NOT_FOUND for position, prepared in enumerate(statements) if prepared.table is None}
     if missing:
-        raise transaction.cancel(len(members), missing)
+        raise transaction.cancel(len(statements), missing)
 
 
 # -- writes -----------------------------------------------------------------------------------------------------------
 
 
-def _write(engine: Engine, request: Wire, members: list[PreparedStatement], digest: bytes) -> bytes:
-    names = [member.statement.table for member in members]
+def _write(engine: Engine, request: Wire, statements: list[PreparedStatement], digest: bytes) -> bytes:
+    names = [prepared.statement.table for prepared in statements]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
         return _build_response(request, b"", transaction.replay_costs(replayed))
-    requests = [_request_of(write) for write in _make_writes(members)]
+    requests = [_request_of(write) for write in _make_writes(statements)]
     changes = transaction.run_transaction(engine, requests)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
-    checks = [member.statement.is_check for member in members]
+    checks = [prepared.statement.is_check for prepared in statements]
     return _build_response(request, b"", transaction.write_costs(names, changes, checks))
 
 
@@ -92,47 +92,47 @@ def _request_of(write: ItemWrite) -> WriteRequest:
     return WriteRequest(write.expressions, lambda _engine: write)
 
 
-def _make_writes(members: list[PreparedStatement]) -> list[ItemWrite]:
+def _make_writes(statements: list[PreparedStatement]) -> list[ItemWrite]:
     """Return all writes; keys that do not match their table's schema cancel the transaction, each with a reason."""
     writes: list[ItemWrite] = []
     mismatches: dict[int, Wire] = {}
-    for position, member in enumerate(members):
-        if member.table is None:
+    for position, prepared in enumerate(statements):
+        if prepared.table is None:
             continue
         try:
-            writes.append(member.make_write(in_transaction=True))
+            writes.append(prepared.make_write(in_transaction=True))
         except (SchemaMismatch, KeyTooLong) as refusal:
             mismatches[position] = transaction.reason_for(refusal)
         except ValidationException as refusal:
             raise _locate(refusal, position) from None
-    _check_tables(members)
+    _check_tables(statements)
     if mismatches:
-        raise transaction.cancel(len(members), mismatches)
+        raise transaction.cancel(len(statements), mismatches)
     return writes
 
 
 # -- reads ------------------------------------------------------------------------------------------------------------
 
 
-def _read(engine: Engine, request: Wire, members: list[PreparedStatement]) -> bytes:
-    keys = [_find_key(member, position) for position, member in enumerate(members)]
-    _check_tables(members)
-    tables = [member.existing_table for member in members]
+def _read(engine: Engine, request: Wire, statements: list[PreparedStatement]) -> bytes:
+    keys = [_find_key(prepared, position) for position, prepared in enumerate(statements)]
+    _check_tables(statements)
+    tables = [prepared.existing_table for prepared in statements]
     encoded = _encode(tables, keys)
     rows = [load_row(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
-    shown = b",".join(_show(member, row) for member, row in zip(members, rows, strict=True))
+    shown = b",".join(_show(prepared, row) for prepared, row in zip(statements, rows, strict=True))
     costs: dict[str, ConsumedCapacity] = {}
-    for member, row in zip(members, rows, strict=True):
-        cost = costs.setdefault(member.statement.table, ConsumedCapacity(member.statement.table, "Read"))
+    for prepared, row in zip(statements, rows, strict=True):
+        cost = costs.setdefault(prepared.statement.table, ConsumedCapacity(prepared.statement.table, "Read"))
         cost.add_table(read_units(row.size if row else 0, consistent=True, transactional=True))
     return _build_response(request, shown, list(costs.values()))
 
 
-def _find_key(member: PreparedStatement, position: int) -> Item:
-    if member.table is None:
+def _find_key(prepared: PreparedStatement, position: int) -> Item:
+    if prepared.table is None:
         return {}
     try:
-        key = member.make_reader().single_key()
+        key = prepared.make_reader().single_key()
         if key is None:
             raise ValidationException(NEEDS_KEY)
     except ValidationException as refusal:
@@ -155,8 +155,8 @@ def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
     return encoded
 
 
-def _show(member: PreparedStatement, row: Row | None) -> bytes:
-    shown = None if row is None else member.select_columns(row)
+def _show(prepared: PreparedStatement, row: Row | None) -> bytes:
+    shown = None if row is None else prepared.select_columns(row)
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 
 

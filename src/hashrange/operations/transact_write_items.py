@@ -44,21 +44,21 @@ VIOLATIONS = ViolationReport(
 def transact_write_items(engine: Engine, request: Wire) -> bytes:
     """Carry out every action, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
-    members = [_read_member(entry) for entry in request["TransactItems"]]
+    actions = [_read_action(entry) for entry in request["TransactItems"]]
     transaction.check_payload(request["TransactItems"])
-    writes = [ACTIONS[action][0](content, ACTIONS[action][1]) for action, content in members]
-    names = [content["TableName"] for _, content in members]
+    writes = [ACTIONS[action][0](content, ACTIONS[action][1]) for action, content in actions]
+    names = [content["TableName"] for _, content in actions]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
         return _build_response(request, transaction.replay_costs(replayed), {})
     changes = transaction.run_transaction(engine, writes)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
-    costs = transaction.write_costs(names, changes, [action == "ConditionCheck" for action, _ in members])
+    costs = transaction.write_costs(names, changes, [action == "ConditionCheck" for action, _ in actions])
     return _build_response(request, costs, transaction.collect_metrics(names, changes))
 
 
-def _read_member(entry: Wire) -> tuple[str, Wire]:
+def _read_action(entry: Wire) -> tuple[str, Wire]:
     given = [action for action in ACTIONS if entry.get(action) is not None]
     if len(given) != 1:
         raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")

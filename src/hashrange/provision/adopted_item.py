@@ -33,7 +33,7 @@ TIMES_AND_DATES = frozenset({"datetime", "IsoMillis", "IsoMicros", "date"})
 
 
 class TableFacts(Struct, frozen=True):
-    """What is known of a table before its items are looked at one group at a time."""
+    """The facts about a table that hold for all groups of its items."""
 
     live: LiveTable
     camel: bool

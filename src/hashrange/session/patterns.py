@@ -35,7 +35,7 @@ from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.session.filters import Filter
 from hashrange.session.reads import Get, Latest, Query, Scan
 from hashrange.session.runnable import Runnable, Task
-from hashrange.session.transact import Transaction, describe_member
+from hashrange.session.transact import Transaction, describe_given
 from hashrange.session.writes import Delete, Ensure, PendingTask, Put, Update, Upsert, Write, find_tenant_field
 
 if TYPE_CHECKING:
@@ -238,9 +238,9 @@ def _reserved_names() -> frozenset[str]:
 
 
 def _check_item(patterns: Patterns, item: I) -> I:
-    """Raise for what is no item, and for an item without the tenant attribute, when the patterns have a tenant."""
+    """Raise if it is not an item, or lacks the tenant attribute although the patterns have a tenant."""
     if not isinstance(item, Item):
-        raise ValueInvalid(f"{describe_member(item)} is no item: create, put and batch take objects of an Item class")
+        raise ValueInvalid(f"{describe_given(item)} is no item: create, put and batch take objects of an Item class")
     tenant = patterns.tenant
     if tenant is not None and tenant not in type(item).model_fields:
         raise ValueInvalid(f"{type(item).__name__} has no {tenant}: these patterns are for items of one tenant")
@@ -277,9 +277,9 @@ def _as_tuple(steps: Steps[list[Any]]) -> Steps[tuple[Any, ...]]:
 
 
 def _check_get(session: Session, get: Get[S]) -> Get[S]:
-    """Raise for what is no Get, or reads another database."""
+    """Raise if it is not a Get, or reads another database."""
     if not isinstance(get, Get):
-        raise ValueInvalid(f"{describe_member(get)} is no Get: it takes what patterns that return Get make")
+        raise ValueInvalid(f"{describe_given(get)} is no Get: it takes what patterns that return Get make")
     if get.session.transport is not session.transport:
         raise ValueInvalid(f"{get.plan.label} reads another database: read it with the patterns opened on that one")
     return get

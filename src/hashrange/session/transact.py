@@ -54,7 +54,7 @@ class Transaction(PendingWrite[T_co]):
             if isinstance(write, PendingWrite):
                 write.used = True  # also of a transaction that is refused: one error says enough
         for write in writes:
-            _check_member(session, write)
+            _check_write(session, write)
         self.label = " + ".join(write.label for write in writes)
 
     def with_token(self, token: str) -> Self:
@@ -107,7 +107,7 @@ class Transaction(PendingWrite[T_co]):
         return {action: members}
 
     def _find_failures(self, error: TransactionCanceledException) -> Iterator[MemberFailure]:
-        """Yield each member that failed, with its own error."""
+        """Yield each entry that failed, with its own error."""
         reasons = error.members.get("CancellationReasons", ())
         for position, (write, reason) in enumerate(zip(self.writes, reasons, strict=False)):
             code = reason.get("Code", "None")
@@ -148,16 +148,16 @@ def _choose_error(error: TransactionCanceledException, failures: tuple[MemberFai
     return error
 
 
-def describe_member(given: object) -> str:
+def describe_given(given: object) -> str:
     """Return the name of the pattern that made something, or what it is."""
     plan = getattr(given, "plan", None)
     return plan.label if plan is not None else repr(given)
 
 
-def _check_member(session: Session, write: object) -> None:
+def _check_write(session: Session, write: object) -> None:
     """Raise for what cannot be an entry of a transaction: a read, or a write to another database."""
     if not isinstance(write, Write):
-        what = describe_member(write)
+        what = describe_given(write)
         raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")
     if write.session.transport is not session.transport:
         raise ValueInvalid(f"{write.label} writes to another database: a transaction has writes to one database")

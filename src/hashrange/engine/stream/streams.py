@@ -103,7 +103,7 @@ def list_streams(engine: CatalogContext, name: str | None = None) -> list[Stream
 
 
 def check_arn(arn: str) -> None:
-    """Raise for what is not the ARN of a stream, existing or not."""
+    """Raise if a text does not have the form of a stream ARN; the stream need not exist."""
     if not STREAM_ARN.fullmatch(arn):
         raise ValidationException("Invalid StreamArn")
 

@@ -82,7 +82,7 @@ class Fetcher:
 
     @property
     def policy(self) -> Policy:
-        """What is allowed."""
+        """The addresses and ports that may be requested."""
         return self._policy
 
     def apply_policy(self, policy: Policy) -> None:
