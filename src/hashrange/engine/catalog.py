@@ -112,7 +112,7 @@ class Catalog:
         return self.tables.get(name_or_arn) or self.tables.get(self.name_in(name_or_arn))
 
     def find(self, name_or_arn: str) -> Table:
-        """Return the table of a request for items; raise if there is none, or it is being restored."""
+        """Return the table of a request for items; raise if there is none, or it is being loaded or restored."""
         table = self.tables.get(name_or_arn) or self.get(name_or_arn)
         if table is None or table.is_hidden:
             raise ResourceNotFoundException
