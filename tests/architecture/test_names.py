@@ -37,7 +37,7 @@ FORMER_MODULES = {
     "show", "ponds", "duck", "office", "lobby", "reading",
 }  # fmt: skip
 FORMER_WORDS = re.compile(
-    r"\b(settle[sd]?|weigh|_weigh|tell_refusal|lay_ground|hurry|test_parameters|stencil|strangers?|lobby|ponds)\b"
+    r"\b_?(settle\w*|weigh|tell_refusal|lay_ground|hurr(?:y|ied)|test_parameters|stencil\w*|strangers?|lobby|ponds)\b"
 )
 
 

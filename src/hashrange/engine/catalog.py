@@ -240,8 +240,8 @@ class Catalog:
     def open_stream(self, table: Table, view: str) -> StreamDefinition:
         """Enable a stream: a new label, starting at the next change."""
         now, definition = self._engine.now(), table.definition
-        namesakes = [table, *(other for other in self.retired.values() if other.name == table.name)]
-        label = self._new_label(now, (stream.label for other in namesakes for stream in other.definition.streams))
+        same_name = [table, *(other for other in self.retired.values() if other.name == table.name)]
+        label = self._new_label(now, (stream.label for other in same_name for stream in other.definition.streams))
         stream = StreamDefinition(label=label, view=view, start=self._engine.next_sequence(), created=now)
         self.save(table, replace(definition, streams=(*definition.streams, stream)))
         return stream

@@ -1,7 +1,7 @@
 """The times at which the clock was set back, so that times can be found in the change log.
 
 Changes are in the order of their sequence numbers; their times are the clock's, and rise from one set-back to the next.
-`meta` keeps the newest set-backs. A restore to a time uses the last stretch of the log in which the clock showed it.
+`meta` keeps the newest set-backs. A restore to a time uses the last interval of the log in which the clock showed it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class ClockLog:
         self._store.run(sql.SAVE_META, (KEY, orjson.dumps(entries)))
         self.is_dirty = False
 
-    def find_stretch(self, millis: int) -> tuple[int, int]:
-        """Return the sequence numbers between which the clock last showed a time: the first, and the next stretch's."""
+    def find_interval(self, millis: int) -> tuple[int, int]:
+        """Return the sequence numbers of the last interval with this time: its first one, and the next one after it."""
         end = 2**63 - 1
         for entry in reversed(self.set_backs):
             if entry.after <= millis:

@@ -105,8 +105,8 @@ class Faults:
             raise ValueError(f"{statement.text!r}: {problem}") from None
 
     def _add(self, effect: Effect | DelayEffect, operation: str, when: When) -> InjectedFault:
-        luck = Random(f"{self._seed}/{self._made}")  # noqa: S311 one per fault, so that they are independent
-        fault = InjectedFault(effect=effect, operation=operation, luck=luck, **when)
+        random = Random(f"{self._seed}/{self._made}")  # noqa: S311 one per fault, so that they are independent
+        fault = InjectedFault(effect=effect, operation=operation, random=random, **when)
         self._made += 1
         self._faults.append(fault)
         return fault

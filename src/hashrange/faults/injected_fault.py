@@ -26,7 +26,7 @@ class InjectedFault:
     times: int | None = None
     every: int = 1
     chance: float = 1.0
-    luck: Random = field(repr=False)
+    random: Random = field(repr=False)
     seen: int = 0
     applied: int = 0
 
@@ -61,7 +61,7 @@ class InjectedFault:
         """Count a call that it could apply, and return whether it does."""
         self.seen += 1
         is_over = self.times is not None and self.applied >= self.times
-        if is_over or self.seen % self.every or (self.chance < 1 and self.luck.random() >= self.chance):
+        if is_over or self.seen % self.every or (self.chance < 1 and self.random.random() >= self.chance):
             return False
         self.applied += 1
         return True

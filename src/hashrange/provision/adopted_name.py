@@ -35,9 +35,9 @@ def snake(name: str) -> str:
 def is_camel(attrs: Iterable[str]) -> bool:
     """Return whether attributes are named in camelCase."""
     named = [attr for attr in attrs if not is_technical(attr)]
-    humps = [attr for attr in named if re.search("[a-z0-9][A-Z]", attr) and camel(snake(attr)) == attr]
-    lines = [attr for attr in named if "_" in attr.strip("_")]
-    return len(humps) > len(lines)
+    camel_cased = [attr for attr in named if re.search("[a-z0-9][A-Z]", attr) and camel(snake(attr)) == attr]
+    snake_cased = [attr for attr in named if "_" in attr.strip("_")]
+    return len(camel_cased) > len(snake_cased)
 
 
 def name_field(attr: str, taken: Iterable[str] = ()) -> str:

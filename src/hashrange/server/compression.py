@@ -68,8 +68,8 @@ def _inflate_member(body: bytes, start: int, window: int, chunks: list[bytes], r
 
 def compress(body: bytes, encoding: bytes) -> bytes:
     """Compress a response's body by an encoding that `choose_encoding` named."""
-    squeezer = zlib.compressobj(FAST, zlib.DEFLATED, ENCODINGS[encoding])
-    return squeezer.compress(body) + squeezer.flush()
+    compressor = zlib.compressobj(FAST, zlib.DEFLATED, ENCODINGS[encoding])
+    return compressor.compress(body) + compressor.flush()
 
 
 @lru_cache(maxsize=64)

@@ -337,7 +337,7 @@ class Put(Write[I]):
         self.used = True
         return Task(self.session, self._replace)
 
-    def _settle(self) -> I:
+    def _make_stored(self) -> I:
         """Return the item as it is stored, with the next version."""
         item = make_storable(self.item)
         version = introspection.version_of(type(item))
@@ -345,7 +345,7 @@ class Put(Write[I]):
 
     def request(self) -> Wire:
         """Return the PutItem."""
-        self.stored = self._settle()
+        self.stored = self._make_stored()
         if self.create and not self.any_state:
             _check_initial_states(self.stored)
         raw = self.session.encrypt_item(self.table, dump(self.stored))

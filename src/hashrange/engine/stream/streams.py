@@ -78,11 +78,11 @@ def first_change_after(engine: CatalogContext, table: Table, millis: int) -> int
 
     If the clock was set back and showed the time repeatedly, the last time counts.
     """
-    low, high = engine.clock_log.find_stretch(millis)
+    low, high = engine.clock_log.find_interval(millis)
     newest = engine.store.execute(sql.newest_change(table.n)).fetchone()
     low = max(low, last_removed(engine, table) + 1)
     high = min(high, int((newest and newest[0]) or 0) + 1)
-    while low < high:  # by bisection: within a stretch the times rise
+    while low < high:  # by bisection: within an interval the times rise
         middle = (low + high) // 2
         found = engine.store.execute(sql.next_change(table.n), (middle, high)).fetchone()
         if found is None or found[1] > millis:

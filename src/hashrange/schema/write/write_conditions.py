@@ -66,7 +66,7 @@ def compute_conditions(
         *(criterion.equal(pin.stored, pin.value_source, placeholders) for pin in pins if _is_always_needed(pin)),
         *_test_states(intent, placeholders),
         *(Criterion(test.condition) for test, is_needed in added if is_needed),
-        *_test_parameters(intent, placeholders),
+        *_require_parameters(intent, placeholders),
         *(dependent_default_conditions(intent, delta) if intent.verb == "Update" else ()),
     ]
     implied = any(_implies_existence(found.condition) for found in tests)
@@ -229,7 +229,7 @@ def _test_fixed_values(intent: WriteIntent, model: ModelClass, placeholders: Pla
             yield criterion.is_absent(field.stored)
 
 
-def _test_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+def _require_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests of parameters that compare, and of `@where`."""
     for name, parameter in intent.tests.items():
         criterion.check_is_stored(intent.signature, intent.target, intent.fields[name], f"parameter {name!r}")

@@ -68,7 +68,7 @@ class Crawls:
             async for shop in self.db.crawl_due(country, last_crawled_end=cutoff).whole().skip_unreadable():
                 if self._is_due(shop, now, options):
                     yield shop
-        for domain in options.find_hurried():
+        for domain in options.find_with_own_interval():
             found = await self.db.shop(domain)
             if found is not None and self._is_due(found, now, options):
                 yield found

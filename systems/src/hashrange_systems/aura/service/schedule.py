@@ -44,7 +44,7 @@ class OptionsByShop:
         found = self.options.get(domain)
         return timedelta(hours=found.scrape_every_h) if found and found.scrape_every_h else usual
 
-    def find_hurried(self) -> list[str]:
+    def find_with_own_interval(self) -> list[str]:
         """Return the shops with an interval of their own, which the query for the usual one may not find."""
         return [each.domain for each in self.options.values() if each.crawl_every_h or each.scrape_every_h]
 

@@ -241,7 +241,7 @@ class Site:
         for _ in range(SITEMAP_REDIRECTS + 1):
             if not await self._may_request(url):
                 return None
-            response = await self._fetch_patiently(url)
+            response = await self._fetch_with_retries(url)
             location = find_location(response)
             onward = _join(url, location) if location else None
             if onward is None:
@@ -249,7 +249,7 @@ class Site:
             url = onward
         return response
 
-    async def _fetch_patiently(self, url: str) -> Response:
+    async def _fetch_with_retries(self, url: str) -> Response:
         request = Request(url=url, max_bytes=MAX_SITEMAP_BYTES, follow=False, timeout_s=SITEMAP_TIMEOUT_S)
         for _ in range(SITEMAP_TRIES):
             await self.pace.enter()

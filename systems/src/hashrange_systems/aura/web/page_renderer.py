@@ -18,7 +18,7 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "saved": "Saved.",
     "paused": "Paused: it is neither crawled nor scraped until you resume it.",
     "resumed": "Resumed.",
-    "hurried": "A worker takes it as soon as one is free.",
+    "queued": "A worker takes it as soon as one is free.",
     "stopping": "The running crawl or scrape ends at its next page.",
     "removed": "The shop, its pages and its prices are removed.",
     "answered": "Thank you: the answer is stored for both shops.",

@@ -127,7 +127,7 @@ async def crawl_now(request: Request, deps: Deps, sent: Posted, domain: str) -> 
         await deps.run_now.start(shop)
     except ApplicationError as error:
         return await render_shop(request, deps, sent.visitor, shop, error=error)
-    return redirect_to(request, link_shop(shop.domain), "hurried")
+    return redirect_to(request, link_shop(shop.domain), "queued")
 
 
 @router.post("/shop/{domain}/pause", dependencies=[Depends(read_submitted_form)])

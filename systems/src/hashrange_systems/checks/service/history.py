@@ -89,8 +89,8 @@ class History:
         stored = await self._stored(check.checkid, start, end)
         known = [stored[span] for span in split_days(start, end) if span in stored]
         live = join_neighbours(span for span in split_days(start, end) if span not in stored)
-        reckoned = [await self._compute_rollup(check, *span) for span in live]
-        return hide_downtime(check, reduce(merge_rollups, [*known, *reckoned], Rollup()))
+        computed = [await self._compute_rollup(check, *span) for span in live]
+        return hide_downtime(check, reduce(merge_rollups, [*known, *computed], Rollup()))
 
     async def days(self, check: Check, count: int) -> list[Day]:
         """Return the last `count` days, oldest first, including today."""

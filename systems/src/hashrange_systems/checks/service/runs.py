@@ -112,9 +112,9 @@ class Runs:
             return await self._disable(claim, None, user, reason, at)
         outcome = await self._look(check, reading.attributes)
         run_outcome = evaluate_run(check, reading.attributes, outcome, at)
-        hopeless = find_reason_to_disable(reading, outcome, run_outcome.state, at)
-        if hopeless is not None:
-            return await self._disable(claim, outcome, user, hopeless, at)
+        defect = find_reason_to_disable(reading, outcome, run_outcome.state, at)
+        if defect is not None:
+            return await self._disable(claim, outcome, user, defect, at)
         found = await self._recorder.finish(claim, run_outcome, user, self._find_next(claim, run_outcome, shift=shift))
         return None if found is None else RunReport(found, outcome, run_outcome.events)
 

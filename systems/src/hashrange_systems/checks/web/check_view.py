@@ -22,7 +22,7 @@ from hashrange_systems.shared.text import format_duration
 BAR_DAYS = 90
 OVERDUE = "Overdue"
 OVERDUE_MS = 90_000  # longer than a run, and the lease of one whose worker died
-DENT = 0.99  # uptime of a day below which its bar is shown as down
+IMPAIRED = 0.99  # uptime of a day below which its bar is shown as down
 TONES = {
     Phase.UP: ("up", "Up"),
     Phase.PENDING: ("pending", "Confirming"),
@@ -148,7 +148,7 @@ def make_bar(day: Day) -> Bar:
     if not day.rollup.down:
         return Bar("up", f"{label}: 100 %")
     down = f"{label}: {format_uptime(uptime)}, down for {format_duration(day.rollup.down)}"
-    return Bar("dent" if uptime >= DENT else "down", down)
+    return Bar("impaired" if uptime >= IMPAIRED else "down", down)
 
 
 def sum_uptime(days: Iterable[Day]) -> str:

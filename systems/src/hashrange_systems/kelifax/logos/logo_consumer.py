@@ -55,14 +55,14 @@ class LogoConsumer:
         await self._add(after, slug)
         if before and before != after and NAME.fullmatch(before):
             await self.db.drop_use(before, slug)
-            await self._hasten(before)
+            await self._check_soon(before)
 
     async def _add(self, name: str | None, slug: str) -> None:
         if name and NAME.fullmatch(name):
             await self.db.put(LogoUse(name=name, slug=slug))
 
-    async def _hasten(self, name: str) -> None:
-        """Look at a logo soon that may be unused now."""
+    async def _check_soon(self, name: str) -> None:
+        """Let a logo that may be unused now be checked soon."""
         logo = await self.db.logo(name)
         now = from_ms(self.resources.session.clock.millis())
         if isinstance(logo, KeptLogo) and logo.due_at > now + TEMPORARY:

@@ -24,7 +24,7 @@ from hashrange_systems.shared.charts.svg import colour, draw, escape_text, tag
 from hashrange_systems.shared.text import format_duration, format_time
 
 FONT = "system-ui,sans-serif"
-TONES = {"up": "good-bar", "dent": "warn-bar", "down": "bad-bar", "paused": "idle-bar", "none": "idle-bar"}
+TONES = {"up": "good-bar", "impaired": "warn-bar", "down": "bad-bar", "paused": "idle-bar", "none": "idle-bar"}
 
 Point = tuple[float, float]
 Span = tuple[int, int]  # start and end

@@ -55,8 +55,8 @@ def main(descriptor: int) -> None:
             answer = perform(call)
             stop_timers()
             grown = measure_memory() - used > setup.memory // 4
-            worn = grown or answer.failure == Reason.MEMORY or time.process_time() > LIFETIME_S / 2
-            send(connection, msgspec.structs.replace(answer, retire=worn))
+            retires = grown or answer.failure == Reason.MEMORY or time.process_time() > LIFETIME_S / 2
+            send(connection, msgspec.structs.replace(answer, retire=retires))
 
 
 # ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────

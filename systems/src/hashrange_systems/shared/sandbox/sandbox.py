@@ -122,13 +122,13 @@ class Sandbox:
         return process
 
     def _give_back(self, process: SandboxProcess) -> None:
-        worn = process.retired or process.calls >= self._calls_per_process
+        retires = process.retired or process.calls >= self._calls_per_process
         with self._lock:
             self._busy.discard(process)
-            worn = worn or self._closed
-            if not worn:
+            retires = retires or self._closed
+            if not retires:
                 self._idle.append(process)
-        if worn:
+        if retires:
             process.end()
 
     def _report_missing(self, missing: tuple[str, ...]) -> None:
