@@ -124,3 +124,15 @@ def test_the_type_of_json_objects_is_defined_once(folder):
     definition = re.compile(r"^Wire(: TypeAlias)? = ", re.MULTILINE)
     defining = [path for path in folder.rglob("*.py") if definition.search(path.read_text("utf-8"))]
     assert len(defining) == 1
+
+
+def test_no_production_code_has_a_name_of_pytest():
+    named = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for folder in (LIBRARY, SYSTEMS)
+        for path in sorted(folder.rglob("*.py"))
+        for node in find_statements(path)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and re.match(r"_?test_|_?Test([A-Z]|$)", node.name)
+    ]
+    assert named == []

@@ -60,11 +60,11 @@ def compute_conditions(
     """Return what must hold for a write to happen."""
     placeholders = Placeholders()
     pins = _merge_pins(pin for key in keys for pin in key.pins)
-    added = list(_test_added_fields(intent, placeholders))
+    added = list(_require_added_fields(intent, placeholders))
     tests = [
-        *_test_version(delta, placeholders),
+        *_require_version(delta, placeholders),
         *(criterion.equal(pin.stored, pin.value_source, placeholders) for pin in pins if _is_always_needed(pin)),
-        *_test_states(intent, placeholders),
+        *_require_states(intent, placeholders),
         *(Criterion(test.condition) for test, is_needed in added if is_needed),
         *_require_parameters(intent, placeholders),
         *(dependent_default_conditions(intent, delta) if intent.verb == "Update" else ()),
@@ -82,8 +82,8 @@ def compute_conditions(
             if not _is_always_needed(pin)
         ),
         *(test for test, is_needed in added if not is_needed),
-        *_test_recovered(intent, pins, placeholders),
-        *_test_bounds(intent, delta, placeholders),
+        *_require_recovered(intent, pins, placeholders),
+        *_require_bounds(intent, delta, placeholders),
         *nested_conditions(intent.label, nested, placeholders),
     )
     values = used_values(placeholders, (condition, *(found.condition for found in pinned)))
@@ -104,7 +104,7 @@ def _merge_pins(pins: Iterable[Pin]) -> list[Pin]:
     return list(found.values())
 
 
-def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) -> Iterator[PinnedCondition]:
+def _require_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) -> Iterator[PinnedCondition]:
     """Yield the tests that what is added to stays within the bounds of its field."""
     for name, change in delta.fields.items():
         if change.parameter:
@@ -121,7 +121,7 @@ def _test_bounds(intent: WriteIntent, delta: Delta, placeholders: Placeholders) 
             yield from bound_conditions(addition, placeholders)
 
 
-def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
+def _require_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the test that the version is still the one that is counted up."""
     for change in delta.fields.values():
         if change.counted_from is not None:
@@ -130,14 +130,16 @@ def _test_version(delta: Delta, placeholders: Placeholders) -> Iterator[Criterio
             yield criterion.equal(version.stored, current, placeholders)
 
 
-def _test_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+def _require_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests that the item is in the states passed in, each by the key or the value that was loaded."""
     for parameter, models in _passed_states(intent).items():
-        trees = [tree for model in models if (tree := _test_state(intent, model, parameter, placeholders)) is not None]
+        trees = [
+            tree for model in models if (tree := _require_state(intent, model, parameter, placeholders)) is not None
+        ]
         if trees and len(trees) == len(models):  # a state without a test could be any
             yield Criterion(join_any(without_repeats(trees)))
     if intent.verb in {"Delete", "Ensure"} and not _is_of_target(intent):
-        yield from _test_model(intent, placeholders)
+        yield from _require_model(intent, placeholders)
     if intent.verb == "Upsert":
         yield from initial_state_conditions(intent)
 
@@ -158,8 +160,10 @@ def _is_of_target(intent: WriteIntent) -> bool:
     )
 
 
-def _test_state(intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders) -> Condition | None:
-    tests = list(_test_marks(intent, model, parameter, placeholders))
+def _require_state(
+    intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders
+) -> Condition | None:
+    tests = list(_require_marks(intent, model, parameter, placeholders))
     for attr, template in introspection.state_keys(model).items():
         key_codec = key_codecs(model)[attr]
         fields = {name: ArgumentField(parameter, name) for name in template.fields}
@@ -168,7 +172,7 @@ def _test_state(intent: WriteIntent, model: ModelClass, parameter: str, placehol
     return join_all([test.condition for test in tests])
 
 
-def _test_marks(
+def _require_marks(
     intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders
 ) -> Iterator[Criterion]:
     """Yield the tests of the fields that store a state: the values that it always has, or those of the item."""
@@ -185,7 +189,7 @@ def _test_marks(
             yield criterion.equal(field.stored, StateValue(parameter, model, value_source), placeholders)
 
 
-def _test_added_fields(intent: WriteIntent, placeholders: Placeholders) -> Iterator[tuple[PinnedCondition, bool]]:
+def _require_added_fields(intent: WriteIntent, placeholders: Placeholders) -> Iterator[tuple[PinnedCondition, bool]]:
     """Yield the tests of fields that a state adds to the one that it is a kind of (the worker of a lease).
 
     Each comes with whether every call needs it, because no other state can be passed.
@@ -199,7 +203,7 @@ def _test_added_fields(intent: WriteIntent, placeholders: Placeholders) -> Itera
                 yield PinnedCondition(test.condition, state=(parameter, model)), len(models) == 1
 
 
-def _test_recovered(intent: WriteIntent, pins: list[Pin], placeholders: Placeholders) -> Iterator[PinnedCondition]:
+def _require_recovered(intent: WriteIntent, pins: list[Pin], placeholders: Placeholders) -> Iterator[PinnedCondition]:
     """Yield the tests of the keys that pinned fields were read from, where they have no attribute of their own."""
     for pin in pins:
         if isinstance(pin.value_source, LoadedValue):
@@ -208,9 +212,9 @@ def _test_recovered(intent: WriteIntent, pins: list[Pin], placeholders: Placehol
                 yield PinnedCondition(test.condition, pin.unless, pin.depends, recovered=key)
 
 
-def _test_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
+def _require_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests that an item, given by its key alone, is of the target's model."""
-    yield from _test_fixed_values(intent, intent.target, placeholders)
+    yield from _require_fixed_values(intent, intent.target, placeholders)
     for attr, template in introspection.state_keys(intent.target).items():
         test = criterion.starts if template.fields else criterion.equal
         yield test(attr, FixedValue({"S": template.prefix}), placeholders)
@@ -219,7 +223,7 @@ def _test_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Cri
             yield criterion.exists(field.stored)
 
 
-def _test_fixed_values(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:
+def _require_fixed_values(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:
     """Yield the tests of the fields that have one value in a state, and of those that it never has."""
     for name, value in introspection.fixed_values(model).items():
         field = intent.fields[name]
@@ -235,12 +239,12 @@ def _require_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iter
         criterion.check_is_stored(intent.signature, intent.target, intent.fields[name], f"parameter {name!r}")
         yield criterion.compare(intent.fields[name], parameter, placeholders)
     for name in sorted(intent.sets.keys() & intent.identity - intent.identifying):
-        yield _test_same_name(intent.fields[name], placeholders)
+        yield _require_same_name(intent.fields[name], placeholders)
     for expression in intent.signature.wheres:
         yield criterion.read_where(intent.signature, intent.target, expression, placeholders)
 
 
-def _test_same_name(field: ModelField, placeholders: Placeholders) -> Criterion:
+def _require_same_name(field: ModelField, placeholders: Placeholders) -> Criterion:
     """Return the test of a field that the primary key has another form of: it is not given another value."""
     same = criterion.equal(field.stored, FieldValue(Argument(field.name), field.codec), placeholders)
     return Criterion(join_any([same.condition, criterion.is_absent(field.stored).condition]))
