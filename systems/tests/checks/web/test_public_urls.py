@@ -1,9 +1,11 @@
 """What is served without signing in, over HTTP: signals of jobs, large status pages, metrics of the workers."""
 
 import re
+from itertools import count
 
 import pytest
 
+from hashrange import ManualClock
 from hashrange_systems.checks.service.status_pages import PageContent
 from systems.tests.checks.check_items import make_check
 from systems.tests.checks.run_scenario import make_worker
@@ -101,6 +103,18 @@ def test_a_status_page_of_two_hundred_checks_is_small(client):
     assert len(page.content) < SMALL_PAGE
     do(client.pages.publish(owner, "few", PageContent(title="Shops", checks=shown[:20])))
     assert "<rect" in client.browser().get("/status/few").text, "with a tooltip for each day"
+
+
+def test_an_incident_goes_on_while_its_check_is_run(client, ann, clock, monkeypatch):
+    (checkid,) = client.add(ann.user.userid, name="Shop")
+    do(client.pages.publish(ann.user.userid, "ann-co", PageContent(title="Ann", checks=[checkid])))
+    client.run(ann.user.userid, checkid, "uddddd")
+    now, ticks = clock.millis(), count(1)
+    monkeypatch.setattr(ManualClock, "millis", lambda _: now + next(ticks))  # as of a clock that does not stand still
+    assert "has been down for" in client.browser().get("/status/ann-co").text
+    page = client.browser(ann.key).get(f"/check/{checkid}").text
+    assert "Down for" in page
+    assert "when it was last checked" not in page
 
 
 def test_metrics_tell_the_operator_whether_a_worker_is_there(client, clock):

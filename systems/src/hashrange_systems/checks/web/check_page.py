@@ -22,7 +22,7 @@ from hashrange_systems.checks.schema import AnyCheck, Failed, Run
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.checks.services import Services
-from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, find_seen_until, make_row
+from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, find_seen_until, is_overdue, make_row
 from hashrange_systems.shared.charts.axis import find_interval
 from hashrange_systems.shared.charts.plot import both_sizes, describe_interval, plot_prices, plot_times
 from hashrange_systems.shared.epoch import DAY_MS, MINUTE_MS, from_ms, to_ms
@@ -77,6 +77,7 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
         "row": row,
         "link": find_link(check),
         "seen_until": find_seen_until(check, now),
+        "overdue": is_overdue(check, now),
         "flapping": state.flapping,
         "failed_reason": check.failed_reason if isinstance(check, Failed) else None,
         "periods": [(label, await read_period(history, check, length, now)) for label, length in PERIODS],

@@ -22,6 +22,7 @@ from hashrange_systems.checks.web.check_view import (
     count_days,
     describe_state,
     find_seen_until,
+    is_overdue,
 )
 from hashrange_systems.checks.web.dependencies import Deps
 from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
@@ -138,12 +139,12 @@ def summarise_states(states: list[StateLabel]) -> Overall:
     return Overall("info", "Nothing is known at the moment", "idle", "unknown")
 
 
-async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended, int]]:
-    """Return the latest incidents of these checks, latest first, and until when their checks were looked at."""
+async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended, int, bool]]:
+    """Return the latest incidents of these checks, latest first, until when they are known, and whether overdue."""
     now = services.clock.millis()
     since = now - INCIDENT_DAYS * DAY_MS
     found = [
-        (row.name, incident, find_seen_until(row.check, now))
+        (row.name, incident, find_seen_until(row.check, now), is_overdue(row.check, now))
         for row in rows
         for incident in await services.history.incidents(row.check.checkid, since)
     ]
