@@ -372,6 +372,22 @@ def test_the_api_answers_with_a_key(path):
     run(scenario)
 
 
+def test_a_key_of_another_member_neither_lists_nor_removes_watches_through_the_api():
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            url = await add_product(site)
+            watch = {"domain": "haus.test", "url": url}
+            one, two = [(await site.services.members.add(f"{name}@example.com")) for name in ("one", "two")]
+            site.client.headers["Authorization"] = f"Bearer {one.key}"
+            assert (await site.client.post("/aura/api/watches", json={**watch, "belowMinor": 1})).status_code == 201
+            site.client.headers["Authorization"] = f"Bearer {two.key}"
+            assert (await site.get("/api/watches")).json()["items"] == []
+            assert (await site.client.delete("/aura/api/watches", params=watch)).status_code == 404
+            assert len(await site.services.watches.list_watches(one.member.member_id)) == 1
+
+    run(scenario)
+
+
 def test_only_an_operator_removes_a_shop_through_the_api():
     async def scenario():
         async with host_aura(ManualClock()) as site:
