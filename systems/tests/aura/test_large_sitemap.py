@@ -11,7 +11,7 @@ from hashrange_systems.aura.service import site as site_module
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 
-URLS, MAX_PAGES = 3_000, 20  # 50,000, which a sitemap may have, take over 10 s of processor time
+URLS, MAX_PAGES = 3_000, 20  # 50,000, which a sitemap may have, take 14 s of processor time
 
 
 @pytest.mark.parametrize("database", ["embedded"], indirect=True)
