@@ -1,7 +1,7 @@
 """Step 1 of the write compiler: every field that a write sets, removes or counts, and how its new value is known.
 
-The delta has the parameters, the fixed values of the state entered, the fields of the state left, touched times, the
-version, and defaults that are index keys. `index_keys` computes keys from it; what is not in it does not change.
+The delta has the parameters, the fixed values of the state entered, the fields of the state left, touched times and the
+version. `index_keys` computes keys from it; what is not in it does not change, and `stored_defaults` adds defaults.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Delta(Struct, frozen=True):
 def compute_delta(intent: WriteIntent) -> Delta:
     """Return every field that a write changes."""
     found: dict[str, FieldChange] = {}
-    for changes in (_parameters, _fixed_values, _absent_fields, _touched_times, _version, _defaults, _left_fields):
+    for changes in (_parameters, _fixed_values, _absent_fields, _touched_times, _version, _left_fields):
         for change in changes(intent):
             found.setdefault(change.field.name, change)
     return Delta(found)
@@ -152,17 +152,6 @@ def _version(intent: WriteIntent) -> Iterator[FieldChange]:
         yield FieldChange(version, "SET", Incremented(held), counted_from=held)
     else:
         yield FieldChange(version, "ADD", Constant(1), start=_start_of(intent, version, "ADD"))
-
-
-def _defaults(intent: WriteIntent) -> Iterator[FieldChange]:
-    """Yield the defaults that are index keys: an item that is created without them would not be in the index."""
-    if intent.verb != "Upsert":
-        return
-    for name, field in introspection.stored_fields(intent.target).items():
-        is_index_key = field.stored in intent.table.key_names - set(intent.table.keys) and not field.key_only
-        default = DefaultOf(intent.target, name)
-        if is_index_key and default.is_there:
-            yield FieldChange(field, "ONCE", default)
 
 
 def _left_fields(intent: WriteIntent) -> Iterator[FieldChange]:
