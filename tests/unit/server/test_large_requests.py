@@ -119,6 +119,14 @@ def test_other_clients_are_served_between_the_statements_of_one_batch(server, co
     assert answered > 24
 
 
+def test_a_client_that_leaves_during_its_batch_does_not_stop_the_queue(server, connect):
+    leaving, staying = connect(server), connect(server)
+    leaving.send(statements(200))
+    leaving.close()
+    assert len(staying.ask(statements(300)).json["Responses"]) == 25
+    assert staying.ask(get("300-24")).json["Item"]["pk"] == {"S": "300-24"}
+
+
 def test_malformed_and_repeated_statements_of_a_large_batch_have_their_usual_errors(client):
     long = "SELECT * FROM things WHERE pk = 'a' AND x IN [" + ",".join(["1"] * 3_000)
     texts = [long, long, long + "]", "SELECT * FROM things WHERE pk = 'b'"]
