@@ -1,8 +1,9 @@
 """The background work: runs due checks, sends alerts, stores roll-ups. Any number of workers may share a database.
 
-`service.runs` runs a check; the worker decides when and how many at a time. Places are divided between users and
-hosts, and checks that were slow the last time have permits of their own: those that hang delay no others. At shutdown
-it starts nothing new, lets runs finish for a while, and releases the rest.
+`service.runs` runs a check; the worker decides when and how many at a time. Permits are divided between users and
+hosts, and checks that were slow the last time have permits of their own. A run that has waited for two seconds returns
+its permit and goes on: it needs a connection, and no work. So checks that hang delay no others. At shutdown the worker
+starts nothing new, lets runs finish for a while, and releases the rest.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -28,7 +29,7 @@ from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.fair_semaphore import FairSemaphore, PermitLimit, SemaphoreFull
+from hashrange_systems.shared.fair_semaphore import FairSemaphore, PermitLimit, PermitRequest, SemaphoreFull
 from hashrange_systems.shared.retry import retry_transient
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,16 @@ class WorkerSettings:
         """How many of a user's permits such checks can have: never all."""
         return max(1, self.of_a_user * 3 // 4)
 
+    @property
+    def long_runs(self) -> int:
+        """How many runs can go on without a permit; each has a connection."""
+        return 2 * self.at_once
+
+    @property
+    def long_runs_of_a_user(self) -> int:
+        """How many runs of a user can go on without a permit: never all."""
+        return max(1, self.long_runs // 2)
+
 
 class Worker:
     """Runs the background work."""
@@ -99,7 +110,8 @@ class Worker:
         self._db, self._clock = db, clock
         at_once = self.settings.at_once
         self._permits = FairSemaphore(at_once, self.settings.of_a_user, waiting=4 * at_once, waiting_per_tenant=at_once)
-        self._started = asyncio.Semaphore(5 * at_once)  # of runs that have a permit or wait for one
+        self._started = asyncio.Semaphore(5 * at_once + self.settings.long_runs)  # of runs with or without a permit
+        self._long_runs: Counter[str] = Counter()  # by user
         self._running: dict[asyncio.Task[None], Claim | None] = {}
         self._slow_waiting = 0
         self._late: dict[int, int] = {}  # by how much the oldest due check of each shard is late
@@ -139,9 +151,8 @@ class Worker:
         """Return what it is doing, and by how many milliseconds it is late."""
         recent = [at for at in self._failures if at > self._clock.millis() - FAILURES_SHOWN_MS]
         failed = f", {len(recent)} runs could not be recorded in the last minutes" if recent else ""
-        return f"{self._permits.taken} checks run, {self._permits.queued} wait{failed}", max(
-            self._late.values(), default=0
-        )
+        running = self._permits.taken + self._long_runs.total()
+        return f"{running} checks run, {self._permits.queued} wait{failed}", max(self._late.values(), default=0)
 
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def run_due(self) -> None:
@@ -191,14 +202,31 @@ class Worker:
         waiting = int(slow)
         self._slow_waiting += waiting
         try:
-            async with self._permits.enter(claim.check.userid, *limits, timeout_s=WAIT_S):
+            async with self._permits.enter(claim.check.userid, *limits, timeout_s=WAIT_S) as permit:
                 self._slow_waiting -= waiting
                 waiting = 0
-                await self._runs.perform(claim)
+                await self._hold(permit, self._runs.perform(claim))
         except SemaphoreFull:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS if slow else POSTPONED_MS)
         finally:
             self._slow_waiting -= waiting
+
+    async def _hold(self, permit: PermitRequest, run: Awaitable[object]) -> None:
+        """Await a run; while it takes long, others have its permit."""
+        timer = asyncio.get_running_loop().call_later(SLOW_MS / 1000, self._return_early, permit)
+        try:
+            await run
+        finally:
+            timer.cancel()
+            self._long_runs[permit.tenant] -= permit.returned_early
+            if not self._long_runs[permit.tenant]:
+                del self._long_runs[permit.tenant]
+
+    def _return_early(self, permit: PermitRequest) -> None:
+        settings, long_runs = self.settings, self._long_runs
+        if long_runs.total() < settings.long_runs and long_runs[permit.tenant] < settings.long_runs_of_a_user:
+            long_runs[permit.tenant] += 1
+            self._permits.return_early(permit)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._started.release()

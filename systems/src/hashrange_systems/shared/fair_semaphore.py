@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable, Iterable
+from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -31,12 +31,16 @@ class PermitLimit:
 
 @dataclass(slots=True, eq=False)
 class PermitRequest:
-    """A caller: its limits, whether it has a permit, and the future of a caller that waits for one."""
+    """A caller: its limits, whether it has a permit, and the future of a caller that waits for one.
+
+    After an early return it no longer counts in the total and for its tenant; its other limits count until its end.
+    """
 
     tenant: str
     limits: tuple[PermitLimit, ...]
     has_permit: bool = False
     granted: asyncio.Future[None] | None = None
+    returned_early: bool = False
 
 
 @dataclass(slots=True)
@@ -70,16 +74,26 @@ class FairSemaphore:
         return self._queued
 
     @asynccontextmanager
-    async def enter(self, tenant: str, *limits: PermitLimit, timeout_s: float | None = None) -> AsyncIterator[None]:
+    async def enter(
+        self, tenant: str, *limits: PermitLimit, timeout_s: float | None = None
+    ) -> AsyncIterator[PermitRequest]:
         """Hold a permit for the block; raise SemaphoreFull after the timeout, or at once if too many wait."""
         request = PermitRequest(tenant, (*limits, PermitLimit(("tenant", tenant), self.per_tenant)))
         self._try_grant(request)
         if not request.has_permit:
             await self._wait(request, timeout_s)
         try:
-            yield
+            yield request
         finally:
             self._release(request)
+
+    def return_early(self, request: PermitRequest) -> None:
+        """Give the permit to another caller, although this one goes on."""
+        tenant_limit = request.limits[-1]
+        request.limits, request.returned_early = request.limits[:-1], True
+        self._free += 1
+        self._count_down([tenant_limit])
+        self._serve([tenant_limit])
 
     async def _wait(self, request: PermitRequest, timeout_s: float | None) -> None:
         tenant = request.tenant
@@ -138,12 +152,15 @@ class FairSemaphore:
         return True
 
     def _release(self, request: PermitRequest) -> None:
-        self._free += 1
-        self._taken.subtract(limit.name for limit in request.limits)
-        for limit in request.limits:
+        self._free += not request.returned_early
+        self._count_down(request.limits)
+        self._serve(request.limits)
+
+    def _count_down(self, limits: Sequence[PermitLimit]) -> None:
+        self._taken.subtract(limit.name for limit in limits)
+        for limit in limits:
             if not self._taken[limit.name]:
                 del self._taken[limit.name]
-        self._serve(request.limits)
 
     def _serve(self, limits: Iterable[PermitLimit]) -> None:
         """Serve who waits for these limits, one for each, then who waits for a turn while permits are free."""
