@@ -209,6 +209,33 @@ def test_a_directory_in_use_is_explained_and_its_endpoint_can_be_used(up, tmp_pa
         assert ask(api, "GET", "/users/me")["email"] == "ann@example.com"
 
 
+def start_worker(there, folder):
+    """Start `hashrange checks worker` on a database."""
+    return subprocess.Popen(
+        [*COMMAND, "checks", "worker", *there],
+        cwd=folder,
+        env={**CLEAN, "CHECKS_ALLOW": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_after_the_last_worker_was_killed_monitoring_is_said_to_be_interrupted(up, tmp_path):
+    upped = up("--memory", CHECKS_WORKERS="0", CHECKS_ALLOW="127.0.0.1")
+
+    def read_state():
+        return upped.get("/health")["systems"]["checks"]["monitoring"]
+
+    with start_worker(("--target", upped.endpoint), tmp_path) as worker:
+        try:
+            wait_for(lambda: read_state() == "working")
+        finally:
+            worker.kill()
+    wait_for(lambda: read_state() == "interrupted")
+    assert upped.get("/health")["status"] == "degraded"
+
+
 def test_a_worker_of_its_own_does_the_work_of_a_host_that_does_none(up, tmp_path):
     upped = up("--memory", CHECKS_WORKERS="0", CHECKS_ALLOW="127.0.0.1")
     health = upped.get("/health")
@@ -218,14 +245,7 @@ def test_a_worker_of_its_own_does_the_work_of_a_host_that_does_none(up, tmp_path
     with page() as url, open_api(upped, json.loads(added.stdout)["key"]) as api:
         outcome = run_checks("add", url, "--user", "ann@example.com", "--every", "1m", "--json", *there, cwd=tmp_path)
         checkid = json.loads(outcome.stdout)["checkid"]
-        worker = subprocess.Popen(
-            [*COMMAND, "checks", "worker", *there],
-            cwd=tmp_path,
-            env={**CLEAN, "CHECKS_ALLOW": "127.0.0.1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        worker = start_worker(there, tmp_path)
         try:
             assert wait_for_run(api, checkid)["lastResult"]["status"] == "UP"
             worker.send_signal(signal.SIGTERM)
