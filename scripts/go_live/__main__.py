@@ -141,6 +141,9 @@ def start(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 def main() -> int:
     """Rehearse, and return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that everything started is ended
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell ignores it for background jobs, and so would `follow`
     parser = argparse.ArgumentParser(prog="python -m scripts.go_live", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--items", type=int, default=100_000, help="items to begin with")
     parser.add_argument("--port", type=int, default=18300, help="a free port for the server")

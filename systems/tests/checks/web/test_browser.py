@@ -37,8 +37,9 @@ def wire(tmp_path_factory):
 @pytest.fixture(scope="module", params=["embedded", "wire"])
 def site(request, tmp_path_factory):
     """The address of the system, as `hashrange up --demo` hosts it, on its own database and over the wire."""
-    folder = tmp_path_factory.mktemp("up")
-    remote = ["--data", str(folder / "data"), "--endpoint"]
+    folder = tmp_path_factory.getbasetemp() / f"checks-{request.param}"
+    folder.mkdir(exist_ok=True)  # a second host of the same database needs the keys of the first
+    remote = ["--data", str(folder / "data"), "--target"]
     where = [] if request.param == "embedded" else [*remote, request.getfixturevalue("wire")]
     environment = {"CHECKS_DEMO_PORT": "0", "CHECKS_ADMIN_TOKEN": ADMIN_TOKEN}
     with host_demo("checks", folder, *where, environment=environment) as address:

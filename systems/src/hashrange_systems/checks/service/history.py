@@ -33,7 +33,7 @@ from hashrange_systems.checks.model.uptime import (
 )
 from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongoing, Run, User
 from hashrange_systems.checks.schema import RollupItem as StoredRollup
-from hashrange_systems.checks.service.rollup_progress import Progress, RollupProgress, find_settled
+from hashrange_systems.checks.service.rollup_progress import Progress, RollupProgress, find_final_until
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.axis import Percentiles
 from hashrange_systems.shared.charts.plot import PricePoint
@@ -100,12 +100,12 @@ class History:
         stored = await self._stored(check.checkid, spans[0][0], now)  # today is never stored
         today = spans[-1][0]
         known = self.progress.find(check, today)
-        settled = min(max(known.until, find_settled(check, now)), now)
+        final_until = min(max(known.until, find_final_until(check, now)), now)
         missing = [span for span in spans[:-1] if span not in stored]
-        computed = await self._compute_rollups(check, [*missing, (known.until, settled), (settled, now)])
-        until_settled = merge_rollups(known.rollup, computed[known.until, settled])
-        self.progress.keep(check, today, Progress(settled, until_settled))
-        found = stored | computed | {spans[-1]: merge_rollups(until_settled, computed[settled, now])}
+        computed = await self._compute_rollups(check, [*missing, (known.until, final_until), (final_until, now)])
+        final_rollup = merge_rollups(known.rollup, computed[known.until, final_until])
+        self.progress.keep(check, today, Progress(final_until, final_rollup))
+        found = stored | computed | {spans[-1]: merge_rollups(final_rollup, computed[final_until, now])}
         return [Day(from_ms(span[0]).date(), hide_downtime(check, found[span])) for span in spans]
 
     async def response_times(self, check: Check, start: int, end: int, interval_ms: int) -> list[Percentiles]:

@@ -15,7 +15,7 @@ from hashrange_systems.checks.model.uptime import Rollup
 from hashrange_systems.checks.schema import Check
 
 MAX_CHECKS = 5_000  # a roll-up has some KB, most of it the histogram of response times
-SETTLED_MS = 60_000  # the copies of a database that a read may reach have all runs that are older
+FINAL_AFTER_MS = 60_000  # the copies of a database that a read may reach have all runs that are older
 
 ProgressKey = tuple[str, datetime, int]
 
@@ -54,7 +54,7 @@ def make_key(check: Check, start: int) -> ProgressKey:
     return check.checkid, check.updated_at, start
 
 
-def find_settled(check: Check, now: int) -> int:
+def find_final_until(check: Check, now: int) -> int:
     """Return the time before which no run is added and no verdict changes; 0 while a change is being confirmed.
 
     Runs of a check have increasing times: none is recorded before the last one.
@@ -62,4 +62,4 @@ def find_settled(check: Check, now: int) -> int:
     state = read_state(check.state)
     if state.last_at is None or is_confirming(state):
         return 0
-    return min(state.last_at, now - SETTLED_MS)
+    return min(state.last_at, now - FINAL_AFTER_MS)
