@@ -152,7 +152,7 @@ class TestThings:
     def test_one(self):
         assert tables() == ["things"]
 
-    @pytest.mark.xfail(strict=True)
+    @pytest.mark.xfail(strict=True, reason="a test that fails, to see what the next ones find")
     def test_two(self):
         raise RuntimeError
 

@@ -218,9 +218,8 @@ class Worker:
             await run
         finally:
             timer.cancel()
-            self._long_runs[permit.tenant] -= permit.returned_early
-            if not self._long_runs[permit.tenant]:
-                del self._long_runs[permit.tenant]
+            if permit.returned_early:
+                self._long_runs -= Counter([permit.tenant])  # which drops users who have none
 
     def _return_early(self, permit: PermitRequest) -> None:
         settings, long_runs = self.settings, self._long_runs

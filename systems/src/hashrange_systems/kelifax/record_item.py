@@ -37,7 +37,7 @@ records = Table(
     ],
 )
 
-Verdict = Literal[
+StatusVerdict = Literal[
     "submitted",
     "confirmed",
     "approved",
@@ -45,14 +45,17 @@ Verdict = Literal[
     "unpublished",
     "resubmitted",
     "undone",
+    "deleted",
+    "repaired",
+]
+Verdict = Literal[
+    StatusVerdict,
     "featured",
     "unfeatured",
     "edited",
     "renamed",
     "owned",
-    "deleted",
     "erased",
-    "repaired",
     "report-dismissed",
     "review-published",
     "review-hidden",

@@ -46,6 +46,9 @@ def site(request, tmp_path_factory):
         yield address
 
 
+on_one_database = pytest.mark.parametrize("site", ["embedded"], indirect=True)  # the pages of both are the same
+
+
 @pytest.fixture
 def target():
     """A page on this machine that can be stopped, and the way to stop it."""
@@ -226,9 +229,8 @@ def list_routes():
     return [route for route in routes if "GET" in route.methods and not route.path.startswith("/heartbeat")]
 
 
-def test_axe_finds_nothing_on_any_page_at_both_widths(page, site, request):
-    if "wire" in request.node.name:
-        pytest.skip("the pages are the same")
+@on_one_database
+def test_axe_finds_nothing_on_any_page_at_both_widths(page):
     page.goto("pages/demo")
     page.get_by_text("Announce something").click()
     page.get_by_label("Headline").fill("Upgrade on Sunday")
@@ -247,9 +249,8 @@ def test_axe_finds_nothing_on_any_page_at_both_widths(page, site, request):
     assert_accessible(page)
 
 
-def test_axe_finds_nothing_on_pages_that_say_what_is_wrong(chromium, site, request):
-    if "wire" in request.node.name:
-        pytest.skip("the pages are the same")
+@on_one_database
+def test_axe_finds_nothing_on_pages_that_say_what_is_wrong(chromium, site):
     context = chromium.new_context(base_url=f"{site}/", locale="en-GB")
     tab = context.new_page()
     for path in ERRORS:
@@ -262,9 +263,8 @@ def test_axe_finds_nothing_on_pages_that_say_what_is_wrong(chromium, site, reque
     context.close()
 
 
-def test_axe_finds_nothing_on_the_pages_of_signing_in(page, site, request):
-    if "wire" in request.node.name:
-        pytest.skip("the pages are the same")
+@on_one_database
+def test_axe_finds_nothing_on_the_pages_of_signing_in(page, site):
     key = sign_up(site, "careful@example.com")
     page.goto("./")
     page.get_by_role("button", name="Sign out").click()
@@ -288,9 +288,8 @@ def test_axe_finds_nothing_on_the_pages_of_signing_in(page, site, request):
     assert_accessible(page)
 
 
-def test_a_plot_is_explored_by_keys_and_by_touch_in_the_readers_time_zone(chromium, site, request):
-    if "wire" in request.node.name:
-        pytest.skip("the pages are the same")
+@on_one_database
+def test_a_plot_is_explored_by_keys_and_by_touch_in_the_readers_time_zone(chromium, site):
     telephone = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "timezone_id": "Asia/Kolkata"}
     with open_tab(chromium, site, **telephone) as page:
         page.goto("check/demo-shop")

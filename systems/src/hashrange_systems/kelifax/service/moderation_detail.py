@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from hashrange import Unreadable
 from hashrange_systems.kelifax.model.content_diff import LABELS, FieldDifference, diff_fields
 from hashrange_systems.kelifax.model.draft import find_changes, find_warnings
-from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision
+from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision, StatusVerdict
 from hashrange_systems.kelifax.schema import AnyResource, Decision, Kelifax
 from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
 from hashrange_systems.kelifax.service.resource_content import read_content
@@ -18,21 +18,7 @@ from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.kelifax.visitor_item import GrantedOwnership, LinkState, PublishedReview
 
 MAX_DECISIONS, MAX_REVISIONS, MAX_REVIEWS = 50, 20, 100
-STATUS_VERDICTS = (
-    frozenset(  # all others are about something beside the status, and hide no decision that can be undone
-        {
-            "submitted",
-            "confirmed",
-            "approved",
-            "rejected",
-            "unpublished",
-            "resubmitted",
-            "undone",
-            "deleted",
-            "repaired",
-        }
-    )
-)
+STATUS_VERDICTS = frozenset(get_args(StatusVerdict))  # all others hide no decision that can be undone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
