@@ -113,6 +113,9 @@ def test_every_acknowledged_write_survives_kill_9_and_no_transaction_is_half_the
     for writer in writers:
         writer.start()
     time.sleep(1.0)
+    deadline = time.monotonic() + 60
+    while sum(len(writer.single) for writer in writers) <= 50 and time.monotonic() < deadline:
+        time.sleep(0.1)  # a busy machine
     running.stop(signal.SIGKILL)
     for writer in writers:
         writer.join(200)

@@ -33,7 +33,7 @@ class NumberErrorCause(Enum):
 
 
 class NumberError(ValueError):
-    """A string that is not a number DynamoDB stores; `cause` tells why."""
+    """A string that is not a number DynamoDB stores; `cause` is the reason."""
 
     def __init__(self, cause: NumberErrorCause, text: str) -> None:
         super().__init__(cause.value.format(text=text))

@@ -142,7 +142,8 @@ def canonicalise(value: Value) -> Value:
 
 def measure_item(item: Item) -> int:
     """Return the size of a canonical item."""
-    return canonicalise_item(item)[1]
+    strings: list[str] = []
+    return _walk_members(item, 1, strings, []) + _measure_strings(strings)
 
 
 def measure(value: Value) -> int:

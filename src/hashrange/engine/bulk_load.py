@@ -85,7 +85,7 @@ def load_files(
 
 
 def _load(engine: Engine, table: Table, runs: Generator[SortedRun, None, None], report: ReportProgress) -> int:
-    _clear_remains(engine, table)
+    _clear_interrupted_load(engine, table)
     definition = table.definition
     with closing(SortedRows(engine.store.directory)) as rows:
         with closing(runs):
@@ -113,7 +113,7 @@ def _find(engine: JobContext, n: int) -> Table:
     return table
 
 
-def _clear_remains(engine: Engine, table: Table) -> None:
+def _clear_interrupted_load(engine: Engine, table: Table) -> None:
     """Empty a table that an interrupted load left hidden; refuse one that is being restored."""
     state = table.definition.restoring
     if isinstance(state, RestoreState):
@@ -231,7 +231,7 @@ def read_chunk(table: Table, chunk: LineChunk) -> SortedRun:
     rows: list[Row] = []
     number = 1
     try:
-        for number, line in enumerate(BytesIO(chunk.read()), 1):  # noqa: B007 - tells where it stopped
+        for number, line in enumerate(BytesIO(chunk.read()), 1):  # noqa: B007 - the line where it stopped
             item = read_line(line)
             if item is not None:
                 rows.append(make_row(table, item))
@@ -245,11 +245,11 @@ def read_files(table: Table, chunks: Iterator[LineChunk], workers: int) -> Gener
     first = list(islice(chunks, FEW_CHUNKS + 1)) if workers > 1 else []
     everything = chain(first, chunks)
     if len(first) > FEW_CHUNKS:
-        return _share_out(table, everything, workers)
+        return _distribute_chunks(table, everything, workers)
     return (read_chunk(table, chunk) for chunk in everything)
 
 
-def _share_out(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[SortedRun, None, None]:
+def _distribute_chunks(table: Table, chunks: Iterator[LineChunk], workers: int) -> Generator[SortedRun, None, None]:
     definition = dump_definition(table.definition)
     running: deque[Future[SortedRun]] = deque()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker)

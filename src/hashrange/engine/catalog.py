@@ -40,11 +40,13 @@ class Catalog:
         self.deleting: dict[str, tuple[int, Wire]] = {}  # deleted, but shown as DELETING where a delay is configured
         self._dirty: set[Table] = set()  # whose counters have changed since they were last written
         self.touch = self._dirty.add
+        self.version = 0  # grows with each change of a definition
         self.reload()
 
     def reload(self) -> None:
         """Read everything from the database again, as after a rollback."""
         execute = self._engine.store.execute
+        self.version += 1
         self.tables, self.retired = {}, {}
         self.deleting.clear()
         self._dirty.clear()
@@ -163,6 +165,7 @@ class Catalog:
         self._store(table, table.name if self.tables.get(table.name) is table else None)
 
     def _store(self, table: Table, name: str | None) -> None:
+        self.version += 1
         self._engine.written += 1
         if table.logged:
             self._engine.store.execute(sql.create_log(table.n))
@@ -173,6 +176,7 @@ class Catalog:
 
     def drop(self, table: Table) -> None:
         """Delete a table; its rows are purged in slices or stay as a backup, its streams are readable for a day."""
+        self.version += 1
         del self.tables[table.name]
         self._dirty.discard(table)
         execute = self._engine.store.execute

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from hashrange.core.clock import Clock
-from hashrange.engine.arn import DEFAULT_ACCOUNT
+from hashrange.core.errors import StorageError
+from hashrange.engine import sql
+from hashrange.engine.arn import DEFAULT_ACCOUNT, DEFAULT_REGION
 from hashrange.engine.clock_log import ClockLog
 from hashrange.engine.job_state import JobState
-from hashrange.engine.store import Store
+from hashrange.engine.store import SqliteError, Store
 
 T = TypeVar("T")
 
@@ -75,3 +78,19 @@ class EngineContext(Protocol):
     def run_or_roll_back(self, work: Callable[[], T]) -> T:
         """Run background work inside the group; whatever it fails with, undo the whole group."""
         ...
+
+
+def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:
+    """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
+    kept = store.run(sql.FIND_META, ("region",)).get
+    if kept is None:
+        kept = settings.region or DEFAULT_REGION
+        with contextlib.suppress(SqliteError):  # a full disk must not keep anyone from reading
+            store.run(sql.SAVE_META, ("region", kept))
+    if settings.region not in ("", kept):
+        message = (
+            f"{store.directory} was made for the region {kept}, and the ARNs in it say so. Open it with that region "
+            f"(or with none), or choose another directory for {settings.region}."
+        )
+        raise StorageError(message)
+    return replace(settings, region=kept)

@@ -12,9 +12,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import Protocol, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
@@ -36,12 +37,12 @@ from hashrange.core.errors import (
 from hashrange.core.values import WrongWireType
 from hashrange.core.wire import Wire
 from hashrange.engine import clock_log, shape, sql
-from hashrange.engine.arn import DEFAULT_REGION
 from hashrange.engine.catalog import Catalog
 from hashrange.engine.clock_log import ClockLog
-from hashrange.engine.context import EngineSettings
+from hashrange.engine.context import EngineSettings, resolve_region
 from hashrange.engine.jobs import Jobs
 from hashrange.engine.operation import Operation
+from hashrange.engine.partial_work import Inputs, PartialWork, Paused
 from hashrange.engine.recovery import backup_store, restore
 from hashrange.engine.recovery.table_copy import BackgroundCopies
 from hashrange.engine.store import SqliteError, Store, WriteRefused
@@ -49,6 +50,7 @@ from hashrange.engine.stream import streams
 
 Reread = Callable[[Wire], Wire]
 Arguments = TypeVarTuple("Arguments")
+HALF_DONE = "An operation failed after it had begun to write; nothing was written."
 SECONDS_AT_EXIT = 1.0  # for a thread inside an engine to leave it; what it does not commit is not acknowledged
 T = TypeVar("T")
 
@@ -105,6 +107,8 @@ class Engine:
         self._lock = threading.Lock()
         self._waiting: deque[None] = deque()
         self._group = CommitGroup()
+        self._partial: PartialWork | None = None  # of the request that runs, if it has paused
+        self._pause_at = inf
         self._last_time = self.last_wall_time = 0
         self._sequence = 0
         self.closed = False
@@ -116,10 +120,13 @@ class Engine:
         self._sequence = streams.last_number(self)
         self._last_time = self.last_wall_time = self._sequence >> streams.SEQUENCE_BITS
         self.jobs.resume()
-        self.run_in_group(self._resume)
+        try:
+            self.run_in_group(self._resume)
+        except InternalServerError as failure:  # a disk without room for copies must not keep anyone from reading
+            self.copies.restart_later(failure)
         _open_engines.add(self)
 
-    def leave_to_parent(self, parent: int) -> None:
+    def detach_after_fork(self, parent: int) -> None:
         """In a forked process: refuse all further use, and leave the files to the process that opened them."""
         self._lock = threading.Lock()  # another thread may have held it
         self.closed = True
@@ -128,11 +135,15 @@ class Engine:
             "forked from it. Open the database after the fork, in each process that needs one of its own, or connect "
             "to a server (hashrange serve)."
         )
-        self.store.leave_to_parent()
+        self.store.detach_after_fork()
 
     def _resume(self) -> None:
-        backup_store.resume(self)
-        restore.resume(self)
+        backup_store.clean_up_files(self)
+        self._restart_copies()
+
+    def _restart_copies(self) -> None:
+        backup_store.restart_copies(self)
+        restore.restart_copies(self)
 
     def now(self) -> int:
         """Return a time in milliseconds that never decreases, even if the clock is set back, for states and names."""
@@ -163,10 +174,20 @@ class Engine:
         """Take the engine; what is performed until `end` shares one commit."""
         self._lock.acquire()
 
-    def perform(self, operation: Operation, request: Wire, reread: Reread = as_given, *, inject: bool = True) -> bytes:
+    def perform(
+        self,
+        operation: Operation,
+        request: Wire,
+        reread: Reread = as_given,
+        *,
+        inject: bool = True,
+        partial: PartialWork | None = None,
+        pause_at: float = inf,
+    ) -> bytes:
         """Run one request inside the group and return its response, valid once `end` has returned.
 
-        A request that was not read from JSON comes with `reread`, which gives it as JSON would carry it.
+        A request that was not read from JSON comes with `reread`, which gives it as JSON would carry it. Later than
+        `pause_at` it may raise Paused, to be performed again with `partial`.
         """
         if self.closed:
             raise self._refusal
@@ -174,6 +195,9 @@ class Engine:
             raise InternalServerError(str(self._group.failure))
         if self.faults is not None and inject:
             return self.faults.perform(self, operation, reread(request))
+        self._partial, self._pause_at = partial, pause_at
+        if partial is not None:
+            partial.use_engine(self)
         try:
             if operation.writes and not self.in_transaction:
                 self.begin_transaction()
@@ -195,6 +219,28 @@ class Engine:
             self._void(StorageError("Background work failed; nothing was written."))
             raise
 
+    @property
+    def may_pause(self) -> bool:
+        """Whether the request that runs may pause between parts of its work."""
+        return self._pause_at != inf
+
+    def do_parts(
+        self, name: str, inputs: Callable[[*Arguments], Inputs], work: Callable[[*Arguments], T],
+        entries: Iterable[tuple[*Arguments]],
+    ) -> list[T]:  # fmt: skip
+        """Return the results of parts of the request's work, each of which depends on its inputs alone, or pause.
+
+        Nothing is kept of the first turn: most requests need no other.
+        """
+        partial, done = self._partial, []
+        if partial is not None:
+            return [partial.do((name, at), inputs(*each), work, *each) for at, each in enumerate(entries)]
+        for each in entries:
+            if perf_counter() > self._pause_at:
+                raise Paused
+            done.append(work(*each))
+        return done
+
     def begin_transaction(self) -> None:
         """Make sure that there is an open write transaction."""
         if not self.in_transaction:
@@ -215,7 +261,7 @@ class Engine:
             converted = shape.convert(operation.name, reread(request), operation.violations)
             return self._run(operation, converted, as_converted)
         except ValidationException as refusal:
-            self._check_untouched(written)
+            self._check_untouched(written, refusal)
             # What the shape forbids is reported first.
             shape.convert(operation.name, reread(request), operation.violations)
             if isinstance(refusal, RequestInvalid) and operation.enveloped:
@@ -223,12 +269,13 @@ class Engine:
             raise
         except SqliteError:
             raise  # `perform` undoes the group and says what happened
-        except BaseException:
-            self._check_untouched(written)
+        except BaseException as failure:
+            self._check_untouched(written, failure)
             raise
 
     def dry_run(self, operation: Operation, request: Wire) -> None:
         """Run a request until its first write, and change nothing; raise whatever error it would meet until then."""
+        self._partial, self._pause_at = None, inf
         try:
             if operation.writes:
                 self._dry_run_write(operation, request)
@@ -249,9 +296,10 @@ class Engine:
             if operation.writes == "tables":  # it may have changed definitions in memory before its first write
                 self.catalog.reload()
 
-    def _check_untouched(self, written: int) -> None:
+    def _check_untouched(self, written: int, failure: BaseException) -> None:
         if self.written != written:  # a half-done operation must not be committed
-            raise self._void(StorageError("An operation failed after it had begun to write; nothing was written."))
+            said = str(failure) if isinstance(failure, InternalServerError) else HALF_DONE
+            raise self._void(StorageError(said)) from failure
 
     def _void(self, failure: StorageError) -> InternalServerError:
         """Undo the whole group: none of its responses may be sent."""
@@ -329,17 +377,17 @@ class Engine:
                     self._waiting.pop()
                     response = work(*arguments)
                 finally:
-                    late = self._leave(group)
+                    late = self._commit_or_defer(group)
         finally:
             if group is None:
-                self._give_way()
+                self._leave_queue()
             elif late is not None:
                 late.wait()
         if group.failure is not None:
             raise InternalServerError(str(group.failure))
         return response
 
-    def _leave(self, group: CommitGroup) -> threading.Event | None:
+    def _commit_or_defer(self, group: CommitGroup) -> threading.Event | None:
         """Commit, unless other threads wait to write: then the last of them commits, and sets the returned event."""
         if self.in_transaction and self._waiting:
             group.done = group.done or threading.Event()
@@ -350,11 +398,11 @@ class Engine:
             self._group = CommitGroup()
         return None
 
-    def _give_way(self) -> None:
+    def _leave_queue(self) -> None:
         """Leave the queue after an interrupt; commit if the other threads have left the commit to this one."""
         with self._lock:
             self._waiting.pop()
-            self._leave(self._group)
+            self._commit_or_defer(self._group)
 
     @property
     def is_busy(self) -> bool:
@@ -371,11 +419,17 @@ class Engine:
 
     def maintain(self) -> float:
         """Do one bounded slice of background work; return the seconds until there is more to do."""
+        if self.copies.take_restart():
+            try:
+                self.run_in_group(lambda: self.run_or_roll_back(self._restart_copies))
+            except InternalServerError as failure:
+                self.copies.restart_later(failure)
         return self.jobs.step()
 
     def finish_jobs(self) -> None:
         """Finish all background work that is due now."""
         self.copies.wait()
+        self.copies.restart_now()
         self.jobs.start_round_now()
         while self.maintain() == 0:
             pass
@@ -403,10 +457,10 @@ class Engine:
 _open_engines: WeakSet[Engine] = WeakSet()
 
 
-def _leave_to_parent() -> None:
+def _detach_after_fork() -> None:
     for engine in list(_open_engines):
         if not engine.closed:
-            engine.leave_to_parent(os.getppid())
+            engine.detach_after_fork(os.getppid())
 
 
 def _close_all() -> None:
@@ -415,24 +469,8 @@ def _close_all() -> None:
             engine.close_at_exit()
 
 
-os.register_at_fork(after_in_child=_leave_to_parent)
+os.register_at_fork(after_in_child=_detach_after_fork)
 atexit.register(_close_all)
-
-
-def resolve_region(store: Store, settings: EngineSettings) -> EngineSettings:
-    """Return the settings with the region that the directory was made for; its ARNs hold in no other."""
-    kept = store.run(sql.FIND_META, ("region",)).get
-    if kept is None:
-        kept = settings.region or DEFAULT_REGION
-        with contextlib.suppress(SqliteError):  # a full disk must not keep anyone from reading
-            store.run(sql.SAVE_META, ("region", kept))
-    if settings.region not in ("", kept):
-        message = (
-            f"{store.directory} was made for the region {kept}, and the ARNs in it say so. Open it with that region "
-            f"(or with none), or choose another directory for {settings.region}."
-        )
-        raise StorageError(message)
-    return replace(settings, region=kept)
 
 
 def open_engine(

@@ -3,8 +3,8 @@
 SQLite reads a log up to the first damaged frame and silently ignores the rest; a log that was removed is an empty one.
 Therefore DIR/hashrange.end holds a copy of the header of SQLite's index of the log: 48 bytes with the number of frames,
 the salt of the log and a checksum; zeros when a log is not needed. After it: 1 with fsync, else 0, and the boot.
-The record is written with `pwrite` (1 us), and survives a kill as the log does. It is not memory-mapped: a process that
-writes to a mapped file which was cut off is killed by the operating system (SIGBUS).
+The record is written with `pwrite` (0.7 us), and survives a kill as the log does. It is not memory-mapped: a process
+that writes to a mapped file which was cut off is killed by the operating system (SIGBUS).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LogEnd:
         self._write(_write_boot(fsync=fsync), BOOT.start)
         self.note()
 
-    def write_anew_if_lost(self) -> bool:
+    def rewrite_if_lost(self) -> bool:
         """Write the record anew if its file was removed, replaced or cut off; return whether that was necessary."""
         if identify(self._file) == self._identity and self._file.stat().st_size == SIZE:
             return False
@@ -112,14 +112,17 @@ class LogEnd:
 
     def note(self) -> None:
         """Record the end after a commit."""
-        self._write(self._index[:COPIED], 0)
+        try:  # noqa: SIM105 contextlib.suppress takes a third of the time of the write
+            os.pwrite(self._record, self._index[:COPIED], 0)
+        except OSError:
+            pass  # a file that was cut off, on a full disk; the next verification reports it
 
     def clear(self) -> None:
         """Record that no log is needed, before SQLite moves all of it into the database file."""
         self._write(bytes(COPIED), 0)
 
     def _write(self, content: bytes, start: int) -> None:
-        with contextlib.suppress(OSError):  # of a file that was cut off on a full disk; the next look tells so
+        with contextlib.suppress(OSError):  # as in `note`
             os.pwrite(self._record, content, start)
 
     def close(self) -> None:
@@ -242,7 +245,7 @@ def is_foreign(recorded: RecordedEnd, salt: int) -> bool:
     return (salt - recorded.salt) % 2**32 > MAX_RESTARTS
 
 
-def set_log_aside(directory: Path) -> None:
+def move_log_away(directory: Path) -> None:
     """Rename a log that must not be read, with its index."""
     log = directory / LOG_FILE
     log.replace(log.with_name(f"{LOG_FILE}-{time.strftime('%Y%m%d-%H%M%S')}"))

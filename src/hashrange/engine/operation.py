@@ -7,8 +7,7 @@ clients, fault injection and documentation read them here and keep no lists of o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -18,7 +17,6 @@ from hashrange.engine.shape.constraint_message import ALL_TOGETHER, ViolationRep
 
 EngineT = TypeVar("EngineT")
 Writes: TypeAlias = Literal["items", "tables"]
-Prepare: TypeAlias = Callable[[object], AbstractContextManager[Iterator[None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +31,8 @@ class Operation:
     entries: str | None = None  # the request's member with the entries of a batch or transaction
     unprocessed: str | None = None  # the response's member with the entries of a batch that were not processed
     transactional: bool = False  # all of its entries take effect, or none
+    pauses: bool = False  # it may take long, and lets other requests run between the parts of its work
     violations: ViolationReport = ALL_TOGETHER  # how it reports members that break the model's constraints
-    prepare: Prepare | None = None  # does, in steps, what of its work for the entries needs no database
 
     @property
     def can_conflict(self) -> bool:
@@ -55,8 +53,8 @@ def operation(
     entries: str | None = None,
     unprocessed: str | None = None,
     transactional: bool = False,
+    pauses: bool = False,
     violations: ViolationReport = ALL_TOGETHER,
-    prepare: Prepare | None = None,
 ) -> Callable[[Callable[[EngineT, Wire], bytes]], Operation]:
     """Declare the function below as the operation of its name: `put_item` is PutItem."""
 
@@ -70,8 +68,8 @@ def operation(
             entries=entries,
             unprocessed=unprocessed,
             transactional=transactional,
+            pauses=pauses,
             violations=violations,
-            prepare=prepare,
         )
 
     return declare

@@ -1,13 +1,15 @@
 """The read path: a page is a range of keys, read forward or backward, filtered, projected and counted.
 
-Ranges come from key conditions, scan segments and start keys, all as bytes. Rows that need neither filter nor
-projection are returned as the bytes they are stored as.
+The rules of Select and of the projections of indexes decide what a page may contain. Ranges come from key conditions,
+scan segments and start keys, all as bytes. Rows that need neither filter nor projection are returned as the bytes they
+are stored as.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -17,20 +19,26 @@ import orjson
 from msgspec import defstruct
 from msgspec.json import Decoder
 
+from hashrange.core.errors import ValidationException
 from hashrange.core.keys import KeyEncoder, rowid_of, successor
-from hashrange.core.values import Item, Value, measure_item
+from hashrange.core.values import INVALID_PARAMETER, Item, Value, measure_item
+from hashrange.core.wire import Wire
+from hashrange.engine.partial_work import definition_inputs
 from hashrange.engine.sql import TOP
+from hashrange.engine.table import check_scalars
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
     from hashrange.expr.condition import Predicate
     from hashrange.expr.key_condition_expression import KeyClause
+    from hashrange.expr.request_expressions import Expressions
 
 PAGE_BYTES = 1_048_576
 # Comparisons and function calls of one page: about half a second of the slowest. Five of them test each item of any
 # page: the smallest items are 100,000 in a megabyte.
 MAX_WORK = 500_000
+PART_WORK, PART_BYTES = 10_000, 262_144  # of a part of a page, after which other requests may run
 BYTES_PER_TEST = 32  # of an item, which a function like `contains` searches in the time of a comparison
 NO_LIMIT = -1
 MAX_ROWS = 2**31 - 1  # a limit may be any number, but SQLite takes only so many
@@ -59,6 +67,7 @@ class RowSource:
     counts_only: bool = False
     columns: int = 0  # how many paths `project` selects
     work: int = MAX_WORK  # comparisons and calls that may be evaluated
+    room: int = PAGE_BYTES
 
     @property
     def weight(self) -> int:
@@ -72,7 +81,22 @@ class RowSource:
         """
         searches = self.test.searches if self.test is not None else 0
         most = max(1, self.work // self.weight)
-        return most, min(PAGE_BYTES, max(1, self.work // searches * BYTES_PER_TEST)) if searches else PAGE_BYTES
+        return most, min(self.room, max(1, self.work // searches * BYTES_PER_TEST)) if searches else self.room
+
+    def start_after(self, index_key: bytes | None, key: bytes) -> None:
+        """Start after a position: on an index its key and that of the table together."""
+        if index_key is not None:
+            self.start = (index_key, key)
+        elif self.forward:
+            self.low = max(self.low, key + b"\x00")
+        else:
+            self.high = min(self.high, key)
+
+    def start_after_item(self, item: Item) -> None:
+        """Start after an item of the source."""
+        key = self.table.key_encoder.encode(item)
+        assert key is not None
+        self.start_after(self.index.key_encoder.encode(item) if self.index else None, key)
 
 
 @dataclass(slots=True)
@@ -86,10 +110,108 @@ class RowPage:
     fetched: list[int]  # sizes of the items a local index had to fetch
     last: Item | None  # the item at which the page was cut off
 
+    def add(self, other: RowPage) -> None:
+        """Add the rows that follow."""
+        self.bodies += other.bodies
+        self.count += other.count
+        self.scanned += other.scanned
+        self.size += other.size
+        self.fetched += other.fetched
+        self.last = other.last
+
     def count_work(self, source: RowSource) -> int:
         """Return how many comparisons and calls the page took."""
         searches = source.test.searches if source.test is not None else 0
         return max(self.scanned * source.weight, self.size // BYTES_PER_TEST * searches)
+
+
+def check_select(request: Wire, prefix: str = "") -> None:
+    """Raise when Select contradicts the other parameters; `prefix` is the envelope that only Query has."""
+    select = request.get("Select")
+    given = [name for name in ("AttributesToGet", "ProjectionExpression") if request.get(name) is not None]
+    if select is None:
+        return
+    if select == "SPECIFIC_ATTRIBUTES":
+        if not given:
+            text = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+            raise ValidationException(prefix + text)
+    elif given:
+        chosen = "only the Count" if select == "COUNT" else select
+        raise ValidationException(f"{prefix}Cannot specify the {given[0]} when choosing to get {chosen}")
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
+        raise ValidationException(prefix + "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+
+
+def find_index(table: Table, request: Wire) -> Index | None:
+    """Return the index that a request names, or raise."""
+    name = request.get("IndexName")
+    if name is None:
+        return None
+    index = table.indexes_by_name.get(name)
+    if index is None:
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.is_global and request.get("ConsistentRead"):
+        raise ValidationException("Consistent reads are not supported on global secondary indexes")
+    if index.backfilling:
+        raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
+    return index
+
+
+def apply_select(source: RowSource, request: Wire, expressions: Expressions) -> None:
+    """Set what is read, filtered and returned; raise if an index does not project what is requested."""
+    index, projection = source.index, expressions.projection
+    source.counts_only = request.get("Select") == "COUNT"
+    source.limit = request.get("Limit", -1)
+    source.test = expressions.filter
+    source.project = projection
+    source.columns = len(projection.paths) if projection is not None else 0
+    if index is not None and not index.keeps_all:
+        everything = request.get("Select") == "ALL_ATTRIBUTES"
+        missing = projection.attributes - index.projected if projection else frozenset()
+        if index.is_global:
+            _check_projected(index, missing, everything=everything)
+        else:
+            source.fetches = everything or bool(missing)
+    if expressions.filter is not None:
+        check_scalars(source.table, expressions.filter.document_attributes)
+
+
+def _check_projected(index: Index, missing: frozenset[str], *, everything: bool) -> None:
+    if everything:
+        raise ValidationException(
+            f"{INVALID_PARAMETER}Select type ALL_ATTRIBUTES is not supported for global secondary index {index.name} "
+            "because its projection type is not ALL"
+        )
+    if missing:
+        shown = ", ".join(sorted(missing))
+        raise ValidationException(f"{INVALID_PARAMETER}Global secondary index {index.name} does not project [{shown}]")
+
+
+def check_filter_projected(index: Index, attributes: Iterable[str]) -> None:
+    """Raise when a query filters by attributes that the index does not project; a scan takes them as absent."""
+    if index.keeps_all:
+        return
+    missing = [name for name in attributes if name not in index.projected]
+    if missing:
+        shown = ", ".join(in_hash_order(missing))
+        text = f"Secondary index {index.name} does not project one or more filter attributes: [{shown}]"
+        raise ValidationException(INVALID_PARAMETER + text)
+
+
+def in_hash_order(names: list[str]) -> list[str]:
+    """Return names in the order of the service's hash set."""
+    buckets = 16
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _java_hash(name) % buckets)
+
+
+def _java_hash(name: str) -> int:
+    total = 0
+    units = name.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        total = (31 * total + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return total ^ (total >> 16)
 
 
 def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
@@ -102,10 +224,31 @@ def fetch(engine: Engine, table: Table, key: bytes) -> tuple[int, bytes] | None:
 
 def read_page(engine: Engine, source: RowSource) -> RowPage:
     """Read rows until the limit, a megabyte, or the end of the range."""
-    rows = _open(engine, source)
     if source.test is None and source.project is None and (source.index is None or source.index.keeps_all):
-        return _read_stored(rows, source)
-    return _read_decoded(rows, source)
+        return _read_stored(_open(engine, source), source)
+    if not engine.may_pause:
+        return _read_decoded(engine, source)
+    work, source.work, source.room = source.work, min(PART_WORK, source.work), PART_BYTES
+    first = _read_decoded(engine, source)
+    source.work, source.room = work, PAGE_BYTES
+    return first if first.last is None or first.scanned == source.limit else _read_in_parts(engine, source)
+
+
+def _read_in_parts(engine: Engine, source: RowSource) -> RowPage:
+    """Read a page that may take long in parts: each starts where the one before ended."""
+    whole, rest = RowPage([], 0, 0, 0, [], None), copy(source)
+    while True:
+        rest.work = min(PART_WORK, source.work - whole.count_work(source))
+        rest.room = min(PART_BYTES, PAGE_BYTES - whole.size)
+        place = f"page after {rest.low!r} {rest.high!r} {rest.start!r}"
+        (part,) = engine.do_parts(place, definition_inputs, _read_decoded, [(engine, rest)])
+        whole.add(part)
+        is_full = whole.size >= PAGE_BYTES or whole.count_work(source) >= source.work
+        if part.last is None or is_full or whole.scanned == source.limit:
+            return whole
+        rest.start_after_item(part.last)
+        if source.limit > 0:
+            rest.limit = source.limit - whole.scanned
 
 
 def _open(engine: Engine, source: RowSource) -> Rows:
@@ -134,8 +277,9 @@ def _read_stored(rows: Rows, source: RowSource) -> RowPage:
     return RowPage(bodies, len(bodies), len(bodies), size, [], last)
 
 
-def _read_decoded(rows: Rows, source: RowSource) -> RowPage:
+def _read_decoded(engine: Engine, source: RowSource) -> RowPage:
     """Return the items that pass the filter, projected."""
+    rows = _open(engine, source)
     if source.project is None and (source.index is None or source.index.keeps_all):
         return _filter(rows, source)
     return _reshape(rows, source)

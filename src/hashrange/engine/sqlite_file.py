@@ -164,6 +164,7 @@ class CopyFile:
     """
 
     def __init__(self, path: Path, source: Path) -> None:
+        self.name = path.name
         self._path = path
         self._source = source
         self._partial = path.with_name(path.name + PARTIAL)

@@ -43,7 +43,7 @@ def start_query(source: RowSource, start: Item, partition: bytes) -> None:
         raise ValidationException(OUTSIDE)
     if not source.low <= position < source.high:
         raise ValidationException(UNMATCHED)
-    _start_after(source, index_key, key)
+    source.start_after(index_key, key)
 
 
 def start_scan(source: RowSource, start: Item, segment: int, total: int) -> None:
@@ -54,7 +54,7 @@ def start_scan(source: RowSource, start: Item, segment: int, total: int) -> None
             f"{INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
             f"TotalSegments: {total} Segment: {segment}"
         )
-    _start_after(source, index_key, key)
+    source.start_after(index_key, key)
 
 
 def limit_to_segment(source: RowSource, segment: int, total: int) -> None:
@@ -81,15 +81,6 @@ def _check_key(key_encoder: KeyEncoder, start: Item, mismatch: str) -> None:
     if any(attribute.tag not in start.get(attribute.name, {}) for attribute in key_encoder.attributes):
         raise ValidationException(mismatch)
     check_key_contents(key_encoder, start)
-
-
-def _start_after(source: RowSource, index_key: bytes | None, key: bytes) -> None:
-    if index_key is not None:
-        source.start = (index_key, key)
-    elif source.forward:
-        source.low = max(source.low, key + b"\x00")
-    else:
-        source.high = min(source.high, key)
 
 
 def _show(value: dict[str, object]) -> str:

@@ -53,9 +53,9 @@ from hashrange.engine.log_end import (
     find_logged_pages,
     find_record_problem,
     is_foreign,
+    move_log_away,
     read_record,
     read_salt,
-    set_log_aside,
     write_empty_record,
 )
 from hashrange.engine.sqlite_file import (
@@ -126,7 +126,7 @@ class Store:
                 raise CorruptFile(lost)
             problem = find_record_problem(self.directory) if has_content(path) else None
             if accept_loss and recorded is not None and salt is not None and is_foreign(recorded, salt):
-                set_log_aside(self.directory)
+                move_log_away(self.directory)
             connection = open_file(path, new=not path.exists())
             try:
                 self._configure(connection)
@@ -236,7 +236,7 @@ class Store:
         if loss is not None:
             self.lost = FileLost(f"{loss} {self._save_readable(is_cut='cut off' in loss)}")
             logger.error("%s", self.lost)
-        elif self.lost is None and self._log_end is not None and self._log_end.write_anew_if_lost():
+        elif self.lost is None and self._log_end is not None and self._log_end.rewrite_if_lost():
             logger.warning("%s/%s was removed, replaced or cut off; it is written anew.", self.directory, END_FILE)
         self._next_check = now + SECONDS_BETWEEN_CHECKS if self.lost is None else 0.0
         return self.lost
@@ -395,7 +395,7 @@ class Store:
                 self._checkpointer.wake()
         return 0
 
-    def leave_to_parent(self) -> None:
+    def detach_after_fork(self) -> None:
         """In a forked process: give up the lock, which the process that opened the directory keeps."""
         if self._lock_file is not None:
             os.close(self._lock_file)

@@ -28,6 +28,7 @@ class Index:
     """A secondary index: the column of its key, and what its entries hold."""
 
     __slots__ = (
+        "backfilling",
         "column",
         "definition",
         "is_global",
@@ -53,13 +54,10 @@ class Index:
         self.keeps_all = definition.projection.type == "ALL"
         self.projected = frozenset((*self.names, *(definition.projection.non_key_attributes or ())))
         self.keys_only = not self.keeps_all and len(self.projected) == len(self.names)
+        # Whether items from before the index still have to be put into it.
+        self.backfilling = isinstance(definition, GlobalIndexDefinition) and definition.backfill
         self.item_count = 0
         self.size_bytes = 0
-
-    @property
-    def backfilling(self) -> bool:
-        """Whether items from before the index still have to be put into it."""
-        return isinstance(self.definition, GlobalIndexDefinition) and self.definition.backfill
 
     def project(self, item: Item) -> Item:
         """Return the entry that the index holds for an item."""

@@ -24,6 +24,7 @@ from hashrange.core.errors import (
 from hashrange.core.wire import Wire
 from hashrange.engine import sql
 from hashrange.engine.capacity import ConsumedCapacity, collection_metrics, read_units, write_units
+from hashrange.engine.partial_work import Inputs, definition_inputs
 from hashrange.engine.table import KeyTooLong, SchemaMismatch
 from hashrange.engine.write import (
     MAX_DECODED_VALUES,
@@ -80,11 +81,12 @@ def resolve_all(engine: Engine, requests: Sequence[WriteRequest]) -> list[ItemWr
     """Find the table and key of every write; a key that does not match the schema cancels the transaction."""
     writes: list[ItemWrite] = []
     mismatch: tuple[int, SchemaMismatch | KeyTooLong] | None = None
-    for position, request in enumerate(requests):
-        try:
-            writes.append(request.resolve(engine))
-        except (SchemaMismatch, KeyTooLong) as refusal:
-            mismatch = mismatch or (position, refusal)
+    resolved = engine.do_parts("key", definition_inputs, _resolve, [(engine, request) for request in requests])
+    for position, outcome in enumerate(resolved):
+        if isinstance(outcome, ItemWrite):
+            writes.append(outcome)
+        else:
+            mismatch = mismatch or (position, outcome)
     seen = {(write.table.n, write.key) for write in writes}
     if len(seen) != len(writes):
         raise ValidationException(TWICE)
@@ -100,19 +102,45 @@ def check_all(engine: Engine, writes: Sequence[ItemWrite]) -> list[CheckedWrite]
     rows = [load_row(engine, write.table, write.key) for write in writes]
     if sum(row.estimate_values() for row in rows if row is not None) > MAX_DECODED_VALUES:
         raise ValidationException(TOO_MANY_VALUES)
-    for position, (write, row) in enumerate(zip(writes, rows, strict=True)):
-        try:
-            write.check(row)
-            image = write.image if write.make_image is None else write.make_image(row)
-        except ValidationException as refusal:
-            raise cancel(len(writes), {position: reason_for(refusal)}) from None
-        except (ConditionalCheckFailedException, DuplicateItemException) as refusal:
-            reasons[position] = reason_for(refusal)
-            continue
-        checked.append(CheckedWrite(write, row, image))
+    entries = [(engine, write, row) for write, row in zip(writes, rows, strict=True)]
+    for position, outcome in enumerate(engine.do_parts("row", row_inputs, _check, entries)):
+        if isinstance(outcome, CheckedWrite):
+            checked.append(outcome)
+        elif isinstance(outcome, ValidationException):
+            raise cancel(len(writes), {position: reason_for(outcome)})
+        else:
+            reasons[position] = reason_for(outcome)
     if reasons:
         raise cancel(len(writes), reasons)
     return checked
+
+
+def row_inputs(engine: Engine, _work: object, row: Row | None) -> Inputs:
+    """Return what the work on a row depends on: its contents, and the definitions of the tables."""
+    return (engine.catalog.version, None) if row is None else (engine.catalog.version, row.id, row.body)
+
+
+def _resolve(engine: Engine, request: WriteRequest) -> ItemWrite | SchemaMismatch | KeyTooLong:
+    try:
+        return request.resolve(engine)
+    except (SchemaMismatch, KeyTooLong) as refusal:
+        return refusal
+
+
+def _check(_engine: Engine, write: ItemWrite, row: Row | None) -> CheckedWrite | ServiceError:
+    try:
+        return check_write(write, row)
+    except ValidationException as refusal:
+        return refusal
+
+
+def check_write(write: ItemWrite, row: Row | None) -> CheckedWrite | ServiceError:
+    """Return what a write will store, or why it does not."""
+    try:
+        write.check(row)
+    except (ConditionalCheckFailedException, DuplicateItemException) as refusal:
+        return refusal
+    return CheckedWrite(write, row, write.image if write.make_image is None else write.make_image(row))
 
 
 def _apply(engine: Engine, checked: CheckedWrite) -> WriteResult:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
@@ -77,6 +78,14 @@ class Function(Struct, frozen=True, kw_only=True):
     """Whether PartiQL statements may use it."""
     is_search: bool = False
     """Whether it looks at each element of its first operand, so that its time grows with the item."""
+    depends_on_elements: bool = False
+    """Whether its result depends on what the elements of a list are, or how many."""
+    never_true_for: frozenset[str] = frozenset()
+    """Types that its first operand may have, and for which it is never true."""
+
+    def can_hold(self, tag: str) -> bool:
+        """Return whether it may be true for a first operand of a type; of a type that varies, the tag is empty."""
+        return not tag or (tag in self.operands[0].types and tag not in self.never_true_for)
 
 
 def find_function(name: str) -> Function:
@@ -117,8 +126,7 @@ def compile_call(call: FunctionCall, role: Role) -> Any:
 def constant_getter(operand: Node) -> Callable[[Values], Value] | None:
     """Return a function that gets a constant operand from the request's values; None for any other operand."""
     if isinstance(operand, Placeholder):
-        name = operand.name
-        return lambda values: values[name]
+        return itemgetter(operand.name)
     if isinstance(operand, Literal):
         value = operand.value
         return lambda _: value
@@ -401,6 +409,8 @@ FUNCTIONS: dict[str, Function] = {
             operands=(ANY, ANY),
             compile=_compile_contains,
             is_search=True,
+            depends_on_elements=True,
+            never_true_for=frozenset({"N", "BOOL", "NULL", "M"}),
         ),
         Function(
             name="size",
@@ -408,6 +418,7 @@ FUNCTIONS: dict[str, Function] = {
             operands=(OperandRule(TAGS - {"N", "BOOL", "NULL"}),),
             compile=compile_operand_function(size),
             returns="N",
+            depends_on_elements=True,
         ),
         Function(
             name="if_not_exists",

@@ -237,6 +237,21 @@ def clauses_of(condition: Condition) -> Iterator[Clause]:
             yield found
 
 
+def replace_clauses(condition: Condition, replace: Callable[[Clause], Condition]) -> Condition:
+    """Return a condition with each of its comparisons and function calls replaced."""
+    done: list[Any] = []
+    for found in conditions_postorder(condition):
+        if isinstance(found, And | Or | Not):
+            count = len(children_of(found))
+            parts = done[len(done) - count :]
+            del done[len(done) - count :]
+            done.append(_rebuild(found, parts))
+        else:
+            done.append(replace(found))
+    replaced: Condition = done[0]
+    return replaced
+
+
 def paths_of(node: Node) -> Iterator[DocumentPath]:
     """Yield the document paths in a tree, in the order written."""
     return (found for found in walk(node) if isinstance(found, DocumentPath))

@@ -138,13 +138,14 @@ def read_expressions(request: Wire, parameters: ExpressionParameters) -> Express
     if not parameters.requires_key_condition and parameters.members.isdisjoint(request):
         return NO_EXPRESSIONS
     if parameters.legacy_members.isdisjoint(request):
-        _check_key_given(request, parameters)
+        if parameters.requires_key_condition:
+            _check_key_given(request)
         return _read_texts(request, parameters)
     return _read_legacy(request, parameters)
 
 
-def _check_key_given(request: Wire, parameters: ExpressionParameters) -> None:
-    if parameters.requires_key_condition and "KeyConditionExpression" not in request and "KeyConditions" not in request:
+def _check_key_given(request: Wire) -> None:
+    if "KeyConditionExpression" not in request and "KeyConditions" not in request:
         raise RequestInvalid(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
@@ -165,7 +166,8 @@ def _read_legacy(request: Wire, parameters: ExpressionParameters) -> Expressions
     )
     if not parameters.reads_attributes_first and "AttributesToGet" in request:
         projection = legacy_parameters.convert_attributes(request["AttributesToGet"])
-    _check_key_given(request, parameters)
+    if parameters.requires_key_condition:
+        _check_key_given(request)
     read = _read_texts(request, parameters)
     key_condition = read.key_condition
     if "KeyConditions" in request:

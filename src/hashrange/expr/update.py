@@ -55,27 +55,13 @@ ARITHMETIC_COSTS = {"+": 34, "-": 37}
 class ItemUpdate:
     """An update bound to its values: called with an item, it returns the new one."""
 
-    __slots__ = ("_compiled", "_operations", "_values")
+    __slots__ = ("_compiled", "_operations", "_values", "attributes", "document_attributes", "paths")
 
     def __init__(self, compiled: CompiledUpdate, operations: list[AttributeOperation], values: Values) -> None:
-        self._compiled = compiled
-        self._operations = operations
-        self._values = values
-
-    @property
-    def paths(self) -> tuple[Elements, ...]:
-        """The paths it changes, in the order written."""
-        return self._compiled.paths
-
-    @property
-    def attributes(self) -> frozenset[str]:
-        """The top-level attributes it changes."""
-        return self._compiled.attributes
-
-    @property
-    def document_attributes(self) -> tuple[str, ...]:
-        """The top-level attributes that it reads or writes as documents."""
-        return self._compiled.document_attributes
+        self._compiled, self._operations, self._values = compiled, operations, values
+        self.paths = compiled.paths
+        self.attributes = compiled.attributes
+        self.document_attributes = compiled.document_attributes
 
     def result_type(self, attribute: str) -> str | None:
         """Return the type that a top-level attribute will have; None if only the item shows it."""
@@ -108,8 +94,8 @@ class ItemUpdate:
 
     def cost(self) -> int:
         """Return the bytes that the statement is charged for; they must not exceed the size limit of an item either."""
-        charged = self._compiled.charged
-        return self._compiled.fixed_cost + sum(measure(fetch(self._values)) for fetch in charged)
+        charged = [measure(fetch(self._values)) for fetch in self._compiled.charged]
+        return self._compiled.fixed_cost + sum(charged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +103,11 @@ class CompiledUpdate:
     """An update without the values of its placeholders."""
 
     paths: tuple[Elements, ...]
+    """The paths it changes, in the order written."""
     attributes: frozenset[str]
+    """The top-level attributes it changes."""
     document_attributes: tuple[str, ...]
+    """The top-level attributes that it reads or writes as documents."""
     removals: frozenset[int]
     """The positions of the actions that only remove."""
     tree: PathTree

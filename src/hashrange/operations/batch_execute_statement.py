@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
 
@@ -15,12 +17,15 @@ from hashrange.core.errors import (
     ValidationException,
 )
 from hashrange.core.wire import Wire
+from hashrange.engine import transaction
 from hashrange.engine.capacity import ConsumedCapacity, read_units, write_units
 from hashrange.engine.operation import operation
-from hashrange.engine.write import ItemWrite, load_row, write_item
+from hashrange.engine.partial_work import definition_inputs
+from hashrange.engine.transaction import CheckedWrite
+from hashrange.engine.write import ItemWrite, Row, apply, load_row
 from hashrange.partiql.literal import check_parameters
 from hashrange.partiql.modify import returned_item
-from hashrange.partiql.prepared_statement import PreparedStatement, prepare_entries, prepare_statement
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -37,18 +42,21 @@ CODES: dict[type[ServiceError], str] = {
 }
 
 
-@operation(writes="items", entries="Statements", prepare=prepare_entries)
+@operation(writes="items", entries="Statements", pauses=True)
 def batch_execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run every statement that can be run; responses and errors are in the order of the statements."""
-    statements = [_prepare(engine, entry) for entry in request["Statements"]]
+    entries = [(engine, entry) for entry in request["Statements"]]
+    statements = engine.do_parts("statement", definition_inputs, _prepare, entries)
     reads_and_writes = {each.prepared.statement.is_read for each in statements if each.prepared}
     if len(reads_and_writes) > 1:
         raise ValidationException(MIXED)
     targets = [each.target for each in statements if not isinstance(each, Failure)]
     if len(set(targets)) != len(targets):
         raise ValidationException(TWICE)
+    found = [(engine, each, each.load(engine)) for each in statements]
+    checked = engine.do_parts("row", transaction.row_inputs, _check, found)
     cost = BatchCost()
-    responses = b",".join(each.run(engine, cost) for each in statements)
+    responses = b",".join(finish(engine, cost) for finish in checked)
     mode = request.get("ReturnConsumedCapacity", "NONE")
     costs = cost.report(mode) if mode != "NONE" else []
     tail = b',"ConsumedCapacity":' + orjson.dumps(costs) if costs else b""
@@ -78,6 +86,9 @@ class BatchCost:
         return reports
 
 
+Finish: TypeAlias = Callable[["Engine", BatchCost], bytes]  # writes, and returns the response of a statement
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A statement that cannot be run; `prepared` is there when it could be read."""
@@ -85,10 +96,13 @@ class Failure:
     prepared: PreparedStatement | None
     refusal: ServiceError
 
-    def run(self, _engine: Engine, _cost: BatchCost) -> bytes:
-        """Return the error."""
+    def load(self, _engine: Engine) -> None:
+        """Return no row."""
+
+    def check(self, _row: Row | None) -> Finish:
+        """Return what returns the error."""
         named = isinstance(self.refusal, ResourceNotFoundException) and self.prepared is not None
-        return _explain(self.refusal, self.prepared if named else None)
+        return lambda _engine, _cost: _explain(self.refusal, self.prepared if named else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +117,21 @@ class StatementRead:
         """Return the item it reads or writes: table and key."""
         return self.prepared.existing_table.n, self.key
 
-    def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
-        """Return the item."""
-        row = load_row(engine, self.prepared.existing_table, self.key)
+    def load(self, engine: Engine) -> Row | None:
+        """Return the stored row."""
+        return load_row(engine, self.prepared.existing_table, self.key)
+
+    def check(self, row: Row | None) -> Finish:
+        """Return what returns the item."""
+        shown = _show(self.prepared, None if row is None else self.prepared.select_columns(row))
         consistent = bool(self.prepared.request.get("ConsistentRead"))
-        cost = batch_cost.of(self.prepared.statement.table)
-        cost.add_table(read_units(row.size if row else 0, consistent=consistent))
-        return _show(self.prepared, None if row is None else self.prepared.select_columns(row))
+        units = read_units(row.size if row else 0, consistent=consistent)
+
+        def finish(_engine: Engine, cost: BatchCost) -> bytes:
+            cost.of(self.prepared.statement.table).add_table(units)
+            return shown
+
+        return finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +146,31 @@ class StatementWrite:
         """Return the item it reads or writes: table and key."""
         return self.write.table.n, self.write.key
 
-    def run(self, engine: Engine, batch_cost: BatchCost) -> bytes:
-        """Write, and return what RETURNING asks for, or the error."""
-        name = self.prepared.statement.table
+    def load(self, engine: Engine) -> Row | None:
+        """Return the stored row."""
+        return load_row(engine, self.write.table, self.write.key)
+
+    def check(self, row: Row | None) -> Finish:
+        """Return what writes and returns what RETURNING asks for, or what returns the error."""
         try:
-            change = write_item(engine, self.write)
+            outcome = transaction.check_write(self.write, row)
         except ServiceError as refusal:
-            batch_cost.add_failure(name, self._attempted(engine, refusal))
-            return _explain(refusal, self.prepared)
-        batch_cost.of(name).add_write(change)
+            outcome = refusal
+        if isinstance(outcome, CheckedWrite):
+            return partial(self._apply, outcome)
+        return partial(self._fail, row, outcome)
+
+    def _apply(self, checked: CheckedWrite, engine: Engine, cost: BatchCost) -> bytes:
+        change = apply(engine, self.write.table, self.write.key, checked.row, checked.image)
+        cost.of(self.prepared.statement.table).add_write(change)
         return _show(self.prepared, returned_item(self.prepared.statement.returning, self.write, change))
 
-    def _attempted(self, engine: Engine, refusal: ServiceError) -> float:
-        """Return what a failed write costs: as much as the larger of the item there and the item given."""
-        row = load_row(engine, self.write.table, self.write.key)
+    def _fail(self, row: Row | None, refusal: ServiceError, _engine: Engine, cost: BatchCost) -> bytes:
+        """Count what a failed write costs: as much as the larger of the item there and the item given."""
         image = self.write.image if isinstance(refusal, DuplicateItemException) else None
-        return write_units(max(row.size if row else 0, image.size if image else 0))
+        units = write_units(max(row.size if row else 0, image.size if image else 0))
+        cost.add_failure(self.prepared.statement.table, units)
+        return _explain(refusal, self.prepared)
 
 
 def _prepare(engine: Engine, request: Wire) -> Failure | StatementRead | StatementWrite:
@@ -155,6 +186,10 @@ def _prepare(engine: Engine, request: Wire) -> Failure | StatementRead | Stateme
         return StatementRead(prepared, prepared.existing_table.key_of(key))
     except ServiceError as refusal:
         return Failure(prepared, refusal)
+
+
+def _check(_engine: Engine, statement: Failure | StatementRead | StatementWrite, row: Row | None) -> Finish:
+    return statement.check(row)
 
 
 def _show(prepared: PreparedStatement, item: bytes | None) -> bytes:

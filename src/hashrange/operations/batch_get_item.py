@@ -20,6 +20,7 @@ from hashrange.engine.shape.constraint_message import (
     message_without_value,
 )
 from hashrange.engine.table import check_scalars
+from hashrange.engine.transaction import row_inputs
 from hashrange.engine.write import MAX_DECODED_VALUES, Row, load_row
 from hashrange.expr.parameters import BATCH_GET
 from hashrange.expr.request_expressions import check_mixing_across, read_expressions
@@ -46,6 +47,7 @@ class TableKeys:
             raise ValidationException("Provided list of item keys contains duplicates")
         self.table: Table
         self.keys: dict[bytes, Wire] = {}
+        self.rows: list[Row] = []
         self.bodies: list[bytes] = []
         self.unprocessed: list[Wire] = []
         self.cost = ConsumedCapacity(name)
@@ -57,9 +59,16 @@ class TableKeys:
         if self.projection is not None:
             check_scalars(self.table, self.projection.document_attributes)
 
-    def render(self, row: Row) -> bytes:
-        """Return an item as the response shows it."""
-        return row.body if self.projection is None else orjson.dumps(self.projection(row.item))
+    def render(self, engine: Engine) -> list[bytes]:
+        """Return the items as the response shows them."""
+        if self.projection is None:
+            return [row.body for row in self.rows]
+        entries = [(engine, self.projection, row) for row in self.rows]
+        return engine.do_parts(self.name, row_inputs, _project, entries)
+
+
+def _project(_engine: Engine, projection: Projection, row: Row) -> bytes:
+    return orjson.dumps(projection(row.item))
 
 
 def _message(violation: ConstraintViolation) -> str:
@@ -74,7 +83,7 @@ def _message(violation: ConstraintViolation) -> str:
 VIOLATIONS = ViolationReport(messages=lambda violations: [_message(violation) for violation in violations])
 
 
-@operation(entries="RequestItems", unprocessed="UnprocessedKeys", violations=VIOLATIONS)
+@operation(entries="RequestItems", unprocessed="UnprocessedKeys", pauses=True, violations=VIOLATIONS)
 def batch_get_item(engine: Engine, request: Wire) -> bytes:
     """Return the items that exist, in the order asked; what exceeds the size limit is left unprocessed."""
     asked = request["RequestItems"]
@@ -104,7 +113,8 @@ def _read(engine: Engine, parts: list[TableKeys]) -> None:
             values -= decoded
             part.cost.add_table(read_units(size, consistent=part.consistent))
             if row is not None:
-                part.bodies.append(part.render(row))
+                part.rows.append(row)
+        part.bodies = part.render(engine)
 
 
 def _build_response(request: Wire, parts: list[TableKeys]) -> bytes:

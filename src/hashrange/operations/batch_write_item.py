@@ -13,6 +13,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine import write
 from hashrange.engine.capacity import ConsumedCapacity, report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.partial_work import definition_inputs, no_inputs
 from hashrange.engine.shape.constraint_message import ViolationReport, Violations, messages_for_each
 from hashrange.engine.table import MISMATCH, SchemaMismatch, Table
 from hashrange.engine.transaction import collect_metrics
@@ -50,6 +51,10 @@ class BatchEntry:
             self.image = write.make_image(self.table, self.item, self.size)
 
 
+def _resolve(engine: Engine, entry: BatchEntry) -> None:
+    entry.resolve(engine)
+
+
 def _messages(violations: Violations) -> list[str]:
     if violations[0].found == {} and violations[0].path.upper == "RequestItems":
         raise ValidationException("The requestItems parameter is required for BatchWriteItem")
@@ -62,11 +67,17 @@ VIOLATIONS = ViolationReport(
 
 
 @operation(
-    writes="items", needs_no_copy=True, entries="RequestItems", unprocessed="UnprocessedItems", violations=VIOLATIONS
+    writes="items",
+    needs_no_copy=True,
+    entries="RequestItems",
+    unprocessed="UnprocessedItems",
+    pauses=True,
+    violations=VIOLATIONS,
 )
 def batch_write_item(engine: Engine, request: Wire) -> bytes:
     """Write every entry, or refuse the whole batch."""
-    batch = [BatchEntry(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
+    given = [(name, entry) for name, entries in request["RequestItems"].items() for entry in entries]
+    batch = engine.do_parts("entry", no_inputs, BatchEntry, given)
     if len(batch) > MAX_BATCH_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
     for entry in batch:
@@ -74,8 +85,7 @@ def batch_write_item(engine: Engine, request: Wire) -> bytes:
             write.check_put_size(entry.size)
     for name in request["RequestItems"]:
         engine.catalog.find(name)
-    for entry in batch:
-        entry.resolve(engine)
+    engine.do_parts("image", definition_inputs, _resolve, [(engine, entry) for entry in batch])
     if len({(entry.table.n, entry.key) for entry in batch}) != len(batch):
         raise ValidationException("Provided list of item keys contains duplicates")
     changes = [_write(engine, entry) for entry in batch]

@@ -13,7 +13,7 @@ from hashrange.engine.operation import operation
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
-UNTOLD = {
+OMITTED_MEMBERS = {
     "AttributeDefinitions", "CreationDateTime", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes",
     "WarmThroughput",
 }  # fmt: skip
@@ -27,4 +27,6 @@ def delete_table(engine: Engine, request: dict[str, Any]) -> bytes:
     description = describe_table(table, now) | {"TableStatus": "DELETING"}
     engine.catalog.drop(table)
     mark_deleting(engine, description, now)
-    return orjson.dumps({"TableDescription": {m: value for m, value in description.items() if m not in UNTOLD}})
+    return orjson.dumps(
+        {"TableDescription": {m: value for m, value in description.items() if m not in OMITTED_MEMBERS}}
+    )

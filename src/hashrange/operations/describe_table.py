@@ -18,6 +18,6 @@ if TYPE_CHECKING:
 def describe_table(engine: Engine, request: dict[str, Any]) -> bytes:
     """Describe the table's current state."""
     now = engine.now()
-    departing = find_deleting(engine, engine.catalog.name_in(request["TableName"]), now)
-    description = departing or table_description.describe_table(engine.catalog.locate(request["TableName"]), now)
+    deleting = find_deleting(engine, engine.catalog.name_in(request["TableName"]), now)
+    description = deleting or table_description.describe_table(engine.catalog.locate(request["TableName"]), now)
     return orjson.dumps({"Table": description})

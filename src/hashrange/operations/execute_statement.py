@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
 
 
-@operation(writes="items")
+@operation(writes="items", pauses=True)
 def execute_statement(engine: Engine, request: Wire) -> bytes:
     """Run the statement and return its rows: a page of items, or what RETURNING asks for."""
     prepared = prepare_statement(engine, request, check_parameters(request.get("Parameters") or ()))

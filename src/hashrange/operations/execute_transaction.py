@@ -12,10 +12,11 @@ from hashrange.core.wire import Wire
 from hashrange.engine import transaction
 from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.partial_work import definition_inputs
 from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table
 from hashrange.engine.write import ItemWrite, Row, WriteRequest, load_row
 from hashrange.partiql.literal import check_parameters
-from hashrange.partiql.prepared_statement import PreparedStatement, prepare_entries, prepare_statement
+from hashrange.partiql.prepared_statement import PreparedStatement, prepare_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
@@ -29,14 +30,15 @@ NO_INDEX_CHECKS = "Operations on indices are not supported in transactions"
 NOT_FOUND = {"Code": "ResourceNotFound", "Message": "Requested resource not found"}
 
 
-@operation(writes="items", entries="TransactStatements", prepare=prepare_entries, transactional=True)
+@operation(writes="items", entries="TransactStatements", transactional=True, pauses=True)
 def execute_transaction(engine: Engine, request: Wire) -> bytes:
     """Run every statement, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     entries = request["TransactStatements"]
     given = [check_parameters(entry.get("Parameters") or ()) for entry in entries]
     transaction.check_payload(entries)
-    statements = [_prepare(engine, entry, given[position], position) for position, entry in enumerate(entries)]
+    asked = [(engine, entry, given[position], position) for position, entry in enumerate(entries)]
+    statements = engine.do_parts("statement", definition_inputs, _prepare, asked)
     if len({prepared.statement.is_read for prepared in statements}) > 1:
         raise ValidationException(MIXED)
     if statements[0].statement.is_read:
@@ -80,7 +82,7 @@ def _write(engine: Engine, request: Wire, statements: list[PreparedStatement], d
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
         return _build_response(request, b"", transaction.replay_costs(replayed))
-    requests = [_request_of(write) for write in _make_writes(statements)]
+    requests = [_request_of(write) for write in _make_writes(engine, statements)]
     changes = transaction.run_transaction(engine, requests)
     touched = [[name, transaction.image_size(change)] for name, change in zip(names, changes, strict=True)]
     transaction.keep_token(engine, NAME, request, digest, touched)
@@ -92,35 +94,48 @@ def _request_of(write: ItemWrite) -> WriteRequest:
     return WriteRequest(write.expressions, lambda _engine: write)
 
 
-def _make_writes(statements: list[PreparedStatement]) -> list[ItemWrite]:
+def _make_writes(engine: Engine, statements: list[PreparedStatement]) -> list[ItemWrite]:
     """Return all writes; keys that do not match their table's schema cancel the transaction, each with a reason."""
     writes: list[ItemWrite] = []
     mismatches: dict[int, Wire] = {}
-    for position, prepared in enumerate(statements):
-        if prepared.table is None:
-            continue
-        try:
-            writes.append(prepared.make_write(in_transaction=True))
-        except (SchemaMismatch, KeyTooLong) as refusal:
-            mismatches[position] = transaction.reason_for(refusal)
-        except ValidationException as refusal:
-            raise _locate(refusal, position) from None
+    entries = [(engine, prepared, position) for position, prepared in enumerate(statements)]
+    for position, made in enumerate(engine.do_parts("write", definition_inputs, _make_write, entries)):
+        if isinstance(made, ItemWrite):
+            writes.append(made)
+        elif made is not None:
+            mismatches[position] = transaction.reason_for(made)
     _check_tables(statements)
     if mismatches:
         raise transaction.cancel(len(statements), mismatches)
     return writes
 
 
+def _make_write(
+    _engine: Engine, prepared: PreparedStatement, position: int
+) -> ItemWrite | SchemaMismatch | KeyTooLong | None:
+    """Return a write, why its key does not match, or None where there is no table."""
+    if prepared.table is None:
+        return None
+    try:
+        return prepared.make_write(in_transaction=True)
+    except (SchemaMismatch, KeyTooLong) as refusal:
+        return refusal
+    except ValidationException as refusal:
+        raise _locate(refusal, position) from None
+
+
 # -- reads ------------------------------------------------------------------------------------------------------------
 
 
 def _read(engine: Engine, request: Wire, statements: list[PreparedStatement]) -> bytes:
-    keys = [_find_key(prepared, position) for position, prepared in enumerate(statements)]
+    entries = [(engine, prepared, position) for position, prepared in enumerate(statements)]
+    keys = engine.do_parts("key", definition_inputs, _find_key, entries)
     _check_tables(statements)
     tables = [prepared.existing_table for prepared in statements]
     encoded = _encode(tables, keys)
     rows = [load_row(engine, table, key) for table, key in zip(tables, encoded, strict=True)]
-    shown = b",".join(_show(prepared, row) for prepared, row in zip(statements, rows, strict=True))
+    found = [(engine, prepared, row) for prepared, row in zip(statements, rows, strict=True)]
+    shown = b",".join(engine.do_parts("shown", transaction.row_inputs, _show, found))
     costs: dict[str, ConsumedCapacity] = {}
     for prepared, row in zip(statements, rows, strict=True):
         cost = costs.setdefault(prepared.statement.table, ConsumedCapacity(prepared.statement.table, "Read"))
@@ -128,7 +143,7 @@ def _read(engine: Engine, request: Wire, statements: list[PreparedStatement]) ->
     return _build_response(request, shown, list(costs.values()))
 
 
-def _find_key(prepared: PreparedStatement, position: int) -> Item:
+def _find_key(_engine: Engine, prepared: PreparedStatement, position: int) -> Item:
     if prepared.table is None:
         return {}
     try:
@@ -155,7 +170,7 @@ def _encode(tables: list[Table], keys: list[Item]) -> list[bytes]:
     return encoded
 
 
-def _show(prepared: PreparedStatement, row: Row | None) -> bytes:
+def _show(_engine: Engine, prepared: PreparedStatement, row: Row | None) -> bytes:
     shown = None if row is None else prepared.select_columns(row)
     return b"{}" if shown is None else b'{"Item":' + shown + b"}"
 

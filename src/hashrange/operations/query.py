@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ENVELOPE, ValidationException
 from hashrange.engine.operation import operation
-from hashrange.engine.page_response import (
+from hashrange.engine.page_response import build_page_response
+from hashrange.engine.read import (
+    RowSource,
     apply_select,
-    build_page_response,
     check_filter_projected,
     check_select,
     find_index,
+    key_range,
+    read_page,
 )
-from hashrange.engine.read import RowSource, key_range, read_page
 from hashrange.engine.shape.constraint_message import (
     ViolationReport,
     Violations,
@@ -44,7 +46,7 @@ def _messages(violations: Violations) -> list[str]:
 VIOLATIONS = ViolationReport(messages=_messages)
 
 
-@operation(needs_no_copy=True, violations=VIOLATIONS)
+@operation(needs_no_copy=True, pauses=True, violations=VIOLATIONS)
 def query(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the items that a key condition selects, up to the limit or a megabyte."""
     check_mixing(request, QUERY)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import ValidationException
 from hashrange.engine.operation import operation
-from hashrange.engine.page_response import apply_select, build_page_response, check_select, find_index
-from hashrange.engine.read import RowSource, read_page
+from hashrange.engine.page_response import build_page_response
+from hashrange.engine.read import RowSource, apply_select, check_select, find_index, read_page
 from hashrange.engine.start_key import check_start_values, limit_to_segment, start_scan
 from hashrange.engine.table import check_scalars
 from hashrange.expr.parameters import SCAN
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MISSING = "The {} parameter is required but was not present in the request when {} is present"
 
 
-@operation(needs_no_copy=True)
+@operation(needs_no_copy=True, pauses=True)
 def scan(engine: Engine, request: dict[str, Any]) -> bytes:
     """Return the next items in scan order, up to the limit or a megabyte."""
     segment, total = _read_segment(request)

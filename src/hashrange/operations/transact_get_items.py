@@ -13,7 +13,7 @@ from hashrange.engine.capacity import ConsumedCapacity, read_units, report_capac
 from hashrange.engine.operation import operation
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.engine.table import KeyTooLong, SchemaMismatch, Table, check_scalars
-from hashrange.engine.transaction import MAX_TRANSACTION_BYTES, TOO_LARGE, TWICE, cancel, reason_for
+from hashrange.engine.transaction import MAX_TRANSACTION_BYTES, TOO_LARGE, TWICE, cancel, reason_for, row_inputs
 from hashrange.engine.write import Row, load_row
 from hashrange.expr.parameters import TRANSACT_GET
 from hashrange.expr.request_expressions import check_mixing, read_expressions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VIOLATIONS = ViolationReport(messages=messages_for_transaction)
 
 
-@operation(needs_no_copy=True, entries="TransactItems", transactional=True, violations=VIOLATIONS)
+@operation(needs_no_copy=True, entries="TransactItems", transactional=True, pauses=True, violations=VIOLATIONS)
 def transact_get_items(engine: Engine, request: Wire) -> bytes:
     """Return the items in the order of the request; `{}` for a missing one."""
     gets = [entry["Get"] for entry in request["TransactItems"]]
@@ -39,7 +39,8 @@ def transact_get_items(engine: Engine, request: Wire) -> bytes:
     rows = [load_row(engine, table, key) for table, key in zip(tables, keys, strict=True)]
     if sum(row.size for row in rows if row) > MAX_TRANSACTION_BYTES:
         raise ValidationException(TOO_LARGE)
-    shown = b",".join(_show(row, projection) for row, (_, projection) in zip(rows, asked, strict=True))
+    found = [(engine, projection, row) for row, (_, projection) in zip(rows, asked, strict=True)]
+    shown = b",".join(engine.do_parts("shown", row_inputs, _show, found))
     body = b'{"Responses":[' + shown + b"]"
     mode = request.get("ReturnConsumedCapacity", "NONE")
     if mode != "NONE":
@@ -65,7 +66,7 @@ def _find_keys(asked: list[Item], tables: list[Table]) -> list[bytes]:
     return keys
 
 
-def _show(row: Row | None, projection: Projection | None) -> bytes:
+def _show(_engine: Engine, projection: Projection | None, row: Row | None) -> bytes:
     if row is None:
         return b"{}"
     if projection is None:

@@ -12,6 +12,7 @@ from hashrange.core.wire import Wire
 from hashrange.engine import transaction, write
 from hashrange.engine.capacity import report_capacity
 from hashrange.engine.operation import operation
+from hashrange.engine.partial_work import no_inputs
 from hashrange.engine.shape.constraint_message import ViolationReport, messages_for_transaction
 from hashrange.engine.write import WriteRequest
 from hashrange.expr.parameters import (
@@ -40,13 +41,13 @@ VIOLATIONS = ViolationReport(
 )
 
 
-@operation(writes="items", entries="TransactItems", transactional=True, violations=VIOLATIONS)
+@operation(writes="items", entries="TransactItems", transactional=True, pauses=True, violations=VIOLATIONS)
 def transact_write_items(engine: Engine, request: Wire) -> bytes:
     """Carry out every action, or cancel with a reason for each that failed."""
     digest = transaction.digest_request(request) if "ClientRequestToken" in request else b""
     actions = [_read_action(entry) for entry in request["TransactItems"]]
     transaction.check_payload(request["TransactItems"])
-    writes = [ACTIONS[action][0](content, ACTIONS[action][1]) for action, content in actions]
+    writes = engine.do_parts("action", no_inputs, _check_action, actions)
     names = [content["TableName"] for _, content in actions]
     replayed = transaction.find_replay(engine, NAME, request, digest)
     if replayed is not None:
@@ -63,6 +64,11 @@ def _read_action(entry: Wire) -> tuple[str, Wire]:
     if len(given) != 1:
         raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")
     return given[0], entry[given[0]]
+
+
+def _check_action(action: str, content: Wire) -> WriteRequest:
+    check, parameters = ACTIONS[action]
+    return check(content, parameters)
 
 
 def _build_response(request: Wire, costs: list[Any], metrics: Wire) -> bytes:

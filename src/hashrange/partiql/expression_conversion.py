@@ -120,7 +120,7 @@ class ExpressionConverter:
         if operator not in ("=", "<>"):
             raise ValidationException(BOOLEAN_ORDER.format(operator))
         if is_condition(other):
-            same = _agree(condition, self._convert_condition(other), expr.negate(self._convert_condition(other)))
+            same = _same_truth(condition, self._convert_condition(other), expr.negate(self._convert_condition(other)))
         else:
             same = _equals(condition, self.convert_operand(other))
         return same if operator == "=" else expr.negate(same)
@@ -268,10 +268,10 @@ def _equals(condition: expr.Condition, operand: expr.Operand) -> expr.Condition:
             return condition
         return expr.negate(condition) if operand.value == {"BOOL": False} else NEVER
     held, failed = (expr.Comparison("=", operand, expr.Literal({"BOOL": truth})) for truth in (True, False))
-    return _agree(condition, held, failed)
+    return _same_truth(condition, held, failed)
 
 
-def _agree(condition: expr.Condition, held: expr.Condition, failed: expr.Condition) -> expr.Condition:
+def _same_truth(condition: expr.Condition, held: expr.Condition, failed: expr.Condition) -> expr.Condition:
     return expr.Or((expr.And((condition, held)), expr.And((expr.negate(condition), failed))))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,15 +13,12 @@ from hashrange.core.values import Value
 from hashrange.core.wire import Wire
 from hashrange.partiql.modify import make_write
 from hashrange.partiql.select import SelectReader, find_index, make_projector
-from hashrange.partiql.statement_parser import parse_ahead
 from hashrange.partiql.statement_plan import ParsedStatement, Plan, SelectPlan, parse_statement
 
 if TYPE_CHECKING:
     from hashrange.engine.engine import Engine
     from hashrange.engine.table import Index, Table
     from hashrange.engine.write import ItemWrite, Row
-
-MAX_ENTRIES, MAX_LENGTH = 100, 8192  # of a request that is not refused: statements, and characters of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +67,6 @@ def prepare_statement(
     table = _find_table(engine, statement.table)
     index = None if table is None or in_transaction else find_index(table, statement.index)
     return PreparedStatement(statement, statement.plan(), request, table, index)
-
-
-def prepare_entries(entries: object) -> AbstractContextManager[Iterator[None]]:
-    """Give an iterator that parses the statements of a batch or transaction, which nobody has validated yet."""
-    given = entries[:MAX_ENTRIES] if isinstance(entries, list) else []
-    texts = (entry.get("Statement") for entry in given if isinstance(entry, dict))
-    return parse_ahead(text for text in texts if isinstance(text, str) and len(text) <= MAX_LENGTH)
 
 
 def _find_table(engine: Engine, name: str) -> Table | None:

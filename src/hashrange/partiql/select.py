@@ -14,8 +14,16 @@ from hashrange.core.errors import ValidationException
 from hashrange.core.keys import ENCODERS
 from hashrange.core.values import INVALID_PARAMETER, Item, Value, canonicalise_values
 from hashrange.engine.capacity import ConsumedCapacity, read_units
-from hashrange.engine.page_response import check_filter_projected, last_key, page_capacity
-from hashrange.engine.read import MAX_WORK, NO_LIMIT, PAGE_BYTES, RowPage, RowSource, read_page
+from hashrange.engine.page_response import last_key, page_capacity
+from hashrange.engine.read import (
+    MAX_WORK,
+    NO_LIMIT,
+    PAGE_BYTES,
+    RowPage,
+    RowSource,
+    check_filter_projected,
+    read_page,
+)
 from hashrange.engine.start_key import start_query, start_scan
 from hashrange.engine.table import check_scalars
 from hashrange.expr.condition import Predicate, bind_condition

@@ -5,8 +5,7 @@ Raises the service's syntax errors; `statement_plan` checks everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from types import NoneType
 
 from hashrange.core.cache import BoundedCache
@@ -41,38 +40,13 @@ STAR_ALONE = "Other expressions may not be present in the select list when '*' i
 PARSED: BoundedCache[tuple[Expression, int]] = BoundedCache(max_entries=1000, max_weight=100_000)
 
 
-AHEAD: dict[str, tuple[Expression, int] | ValidationException] = {}  # of the large request that will run next
-
-
 def parse(text: str) -> tuple[Expression, int]:
     """Return a statement and the number of its parameters, or raise MalformedStatement."""
     parsed = PARSED.get(text)
     if parsed is None:
-        found = AHEAD.get(text)
-        if isinstance(found, ValidationException):
-            raise found
-        parsed = found or _parse(text)
+        parsed = _parse(text)
         PARSED.store(text, parsed, len(text))
     return parsed
-
-
-@contextmanager
-def parse_ahead(texts: Iterable[str]) -> Iterator[Iterator[None]]:
-    """Give an iterator that parses one text with each step; the results are kept until the end of the `with`."""
-    try:
-        yield _parse_each(texts)
-    finally:
-        AHEAD.clear()
-
-
-def _parse_each(texts: Iterable[str]) -> Iterator[None]:
-    for text in texts:
-        if PARSED.get(text) is None and text not in AHEAD:
-            try:
-                AHEAD[text] = _parse(text)
-            except ValidationException as error:
-                AHEAD[text] = error
-            yield
 
 
 def _parse(text: str) -> tuple[Expression, int]:

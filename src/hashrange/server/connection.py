@@ -45,6 +45,7 @@ class ServerConnection(asyncio.Protocol):
         "_backlog",
         "_buffered",
         "_host",
+        "_is_handling_backlog",
         "_is_reading",
         "_lingers",
         "_out",
@@ -55,7 +56,6 @@ class ServerConnection(asyncio.Protocol):
         "_transport",
         "_turn_ends",
         "_unsent",
-        "_works_off",
         "_write_paused",
         "ended",
         "held",
@@ -72,7 +72,7 @@ class ServerConnection(asyncio.Protocol):
         self._turn_ends = 0.0  # when requests have to wait for those of other clients
         self._awaits_turn = False
         self._buffered = 0  # bytes of responses that the client of a stopping server has not taken
-        self._works_off = False  # the backlog; it must not begin again inside itself
+        self._is_handling_backlog = False  # the backlog; it must not begin again inside itself
         self._write_paused = False  # the client does not read
         self._suspended = 0  # how many times `suspend` was called: a request is answered later
         self._is_reading = True
@@ -102,7 +102,7 @@ class ServerConnection(asyncio.Protocol):
         if reader.is_partial and (self._host.stopping or not was_partial):
             self._since = self._host.now
         if self._backlog or not self._is_reading or self.ended:
-            self._work_off()
+            self._handle_backlog()
         elif self._out:
             self._host.dispatcher.flush_soon(self)
 
@@ -119,6 +119,11 @@ class ServerConnection(asyncio.Protocol):
         self._reader.close()
         self._host.forget(self)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the client has gone."""
+        return self._transport is None
+
     def pause_writing(self) -> None:
         """Stop answering a client that does not read."""
         self._write_paused = True
@@ -127,7 +132,7 @@ class ServerConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Continue with the requests that waited."""
         self._write_paused = False
-        self._work_off()
+        self._handle_backlog()
 
     # What the reader calls
 
@@ -156,7 +161,7 @@ class ServerConnection(asyncio.Protocol):
         self._since = self._host.now
         self._reader.discard()
         self._backlog.append(PlainResponse(status, f"{text}\n".encode()))
-        self._work_off()
+        self._handle_backlog()
 
     # What the dispatcher calls
 
@@ -174,7 +179,7 @@ class ServerConnection(asyncio.Protocol):
         """Send the responses that were held, and continue with the requests behind them."""
         self.held = 0
         if self._backlog or not self._is_reading or self.ended:
-            self._work_off()
+            self._handle_backlog()
         else:
             self.flush()
 
@@ -200,7 +205,7 @@ class ServerConnection(asyncio.Protocol):
     def resume(self) -> None:
         """Continue with the requests that waited."""
         self._suspended -= 1
-        self._work_off()
+        self._handle_backlog()
 
     # What the server calls
 
@@ -254,11 +259,11 @@ class ServerConnection(asyncio.Protocol):
 
     # The backlog
 
-    def _work_off(self) -> None:
+    def _handle_backlog(self) -> None:
         """Write what may go out, and continue with the requests that waited for it."""
-        if self._works_off:
+        if self._is_handling_backlog:
             return
-        self._works_off = True
+        self._is_handling_backlog = True
         self.flush()
         self._turn_ends = perf_counter() + SECONDS_PER_TURN
         while self._backlog and not self._must_wait():
@@ -268,7 +273,7 @@ class ServerConnection(asyncio.Protocol):
             else:
                 self._host.dispatcher.refuse(self, item)
             self.flush()
-        self._works_off = False
+        self._is_handling_backlog = False
         if self.ended or self._backlog or not self._is_reading:
             self._pause_or_close()
 
@@ -278,12 +283,12 @@ class ServerConnection(asyncio.Protocol):
             return True
         if perf_counter() > self._turn_ends:
             self._awaits_turn = True
-            asyncio.get_running_loop().call_soon(self._take_turn)
+            asyncio.get_running_loop().call_soon(self._start_turn)
         return self._awaits_turn
 
-    def _take_turn(self) -> None:
+    def _start_turn(self) -> None:
         self._awaits_turn = False
-        self._work_off()
+        self._handle_backlog()
 
     def _pause_or_close(self) -> None:
         """Stop reading while requests wait, resume when they are done, and close after the last response."""

@@ -43,7 +43,7 @@ class CrossOriginCheck:
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._hosts = {_read_authority(host.encode()) or host for host in hosts}
         self._names = {_strip(each) for each in bound}  # names and addresses that the server listens on
-        self._listens_everywhere = any(_is_unspecified(each) for each in self._names)
+        self._listens_on_all_addresses = any(_is_unspecified(each) for each in self._names)
         self._accepted: set[bytes] = set()  # values of Host
         self._reported: set[bytes] = set()
 
@@ -101,7 +101,7 @@ class CrossOriginCheck:
         if address is None:
             return name == LOOPBACK_NAME or name.endswith(f".{LOOPBACK_NAME}")
         # An address cannot be made to resolve to another machine
-        return address.is_loopback or (self._listens_everywhere and not address.is_unspecified)
+        return address.is_loopback or (self._listens_on_all_addresses and not address.is_unspecified)
 
     def _report(self, found: bytes, text: str) -> None:
         """Log a refusal once: a browser does not show its text to anybody."""

@@ -6,10 +6,9 @@ Connections bring complete requests and take rendered responses. Only the event 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from math import inf
 from time import perf_counter
 from typing import Protocol
 
@@ -17,22 +16,29 @@ from msgspec import Struct
 
 from hashrange.core.errors import InternalServerError, ServiceError, StorageError
 from hashrange.engine.engine import Engine
+from hashrange.engine.partial_work import PartialWork, Paused
 from hashrange.server.http_request import HttpRequest
 from hashrange.server.http_response import PlainResponse, Responder, ResponseForm, write_headers
-from hashrange.server.large_requests import EXECUTE, LargeRequests, is_large
+from hashrange.server.large_requests import LargeRequests, is_large
 from hashrange.server.metrics import Meter, Metrics
-from hashrange.server.protocol import Call, DynamoDBProtocol
+from hashrange.server.protocol import DynamoDBProtocol
 from hashrange.server.separate_databases import SeparateDatabases
 
 log = logging.getLogger(__name__)
 
 PLAIN_TEXT = b"text/plain; charset=utf-8"
+SECONDS_PER_PART = 0.02  # of a request that takes long, before the requests of others
 
 
 class ResponseSink(Protocol):
     """Takes the responses of one client, in the order of its requests."""
 
     held: int  # responses that wait for a commit
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the client has gone."""
+        ...
 
     def hold(self, size: int) -> None:
         """Count a response that waits for a commit."""
@@ -87,9 +93,7 @@ class Dispatcher:
         databases: SeparateDatabases | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._large: LargeRequests[ResponseSink] = LargeRequests(
-            self._loop, self._handle_in_steps, lambda: self._handled, max_waiting
-        )
+        self._large = LargeRequests(self._loop, lambda: self._handled, max_waiting)
         self._handled = 0  # requests that are not large
         self.engine = engine
         self._databases = databases
@@ -104,7 +108,7 @@ class Dispatcher:
         self._outgoing: list[ResponseSink] = []  # with responses to write at the end of the tick
         self._is_scheduled = False  # the end of the tick is
         self._last = 0.0  # when the last responses went out
-        self._brought = 0  # requests of this tick
+        self._tick_requests = 0  # requests of this tick
 
     @property
     def open(self) -> bool:
@@ -113,41 +117,45 @@ class Dispatcher:
 
     def handle(self, connection: ResponseSink, request: HttpRequest) -> None:
         """Respond to a request: now, or when the group it falls into has been committed; a large one in its turn."""
-        if is_large(request) and self._large.add(connection, request):
-            return
+        if is_large(request):
+            steps = self._respond_in_parts(connection, request, PartialWork(SECONDS_PER_PART))
+            if self._large.add(connection, steps, len(request.body)):
+                return
         self._handled += 1
-        self._handle_or_delay(connection, request)
+        self._respond_or_queue(connection, request)
 
-    def _handle_in_steps(self, connection: ResponseSink, request: HttpRequest) -> Iterator[None]:
-        """Parse the statements of a large request one by one, then respond to it."""
-        asked = None
-        if EXECUTE in request.head.target:
-            with contextlib.suppress(Exception):  # raised again, and reported, when the request runs
-                asked = self._protocol.read(request)
-        with _prepare(asked) as steps:
-            with contextlib.suppress(Exception):  # likewise
-                yield from steps
-            self._handle_or_delay(connection, request, asked)
+    def _respond_or_queue(self, connection: ResponseSink, request: HttpRequest) -> None:
+        """Respond to a request; if it takes long, queue what is left of it behind the large requests."""
+        if self.engine.faults is not None and self._delay(connection, request):
+            return
+        partial = self._respond(connection, request)
+        if partial is not None:
+            self._large.add(connection, self._respond_in_parts(connection, request, partial))
 
-    def _handle_or_delay(
-        self, connection: ResponseSink, request: HttpRequest, asked: Call | PlainResponse | None = None
-    ) -> None:
-        if self.engine.faults is None or not self._delay(connection, request):
-            self._respond(connection, request, asked)
+    def _respond_in_parts(self, connection: ResponseSink, request: HttpRequest, partial: PartialWork) -> Iterator[None]:
+        if self.engine.faults is not None:  # which do not pause
+            self._respond_or_queue(connection, request)
+            return
+        while self._respond(connection, request, partial) is not None:
+            yield
 
     def _respond(
-        self, connection: ResponseSink, request: HttpRequest, asked: Call | PlainResponse | None = None
-    ) -> None:
+        self, connection: ResponseSink, request: HttpRequest, partial: PartialWork | None = None
+    ) -> PartialWork | None:
+        """Respond to a request, or return its partial work when it has paused."""
         started = perf_counter()
-        self._brought += 1
+        if partial is not None:
+            started = partial.started
+            partial.start_turn()
+        self._tick_requests += 1
         if not self._is_scheduled:
             self._schedule_end()
         head = request.head
         form = head.form
         status, meter, engine = 200, self._metrics.other, None
         try:
-            if asked is None:
-                asked = self._protocol.read(request)
+            read = self._protocol.read
+            asked = read(request) if partial is None else partial.do(("body", 0), (), read, request)
             if isinstance(asked, PlainResponse):
                 status, body, content_type, lines = asked
                 others = write_headers(content_type, b"origin" in head.names, head.connection)
@@ -159,7 +167,10 @@ class Dispatcher:
                 if engine not in self._opened:
                     engine.begin()
                     self._opened.append(engine)
-                body = engine.perform(operation, wire)
+                pause_at = started + SECONDS_PER_PART if operation.pauses else inf
+                body = engine.perform(operation, wire, partial=partial, pause_at=pause_at)
+        except Paused:
+            return partial or PartialWork(SECONDS_PER_PART, started)
         except ServiceError as error:
             status, body = error.status, error.body()
         except Exception as error:  # noqa: BLE001 the outermost handler: the client always gets a response
@@ -169,6 +180,7 @@ class Dispatcher:
             self._held.append(PendingResponse(connection, form, status, body, meter, started, engine))
         else:
             self._send(connection, form, status, body, meter, perf_counter() - started)
+        return None
 
     def _delay(self, connection: ResponseSink, request: HttpRequest) -> bool:
         """Respond to a request later if a fault delays it; other connections are served meanwhile."""
@@ -223,7 +235,7 @@ class Dispatcher:
 
         Polling helps a client that waits for each response. With several clients it would only split their groups.
         """
-        brought, self._brought = self._brought, 0
+        count, self._tick_requests = self._tick_requests, 0
         if self.open:
             self.commit()
         if self._outgoing:
@@ -231,12 +243,18 @@ class Dispatcher:
             for connection in ready:
                 connection.flush()
         now = perf_counter()
-        if brought:
+        if count:
             self._last = now  # after the write: measured before it, a slow write left no time to poll
-        if self.open or (brought <= 1 and now - self._last < self._spin):  # open again: requests from a backlog
+        if self.open or (count <= 1 and now - self._last < self._spin):  # open again: requests from a backlog
             self._loop.call_soon(self._end_tick)
         else:
             self._is_scheduled = False
+
+    def close(self) -> None:
+        """Run no more of the requests that wait, and commit what is open, so that the engine can be closed."""
+        self._large.close()
+        if self.open:
+            self.commit()
 
     def commit(self) -> None:
         """Commit the open groups and send their responses; if that fails, replace them by errors."""
@@ -287,15 +305,6 @@ class Dispatcher:
             log.warning("slow request", extra={"fields": fields})
         else:
             log.debug("request", extra={"fields": fields})
-
-
-def _prepare(asked: Call | PlainResponse | None) -> AbstractContextManager[Iterator[None]]:
-    """Give the steps of a call that need no database; most have none."""
-    if asked is not None and not isinstance(asked, PlainResponse):
-        operation, wire, _ = asked
-        if operation.prepare is not None and operation.entries is not None:
-            return operation.prepare(wire.get(operation.entries))
-    return contextlib.nullcontext(iter(()))
 
 
 def report_failure(doing: str, error: Exception) -> InternalServerError:

@@ -128,16 +128,17 @@ def on_signals(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def limit_connections(settings: ServerSettings) -> ServerSettings:
-    """Return the settings with no more connections than the process may have files open."""
-    files = raise_file_limit(settings.max_connections + OTHER_FILES)
-    possible = max(1, min(settings.max_connections, files - OTHER_FILES))
+def limit_connections(settings: ServerSettings, reserved: int = 0) -> ServerSettings:
+    """Return the settings with no more connections than the process may open files, apart from those `reserved`."""
+    others = OTHER_FILES + reserved
+    files = raise_file_limit(settings.max_connections + others)
+    possible = max(1, min(settings.max_connections, files - others))
     if possible < settings.max_connections:
         log.warning(
             "the process may open %d files (ulimit -n), of which it needs %d itself: it accepts %d %s at a time "
             "instead of %d. Raise the limit to %d, or lower --max-connections",
-            files, OTHER_FILES, possible, "connection" if possible == 1 else "connections", settings.max_connections,
-            settings.max_connections + OTHER_FILES,
+            files, others, possible, "connection" if possible == 1 else "connections", settings.max_connections,
+            settings.max_connections + others,
         )  # fmt: skip
     return replace(settings, max_connections=possible)
 

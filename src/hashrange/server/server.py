@@ -128,6 +128,7 @@ class Server:
         if self.dispatcher.open:
             self.dispatcher.commit()
         await self._drain()
+        self.dispatcher.close()
         for timer in self._timers.values():
             timer.cancel()
 

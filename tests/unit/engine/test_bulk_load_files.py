@@ -61,7 +61,7 @@ def test_several_processes_make_the_same_rows(table, tmp_path, workers):
 
 
 def test_few_chunks_are_not_worth_a_process(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk_load, "_share_out", None)
+    monkeypatch.setattr(bulk_load, "_distribute_chunks", None)
     assert sum(each.count for each in make(table, write(tmp_path / "items.jsonl", numbered(100)), 4)) == 100
 
 
@@ -147,6 +147,7 @@ def stop(phase, done, total):
         {stop}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for jobs in the background
     import_files.CHUNK_BYTES = 500
     local = Local(Path(sys.argv[1]))
     bulk_load.load_files(local.engine, local.engine.catalog.locate("tab"), ImportFiles([Path(sys.argv[2])]), stop, 2)

@@ -1,13 +1,21 @@
 """The files of backups: moved away, damaged, not written, not committed; no file is left without a backup."""
 
+import contextlib
+import threading
+import time
+
 import apsw
 import pytest
 
 from hashrange.core.errors import InternalServerError, StorageError
 from hashrange.engine import sqlite_file
 from hashrange.engine.recovery import table_copy
+from hashrange.engine.sqlite_file import CopyFile
+from hashrange.engine.store import Store
+from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
 from tests.unit.engine.backup import back_up, listed, restore
+from tests.unit.engine.local import Local
 
 
 def test_a_backup_whose_file_was_taken_away_is_not_there_until_the_file_is_back(on_disk, caplog):
@@ -157,3 +165,100 @@ def test_a_large_backup_that_fails_on_its_way_is_not_there(on_disk, monkeypatch,
     assert listed(on_disk) == []
     assert list((on_disk.directory / "backups").iterdir()) == []
     assert f"Backup {arn} was given up." in caplog.text
+
+
+def test_a_restore_begins_after_the_commit_that_names_its_copy(tmp_path, monkeypatch):
+    """The thread that wrote the copy shares its commit with a thread that does background work."""
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    local = Local(tmp_path / "data")
+    local.create(recovery=True)
+    local.put_many(50)
+    local.clock.advance(600)
+    engine = local.engine
+    engine._waiting.append(None)  # as if a thread waited, to which the commit is left
+    local.engine.begin()
+    arguments = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
+    engine.perform(OPERATIONS["RestoreTableToPointInTime"], arguments)
+    engine.end()
+    deadline = time.monotonic() + 30
+    while engine._group.done is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    engine._waiting.pop()
+    engine.maintain()
+    engine.finish_jobs()
+    assert local.items("back") == local.items()
+    local.close()
+
+
+@contextlib.contextmanager
+def no_room(monkeypatch, *methods):
+    """Let these methods meet a full disk inside the block."""
+
+    def fail(*_arguments, **_options):
+        raise apsw.FullError
+
+    with monkeypatch.context() as patched:
+        for owner, name in methods:
+            patched.setattr(owner, name, fail)
+        yield
+
+
+def test_a_copy_that_cannot_be_recorded_on_a_full_disk_is_begun_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    local = Local(tmp_path / "data")
+    local.create(recovery=True)
+    local.put_many(50)
+    local.clock.advance(600)
+    gate, select = threading.Event(), CopyFile.select
+    monkeypatch.setattr(CopyFile, "select", lambda *arguments: gate.wait(30) and select(*arguments))
+    arn = local.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]["BackupArn"]
+    members = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
+    local.call("RestoreTableToPointInTime", **members)
+    with no_room(monkeypatch, (Store, "commit")):
+        gate.set()
+        local.engine.copies.wait()
+    details = local.call("DescribeBackup", BackupArn=arn)["BackupDescription"]["BackupDetails"]
+    assert details["BackupStatus"] == "CREATING"
+    local.engine.finish_jobs()
+    local.engine.finish_jobs()
+    described = local.call("DescribeBackup", BackupArn=arn)["BackupDescription"]
+    assert described["BackupDetails"]["BackupStatus"] == "AVAILABLE"
+    assert local.items("back") == local.items()
+    local.close()
+
+
+def test_a_database_with_unfinished_copies_opens_on_a_full_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    local = Local(tmp_path / "data")
+    local.create()
+    local.put_many(50)
+    gate = threading.Event()
+    select = CopyFile.select
+    monkeypatch.setattr(CopyFile, "select", lambda *arguments: gate.wait(1) and select(*arguments))
+    arn = local.call("CreateBackup", TableName="tab", BackupName="copy")["BackupDetails"]["BackupArn"]
+    with no_room(monkeypatch, (CopyFile, "_prepare")):
+        local.reopen()
+        assert len(local.items()) == 50
+    gate.set()
+    local.put(pk="later")
+    local.engine.finish_jobs()
+    local.engine.finish_jobs()
+    described = local.call("DescribeBackup", BackupArn=arn)["BackupDescription"]
+    assert described["BackupDetails"]["BackupStatus"] == "AVAILABLE"
+    assert described["SourceTableDetails"]["ItemCount"] == 50
+    local.close()
+
+
+def test_a_restore_on_a_full_disk_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_copy, "SMALL", 10)
+    local = Local(tmp_path / "data")
+    local.create(recovery=True)
+    local.put_many(50)
+    local.clock.advance(600)
+    members = {"SourceTableName": "tab", "TargetTableName": "back", "UseLatestRestorableTime": True}
+    with no_room(monkeypatch, (CopyFile, "_prepare")):
+        refusal = local.refusal("RestoreTableToPointInTime", **members)
+    assert "The copy could not be begun. The disk that holds" in refusal
+    assert "is full" in refusal
+    assert local.call("ListTables")["TableNames"] == ["tab"]
+    local.close()

@@ -206,6 +206,19 @@ def test_a_declared_pattern_uses_a_new_function():
         assert [book.title for book in db.ending("en")] == ["Emma"]
 
 
+@pytest.mark.usefixtures("ends_with")
+def test_a_new_function_of_a_field_for_which_it_is_never_true_is_refused():
+    class Book(hashrange.Item, table=hashrange.Table("library", "pk"), pk="BOOK#{title}"):
+        title: hashrange.Key[str]
+        pages: int
+
+    with pytest.raises(hashrange.DeclarationError, match=r"HR261.*ends_with of pages, which is stored as N"):
+
+        class Library(hashrange.Patterns, Protocol):
+            @hashrange.where("ends_with(pages, {end})")
+            def ending(self, end: str) -> hashrange.Scan[Book]: ...
+
+
 def test_literals_are_operands_of_functions():
     assert bind_condition(FunctionCall("contains", (Literal({"S": "abc"}), Literal({"S": "b"}))))({})
 

@@ -20,7 +20,9 @@ from hashrange.expr.validation import ExpressionAttributes, check_clause, resolv
 from tests.unit.expr import oracle, strategies
 from tests.unit.expr.render import render, render_path, render_update
 
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 PARAMETERS = {
     "UpdateExpression": UPDATE,

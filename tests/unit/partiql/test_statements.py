@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.core.errors import InternalServerError, ServiceError, ValidationException
-from hashrange.engine.page_response import in_hash_order
+from hashrange.engine.read import in_hash_order
 from hashrange.partiql.key_ranges import OVERLAP, TOO_MANY
 from tests.conformance.where_clause import CONDITIONS, ROWS, to_wire
 from tests.unit.engine.local import Local

@@ -124,7 +124,9 @@ def test_the_time_to_inflate_is_linear(name):
     encoding, make_body = COSTLY[name]
     body, plain = make_body(), pack_random(15 * MIB)
     usual = seconds_for(lambda: inflate(plain, b"gzip", 16 * MIB))
-    assert seconds_for(lambda: inflate(body, encoding, 16 * MIB)) < 8 * usual
+    assert (
+        seconds_for(lambda: inflate(body, encoding, 16 * MIB)) < 40 * usual
+    )  # quadratic time was a thousand times as much
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hashrange.core.errors import StorageError
 from hashrange.engine.engine import open_engine
 from hashrange.engine.operation import Operation
 from hashrange.operations import OPERATIONS
+from hashrange.server import connection
 from hashrange.server.runner import serve_in_background
 from hashrange.server.settings import ServerSettings
 from tests.unit.server.wire import build, get, put
@@ -30,6 +31,12 @@ def break_commits(engine, monkeypatch):
             monkeypatch.undo()
 
     return change
+
+
+@pytest.fixture(autouse=True)
+def long_turns(monkeypatch):
+    """Let no packet be divided because the machine is busy."""
+    monkeypatch.setattr(connection, "SECONDS_PER_TURN", 60.0)
 
 
 def test_writes_of_one_tick_share_a_commit(client, server):

@@ -21,6 +21,8 @@ from hashrange.engine.shape.request_shape import (
     find_input,
 )
 from hashrange.operations import OPERATIONS
+from hashrange.server.dispatcher import Dispatcher
+from hashrange.server.large_requests import LargeRequests
 from tests.unit.server.wire import build
 
 KIB = 1024
@@ -83,7 +85,7 @@ def make_value(shape, member="", depth=0):
     if isinstance(shape, StringShape):
         return TABLE if member == "TableName" else shape.enum[0] if shape.enum else "abc"
     if isinstance(shape, NumberShape):
-        return shape.least or 1
+        return shape.minimum or 1
     return True if isinstance(shape, BooleanShape) else {"S": "a"}
 
 
@@ -246,3 +248,118 @@ def test_costly_conditions_and_updates_of_the_largest_items_take_little_more_tha
         answer, took = stopwatch.measure(operation, orjson.dumps(request), limit=200)
         assert answer.status == 400, name  # too many values, false conditions, an item that is too large
         assert took < 400, name
+
+
+# -- long requests, in parts
+
+
+class Watchdog(Stopwatch):
+    """Measures the longest time for which the server's thread lets no other request run, in the same units."""
+
+    def __init__(self, client, monkeypatch):
+        super().__init__(client)
+        self.turns = []
+        for owner, name in ((Dispatcher, "handle"), (Dispatcher, "_end_tick"), (LargeRequests, "_run_step")):
+            monkeypatch.setattr(owner, name, self._watch(getattr(owner, name)))
+
+    def _watch(self, method):
+        def watched(*arguments):
+            started = time.thread_time()
+            method(*arguments)
+            self.turns.append(time.thread_time() - started)
+
+        return watched
+
+    def measure_turns(self, operation, make_body, limit):
+        """Return the response and the longest turn of a request, the least of up to five."""
+        longest = []
+        for number in range(5):
+            body = make_body(number)
+            unit = self._calibrate()
+            self.turns.clear()
+            response = self.client.ask(build(operation, body=body))
+            longest.append(max(self.turns) / max(unit, self._calibrate()))
+            if longest[-1] < limit:
+                break
+        return response, min(longest)
+
+
+@pytest.fixture
+def watchdog(client, monkeypatch):
+    client.call("ListTables", {})
+    return Watchdog(client, monkeypatch)
+
+
+def put_lists(engine, count, elements):
+    for number in range(count):
+        content = {"pk": {"S": f"k{number}"}, "l": {"L": [EMPTY] * elements}}
+        engine.call("PutItem", {"TableName": TABLE, "Item": content})
+
+
+def put_small_items(engine, count):
+    for start in range(0, count, 25):
+        puts = [{"PutRequest": {"Item": {"pk": {"S": str(n)}, "n": {"N": "1"}}}} for n in range(start, start + 25)]
+        engine.call("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+
+
+def make_statements(number, count):
+    """Return statements of eight kilobytes that nobody has sent before."""
+    elements = ",".join(["1"] * 3_900)
+    return [{"Statement": f"INSERT INTO things VALUE {{'pk':'{number}-{n}','l':[{elements}]}}"} for n in range(count)]
+
+
+SEARCH = " AND ".join(f"NOT contains(l, :v{number})" for number in range(20))
+SEARCHED = {f":v{number}": {"M": {"a": {"S": str(number)}}} for number in range(20)}
+FALSE = {"FilterExpression": " AND ".join(["n = :n"] * 5), "ExpressionAttributeValues": {":n": {"N": "2"}}}
+
+
+def search(number):
+    return {"ConditionCheck": {**key_of(number), "ConditionExpression": SEARCH, "ExpressionAttributeValues": SEARCHED}}
+
+
+LONG = {
+    "a transaction on a million stored values": (
+        lambda engine: put_lists(engine, 99, 10_000),
+        "TransactWriteItems",
+        lambda _: {"TransactItems": [search(number) for number in range(99)]},
+    ),
+    "projections of a million stored values": (
+        lambda engine: put_lists(engine, 99, 10_000),
+        "BatchGetItem",
+        lambda _: {
+            "RequestItems": {
+                TABLE: {"Keys": [key_of(number)["Key"] for number in range(99)], "ProjectionExpression": "l[0]"}
+            }
+        },
+    ),
+    "statements of a batch": (
+        lambda _: None,
+        "BatchExecuteStatement",
+        lambda number: {"Statements": make_statements(number, 25)},
+    ),
+    "statements of a transaction": (
+        lambda _: None,
+        "ExecuteTransaction",
+        lambda number: {"TransactStatements": make_statements(number, 100)},
+    ),
+    "a page of small items": (
+        lambda engine: put_small_items(engine, 60_000),
+        "Scan",
+        lambda _: {"TableName": TABLE, **FALSE},
+    ),
+    "a page that searches lists": (
+        lambda engine: put_lists(engine, 60, 10_000),
+        "Scan",
+        lambda _: {"TableName": TABLE, "FilterExpression": SEARCH, "ExpressionAttributeValues": SEARCHED},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_request_lets_others_run_every_50_ms(engine, watchdog, name):
+    prepare, operation, make_request = LONG[name]
+    prepare(engine)
+    response, longest = watchdog.measure_turns(operation, lambda number: orjson.dumps(make_request(number)), limit=50)
+    assert response.status == 200
+    assert len(watchdog.turns) > 3
+    assert longest < 50

@@ -50,7 +50,7 @@ def make_definition(request: Wire, now: int, region: str, account: str) -> Defin
     local = [
         compose_local_index(index, column) for column, index in enumerate(request.get("LocalSecondaryIndexes") or ())
     ]
-    everywhere = [
+    global_indexes = [
         compose_global_index(index, mode, column)
         for column, index in enumerate(request.get("GlobalSecondaryIndexes") or (), len(local))
     ]
@@ -68,8 +68,8 @@ def make_definition(request: Wire, now: int, region: str, account: str) -> Defin
         on_demand_since=now if mode == ON_DEMAND else None,
         table_class=None if table_class == DEFAULT_CLASS else table_class,
         local_indexes=tuple(local),
-        global_indexes=tuple(everywhere),
-        columns=len(local) + len(everywhere) + SPARE_COLUMNS,
+        global_indexes=tuple(global_indexes),
+        columns=len(local) + len(global_indexes) + SPARE_COLUMNS,
         encryption=encryption,
         tags=tags,
         policies={} if document is None else {resource_policy.TABLE: resource_policy.start_revision(document, now)},
@@ -110,23 +110,23 @@ def _check_keys_and_billing(request: Wire) -> str:
 
 def _check_indexes(request: Wire, mode: str) -> None:
     """Check keys first, then whether every definition is used, which masks all that follows, then the rest."""
-    local, everywhere = request.get("LocalSecondaryIndexes"), request.get("GlobalSecondaryIndexes")
+    local, global_indexes = request.get("LocalSecondaryIndexes"), request.get("GlobalSecondaryIndexes")
     schema, definitions = request["KeySchema"], request["AttributeDefinitions"]
     if local is not None:
         _check_local_list(local, schema)
-    if everywhere is not None and not everywhere:
+    if global_indexes is not None and not global_indexes:
         raise ValidationException(f"{INVALID_PARAMETER}List of GlobalSecondaryIndexes is empty")
     for index in local or ():
         key_schema.check_local_keys(index, schema, definitions)
-    for index in everywhere or ():
+    for index in global_indexes or ():
         key_schema.check_global_keys(index, definitions)
-    indexes = [*(local or ()), *(everywhere or ())]
+    indexes = [*(local or ()), *(global_indexes or ())]
     key_schema.check_usage(definitions, [schema, *(index["KeySchema"] for index in indexes)])
     for index in indexes:
         key_schema.check_projection(index["Projection"])
-    for index in everywhere or ():
+    for index in global_indexes or ():
         _check_index_throughput(index, mode)
-    _check_names_and_counts(indexes, len(local or ()), len(everywhere or ()))
+    _check_names_and_counts(indexes, len(local or ()), len(global_indexes or ()))
 
 
 def _check_local_list(local: list[Wire], schema: list[Wire]) -> None:
@@ -147,18 +147,18 @@ def _check_index_throughput(index: Wire, mode: str) -> None:
     throughput.start_rates(index.get("WarmThroughput"), mode, units, owner)
 
 
-def _check_names_and_counts(indexes: list[Wire], local: int, everywhere: int) -> None:
+def _check_names_and_counts(indexes: list[Wire], local_count: int, global_count: int) -> None:
     seen: set[str] = set()
     for index in indexes:
         name = index["IndexName"]
         if name in seen:
             raise ValidationException(f"{INVALID_PARAMETER}Duplicate index name: {name}")
         seen.add(name)
-    if local > MAX_LOCAL_INDEXES:
+    if local_count > MAX_LOCAL_INDEXES:
         raise ValidationException(
             f"{INVALID_PARAMETER}Number of LocalSecondaryIndexes exceeds per-table limit of {MAX_LOCAL_INDEXES}"
         )
-    if everywhere > MAX_GLOBAL_INDEXES:
+    if global_count > MAX_GLOBAL_INDEXES:
         raise ValidationException(
             f"{INVALID_PARAMETER}GlobalSecondaryIndex count exceeds the per-table limit of {MAX_GLOBAL_INDEXES}"
         )

@@ -233,7 +233,7 @@ def raise_rates(current: WarmThroughput, asked: Wire, owner: Owner, region: str)
     return WarmThroughput(asked.get(RATES[0], current.read), asked.get(RATES[1], current.write))
 
 
-def lift_rates(current: WarmThroughput, mode: str, units: ProvisionedThroughput) -> WarmThroughput:
+def raise_rates_to_units(current: WarmThroughput, mode: str, units: ProvisionedThroughput) -> WarmThroughput:
     """Return WarmThroughput, raised to what a new mode or new units include."""
     read, write = INITIAL_RATES if mode == ON_DEMAND else (units.read, units.write)
     return WarmThroughput(max(current.read, read), max(current.write, write))

@@ -142,7 +142,9 @@ class UpdateTableDraft:
     def _set_units(self, part: Part, units: ProvisionedThroughput) -> Part:
         """Return a table or index with other provisioned units, and the warm throughput that they include."""
         provisioned = replace(part.provisioned, read=units.read, write=units.write)
-        return replace(part, provisioned=provisioned, warm=throughput.lift_rates(part.warm, self.mode, provisioned))
+        return replace(
+            part, provisioned=provisioned, warm=throughput.raise_rates_to_units(part.warm, self.mode, provisioned)
+        )
 
     def _check_every_index_provisioned(self) -> None:
         provisioned = {

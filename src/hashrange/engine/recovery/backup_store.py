@@ -80,7 +80,7 @@ def _begin_copying(engine: CopyContext, backup: Backup, table: Table) -> None:
 def _copy(engine: CopyContext, backup: Backup, n: int, until: int) -> None:
     location = CopyLocation(file=_name_file(backup))
     rows = table_copy.rows_until(n, until)
-    engine.copies.start(rows, location.file or "", lambda failure: _conclude(engine, backup, location, failure))
+    engine.copies.start(rows, location.file or "", lambda failure: _on_copied(engine, backup, location, failure))
 
 
 def _end_copying(engine: CopyContext, backup: Backup) -> None:
@@ -100,7 +100,7 @@ def _end_copying(engine: CopyContext, backup: Backup) -> None:
         engine.jobs.start(n, Purge(tuple(left)), at_once=False)
 
 
-def _conclude(engine: CopyContext, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
+def _on_copied(engine: CopyContext, backup: Backup, location: CopyLocation, failure: StorageError | None) -> None:
     """Complete or remove a large backup once its file is written; its row may have been rolled back meanwhile."""
     kept = _load(engine, backup.arn)
     if kept is None:
@@ -183,11 +183,10 @@ def expire(engine: CopyContext) -> None:
             _remove(engine, backup)
 
 
-def resume(engine: CopyContext) -> None:
-    """Continue after a restart: copy again what was not completed, as it was at the moment of the backup."""
-    _clean_up_files(engine)
+def restart_copies(engine: CopyContext) -> None:
+    """Copy again what was interrupted, by a restart or a full disk, as it was at the moment of the backup."""
     for backup in _load_all(engine):
-        if backup.details.status != CREATING:
+        if backup.details.status != CREATING or _name_file(backup) in engine.copies.names:
             continue
         engine.begin_transaction()
         n, until = backup.details.source, backup.details.until
@@ -198,7 +197,7 @@ def resume(engine: CopyContext) -> None:
             _remove(engine, backup)
 
 
-def _clean_up_files(engine: CopyContext) -> None:
+def clean_up_files(engine: CopyContext) -> None:
     """Finish or remove the files that a kill left in `backups`; log files that are missing or belong to no backup."""
     backups = _load_all(engine)
     recorded = {backup.file for backup in backups if backup.file} | _list_job_files(engine)

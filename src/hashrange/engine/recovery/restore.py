@@ -1,7 +1,7 @@
 """Restore a table: create it hidden, then fill it in slices from a copy of rows (`engine.recovery.table_copy`).
 
 The copy is a backup's, or one made for this restore: the source's rows as they were at a time. While that copy is being
-written there is no job; after a restart the definition (`restoring`) says what to start again.
+written there is no job; after an interruption the definition (`restoring`) says what to start again.
 """
 
 from __future__ import annotations
@@ -124,11 +124,15 @@ def _copy_rows(engine: JobContext, source: Table, table: Table, until: int) -> N
     if is_small or engine.store.in_memory:
         _start(engine, table, table_copy.copy_to_table(engine, rows), temporary=True, at_once=is_small)
         return
-    location = CopyLocation(file=f"restore-{table.definition.table_id}.db")
-    engine.copies.start(rows, location.file or "", lambda failure: _conclude(engine, table.n, location, failure))
+    location = CopyLocation(file=_name_file(table))
+    engine.copies.start(rows, location.file or "", lambda failure: _on_copied(engine, table.n, location, failure))
 
 
-def _conclude(engine: JobContext, n: int, location: CopyLocation, failure: StorageError | None) -> None:
+def _name_file(table: Table) -> str:
+    return f"restore-{table.definition.table_id}.db"
+
+
+def _on_copied(engine: JobContext, n: int, location: CopyLocation, failure: StorageError | None) -> None:
     """Continue once the copy is written; the whole restore may have been rolled back meanwhile."""
     table = table_numbered(engine, n)
     if table is None or not table.is_hidden:
@@ -151,6 +155,8 @@ def _give_up(engine: JobContext, table: Table, reason: str) -> None:
 @register_job(RestoreRows)
 def _restore(engine: JobContext, n: int, state: RestoreRows) -> RestoreRows | None:
     """Put some of the copied items into the table; at the end, put it into use and remove a temporary copy."""
+    if state.location.file in engine.copies.names:  # it gets its name after this commit, which another thread shares
+        return state
     table = table_numbered(engine, n)
     rows = [] if table is None else _read(engine, table, state)
     if table is not None and rows:
@@ -186,12 +192,13 @@ def _reveal(engine: JobContext, table: Table) -> None:
     engine.catalog.save(table, replace(definition, restoring=False, phase=replace(phase, until=until)))
 
 
-def resume(engine: JobContext) -> None:
-    """After a restart, continue the restores for which no job was recorded yet."""
+def restart_copies(engine: JobContext) -> None:
+    """Begin again what was interrupted, by a restart or a full disk, before the job of a restore was recorded."""
     under_way = {n for (n,) in engine.store.execute(sql.FIND_JOBS, (RestoreRows.job_type,))}
     for table in list(engine.catalog.tables.values()):
         state = table.definition.restoring
-        if isinstance(state, RestoreState) and table.n not in under_way:
+        is_begun = table.n in under_way or _name_file(table) in engine.copies.names
+        if isinstance(state, RestoreState) and not is_begun:
             engine.begin_transaction()
             _start_again(engine, table, state)
 

@@ -32,12 +32,12 @@ def make_restored(source: Definition, request: Wire, now: int, region: str, acco
         **_choose_throughput(source, request, mode),
     }
     local = _choose_indexes(source.local_indexes, request.get("LocalSecondaryIndexOverride"))
-    everywhere = _choose_indexes(source.global_indexes, request.get("GlobalSecondaryIndexOverride"))
+    global_indexes = _choose_indexes(source.global_indexes, request.get("GlobalSecondaryIndexOverride"))
     if local:
         wanted["LocalSecondaryIndexes"] = local
-    if everywhere:
-        wanted["GlobalSecondaryIndexes"] = [_fit_index(index, request, mode) for index in everywhere]
-    schemas = [wanted["KeySchema"], *(index["KeySchema"] for index in (*local, *everywhere))]
+    if global_indexes:
+        wanted["GlobalSecondaryIndexes"] = [_fit_index(index, request, mode) for index in global_indexes]
+    schemas = [wanted["KeySchema"], *(index["KeySchema"] for index in (*local, *global_indexes))]
     used = {element["AttributeName"] for schema in schemas for element in schema}
     wanted["AttributeDefinitions"] = [to_wire(attribute) for attribute in source.attributes if attribute.name in used]
     return make_definition(wanted, now, region, account)

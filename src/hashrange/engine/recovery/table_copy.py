@@ -13,6 +13,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hashrange.core.errors import InternalServerError, StorageError
@@ -30,6 +31,7 @@ logger = logging.getLogger("hashrange")
 OnCopied = Callable[[StorageError | None], None]
 SMALL = 1_000  # rows that are copied inside a call
 ROWS_PER_PAGE = 250
+RESTART_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,32 @@ class BackgroundCopies:
         self._running: dict[threading.Thread, CopyFile] = {}
         self.waiting: list[tuple[CopyFile, CopyQuery, OnCopied]] = []  # for the commit
         self.finished: list[CopyFile] = []
+        self._restart_at: float | None = None  # when to begin again what was interrupted
 
-    def start(self, rows: CopyQuery, name: str, conclude: OnCopied) -> None:
-        """After the commit, write a copy to a file on a thread, then call `conclude` inside the engine."""
-        self.waiting.append((_begin_copy(self._engine, name), rows, conclude))
+    @property
+    def names(self) -> set[str]:
+        """The names of the files that are being written."""
+        return {copy.name for copy in [*self._running.values(), *(copy for copy, _, _ in self.waiting), *self.finished]}
+
+    def restart_later(self, reason: InternalServerError) -> None:
+        """Begin again, in a second, the copies of which the database records neither that they failed nor the file."""
+        logger.error("A copy of a table is begun again in %d second: %s", RESTART_SECONDS, reason)
+        self._restart_at = monotonic() + RESTART_SECONDS
+
+    def restart_now(self) -> None:
+        """Begin again what waits for that."""
+        self._restart_at = None if self._restart_at is None else 0.0
+
+    def take_restart(self) -> bool:
+        """Return whether it is time for that."""
+        if self._restart_at is None or monotonic() < self._restart_at:
+            return False
+        self._restart_at = None
+        return True
+
+    def start(self, rows: CopyQuery, name: str, on_copied: OnCopied) -> None:
+        """After the commit, write a copy to a file on a thread, then call `on_copied` inside the engine."""
+        self.waiting.append((_begin_copy(self._engine, name), rows, on_copied))
 
     def count(self) -> tuple[int, int]:
         """Return how many copies of this transaction wait, and how many are finished."""
@@ -134,19 +158,21 @@ class BackgroundCopies:
     def finish_transaction(self, *, kept: bool) -> None:
         """After a commit or a rollback: begin what waited, name what is finished; or throw both away."""
         waiting, self.waiting = self.waiting, []
-        for copy, rows, conclude in waiting:
+        for copy, rows, on_copied in waiting:
             if not kept:
                 copy.discard()
                 continue
             with contextlib.suppress(SqliteError):  # the thread tries again, and reports
                 copy.take_snapshot()  # before another request can delete the table
-            thread = threading.Thread(target=self._run, args=(rows, copy, conclude), name="hashrange-copy", daemon=True)
+            thread = threading.Thread(
+                target=self._run, args=(rows, copy, on_copied), name="hashrange-copy", daemon=True
+            )
             self._running[thread] = copy
             thread.start()
         if self.finished:
             self._finish_files(kept=kept)
 
-    def _run(self, rows: CopyQuery, copy: CopyFile, conclude: OnCopied) -> None:
+    def _run(self, rows: CopyQuery, copy: CopyFile, on_copied: OnCopied) -> None:
         failure: StorageError | None = None
         try:
             copy.take_snapshot()
@@ -155,18 +181,21 @@ class BackgroundCopies:
         except (SqliteError, OSError) as cause:
             copy.discard()
             failure = StorageError(_explain(self._engine, cause))
-        with contextlib.suppress(InternalServerError):  # rolled back; started again when the database is opened
+        try:
             self._engine.run_in_group(
-                lambda: self._engine.run_or_roll_back(lambda: self._conclude(conclude, copy, failure))
+                lambda: self._engine.run_or_roll_back(lambda: self._report(on_copied, copy, failure))
             )
-        self._running.pop(threading.current_thread(), None)
+        except InternalServerError as reason:
+            self.restart_later(reason)
+        finally:
+            self._running.pop(threading.current_thread(), None)
 
-    def _conclude(self, conclude: OnCopied, copy: CopyFile, failure: StorageError | None) -> None:
+    def _report(self, on_copied: OnCopied, copy: CopyFile, failure: StorageError | None) -> None:
         if not self._engine.closed:
             self._engine.begin_transaction()
             if failure is None:
                 self.finished.append(copy)
-            conclude(failure)
+            on_copied(failure)
 
     def _finish_files(self, *, kept: bool) -> None:
         """Give the files of the transaction that is over their names or, when it was undone, remove them."""

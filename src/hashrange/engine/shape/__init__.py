@@ -9,29 +9,13 @@ from __future__ import annotations
 
 from hashrange.core.wire import Wire
 from hashrange.engine.shape.constraint_message import ALL_TOGETHER, ViolationReport, check_constraints
-from hashrange.engine.shape.fast_check import Check, compile_request
+from hashrange.engine.shape.fast_check import accept
 from hashrange.engine.shape.request_shape import OPERATION_NAMES, find_input
 from hashrange.engine.shape.type_conversion import convert_request, refuse_nulls
 
 __all__ = ["OPERATION_NAMES", "accept", "convert"]
 
 STRICT = "SearchVectors"  # its parser distinguishes null from absent
-
-
-class _Checks(dict[str, Check]):
-    """The predicate of each operation, compiled at its first request."""
-
-    def __missing__(self, name: str) -> Check:
-        self[name] = check = compile_request(name)
-        return check
-
-
-_CHECKS = _Checks()
-
-
-def accept(name: str, request: Wire) -> bool:
-    """Return whether a request needs no conversion and breaks no constraint; attribute values are not checked."""
-    return _CHECKS[name](request)
 
 
 def convert(name: str, request: Wire, report: ViolationReport = ALL_TOGETHER) -> Wire:

@@ -24,7 +24,7 @@ from hashrange.engine.shape.request_shape import (
 )
 
 NOT_NULL = "Member must not be null"
-ARN = StringShape(most=1024)
+ARN = StringShape(maximum=1024)
 
 
 class ConstraintType(Enum):
@@ -142,7 +142,7 @@ def _broken_by_string(shape: StringShape, found: str) -> Iterator[Constraint]:
     if shape.or_arn and found.startswith("arn:"):
         shape = ARN
     yield from _broken_range(shape, len(found))
-    is_empty_name = shape.or_arn and shape.least == 1 and not found  # only its length is reported
+    is_empty_name = shape.or_arn and shape.minimum == 1 and not found  # only its length is reported
     if shape.pattern and not is_empty_name and not compile_pattern(shape.pattern).fullmatch(found):
         yield Constraint(ConstraintType.PATTERN, _pattern_text(shape.pattern))
     if shape.enum and found not in shape.enum:
@@ -150,28 +150,28 @@ def _broken_by_string(shape: StringShape, found: str) -> Iterator[Constraint]:
 
 
 def _broken_range(shape: StringShape | NumberShape | ListShape | MapShape, size: float) -> Iterator[Constraint]:
-    if shape.least is not None and size < shape.least:
+    if shape.minimum is not None and size < shape.minimum:
         yield Constraint(ConstraintType.RANGE, _minimum_text(shape))
-    if shape.most is not None and size > shape.most:
+    if shape.maximum is not None and size > shape.maximum:
         yield Constraint(ConstraintType.RANGE, _maximum_text(shape))
 
 
 def _text_of_all(shape: Shape) -> str:
     """Return the text of all constraints of an element, of which one is broken."""
     assert isinstance(shape, StringShape | NumberShape | ListShape | MapShape)
-    most = [] if shape.most is None else [_maximum_text(shape)]
-    least = [] if shape.least is None else [_minimum_text(shape)]
+    maximum = [] if shape.maximum is None else [_maximum_text(shape)]
+    minimum = [] if shape.minimum is None else [_minimum_text(shape)]
     pattern = [_pattern_text(shape.pattern)] if isinstance(shape, StringShape) and shape.pattern else []
     enum = [_enum_text(shape.enum)] if isinstance(shape, StringShape) and shape.enum else []
-    return f"[{', '.join(most + least + pattern + enum)}]"
+    return f"[{', '.join(maximum + minimum + pattern + enum)}]"
 
 
 def _minimum_text(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
-    return f"Member must have {_measure(shape)} greater than or equal to {shape.least}"
+    return f"Member must have {_measure(shape)} greater than or equal to {shape.minimum}"
 
 
 def _maximum_text(shape: StringShape | NumberShape | ListShape | MapShape) -> str:
-    return f"Member must have {_measure(shape)} less than or equal to {shape.most}"
+    return f"Member must have {_measure(shape)} less than or equal to {shape.maximum}"
 
 
 def _measure(shape: Shape) -> str:

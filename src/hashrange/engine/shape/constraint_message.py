@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from hashrange.core.errors import ValidationException
+from hashrange.core.limits import MAX_NAME_LENGTH, MIN_NAME_LENGTH
 from hashrange.core.wire import Wire
 from hashrange.engine.shape.constraint import ConstraintType, ConstraintViolation, find_violations
 from hashrange.engine.shape.java_text import quote_value
@@ -94,7 +95,10 @@ def length_in_own_sentence(member: str, shown: str) -> ViolationReport:
 
     def messages(violations: Violations) -> list[str]:
         if any(each.path.upper == member and each.rule.type is ConstraintType.RANGE for each in violations):
-            raise ValidationException(f"{shown} must be at least 3 characters long and at most 255 characters long")
+            raise ValidationException(
+                f"{shown} must be at least {MIN_NAME_LENGTH} characters long and at most "
+                f"{MAX_NAME_LENGTH} characters long"
+            )
         return messages_for_each(violations)
 
     return ViolationReport(messages=messages)

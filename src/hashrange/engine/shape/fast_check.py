@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from hashrange.core.wire import Wire
 from hashrange.engine.shape.constraint import ARN
 from hashrange.engine.shape.request_shape import (
     FRACTIONAL,
@@ -29,9 +30,20 @@ from hashrange.engine.shape.request_shape import (
 Check = Callable[[Any], bool]
 
 
-def compile_request(operation: str) -> Check:
-    """Return the predicate for an operation's requests."""
-    return _compile(find_input(operation))
+class _Checks(dict[str, Check]):
+    """The predicate of each operation, compiled at its first request."""
+
+    def __missing__(self, operation: str) -> Check:
+        self[operation] = check = _compile(find_input(operation))
+        return check
+
+
+_CHECKS = _Checks()
+
+
+def accept(operation: str, request: Wire) -> bool:
+    """Return whether a request needs no conversion and breaks no constraint; attribute values are not checked."""
+    return _CHECKS[operation](request)
 
 
 def _compile(shape: Shape) -> Check:
@@ -70,25 +82,25 @@ def _compile_structure(shape: StructureShape) -> Check:
 
 def _compile_list(shape: ListShape) -> Check:
     check = _compile(shape.of)
-    least, most = shape.least or 0, _or_infinity(shape.most)
+    minimum, maximum = shape.minimum or 0, _or_infinity(shape.maximum)
 
     def accept(found: Any) -> bool:
-        return type(found) is list and least <= len(found) <= most and all(map(check, found))
+        return type(found) is list and minimum <= len(found) <= maximum and all(map(check, found))
 
     return accept
 
 
 def _compile_map(shape: MapShape) -> Check:
-    least, most = shape.least or 0, _or_infinity(shape.most)
+    minimum, maximum = shape.minimum or 0, _or_infinity(shape.maximum)
     if isinstance(shape.of, AttributeValueShape):  # the values are checked when the operation walks them
-        return lambda found: type(found) is dict and len(found) <= most
+        return lambda found: type(found) is dict and len(found) <= maximum
     check = _compile(shape.of)
     check_key = _compile(shape.key or StringShape())
 
     def accept(found: Any) -> bool:
         return (
             type(found) is dict
-            and least <= len(found) <= most
+            and minimum <= len(found) <= maximum
             and all(map(check_key, found))
             and all(map(check, found.values()))
         )
@@ -97,30 +109,30 @@ def _compile_map(shape: MapShape) -> Check:
 
 
 def _compile_text(shape: StringShape) -> Check:
-    least, most = shape.least or 0, _or_infinity(shape.most)
+    minimum, maximum = shape.minimum or 0, _or_infinity(shape.maximum)
     if shape.enum:
         members = frozenset(shape.enum)
         return lambda found: type(found) is str and found in members
     if shape.pattern is None:
-        return lambda found: type(found) is str and least <= len(found) <= most
+        return lambda found: type(found) is str and minimum <= len(found) <= maximum
     matches = compile_pattern(shape.pattern).fullmatch
-    longest_arn = _or_infinity(ARN.most) if shape.or_arn else -1
-    longest = max(most, longest_arn)
+    max_arn_length = _or_infinity(ARN.maximum) if shape.or_arn else -1
+    max_length = max(maximum, max_arn_length)
 
     @lru_cache(maxsize=256)  # names of tables and indexes repeat
     def fits(found: str) -> bool:
         if matches(found) is not None:
-            return least <= len(found) <= most
-        return len(found) <= longest_arn and found.startswith("arn:")
+            return minimum <= len(found) <= maximum
+        return len(found) <= max_arn_length and found.startswith("arn:")
 
-    return lambda found: type(found) is str and len(found) <= longest and fits(found)
+    return lambda found: type(found) is str and len(found) <= max_length and fits(found)
 
 
 def _compile_number(shape: NumberShape) -> Check:
     types = frozenset({int, float} if shape.java in FRACTIONAL else {int})
-    least, most = -math.inf if shape.least is None else shape.least, _or_infinity(shape.most)
-    return lambda found: type(found) in types and least <= found <= most
+    minimum, maximum = -math.inf if shape.minimum is None else shape.minimum, _or_infinity(shape.maximum)
+    return lambda found: type(found) in types and minimum <= found <= maximum
 
 
-def _or_infinity(most: int | None) -> float:
-    return math.inf if most is None else most
+def _or_infinity(maximum: int | None) -> float:
+    return math.inf if maximum is None else maximum

@@ -5,12 +5,9 @@ Data only; `request_shape` applies it when it builds a shape. `constraint_messag
 
 from __future__ import annotations
 
-NAME = "[a-zA-Z0-9_.-]+"
-
 # A member of this name and shape takes a table's name or its ARN; the model knows the two only as one loose text.
 TABLE_MEMBER = "TableName"
 TABLE_SHAPE = "TableArn"
-MAX_TABLE_NAME_LENGTH = 255
 
 # Structures in which a table's name need only be one character long; elsewhere it is three.
 DATA_STRUCTURES = frozenset({

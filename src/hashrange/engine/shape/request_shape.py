@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from hashrange.core.limits import MAX_NAME_LENGTH, MIN_NAME_LENGTH, NAME_PATTERN
 from hashrange.engine.service_model import SERVICE_OPERATIONS, SHAPES
 from hashrange.engine.shape import model_overrides
 
@@ -28,8 +29,8 @@ class ListShape:
     """A list of elements of one shape."""
 
     of: Shape
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +39,16 @@ class MapShape:
 
     of: Shape
     key: StringShape | None = None
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StringShape:
     """A string; with `or_arn`, an ARN is valid in place of a name."""
 
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     pattern: str | None = None
     enum: tuple[str, ...] = ()
     or_arn: bool = False
@@ -58,8 +59,8 @@ class NumberShape:
     """A JSON number, by its Java type."""
 
     java: str
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 class BooleanShape:
@@ -126,24 +127,24 @@ def _build_structure(name: str) -> StructureShape:
 
 def _build_member(structure: str, member: str, name: str) -> Shape:
     if (member, name) == (model_overrides.TABLE_MEMBER, model_overrides.TABLE_SHAPE):
-        return _build_table_name(least=1 if structure in model_overrides.DATA_STRUCTURES else 3)
+        return _build_table_name(minimum=1 if structure in model_overrides.DATA_STRUCTURES else MIN_NAME_LENGTH)
     return _build(name, **model_overrides.LIMITS.get((structure, member), {}))
 
 
-def _build(name: str, **departing: int | None) -> Shape:
-    facts = {**SHAPES[name], **departing}
+def _build(name: str, **overrides: int | None) -> Shape:
+    facts = {**SHAPES[name], **overrides}
     shape_type = facts["type"]
     limits: dict[str, Any] = (
-        {} if name in model_overrides.UNLIMITED else {"least": facts.get("min"), "most": facts.get("max")}
+        {} if name in model_overrides.UNLIMITED else {"minimum": facts.get("min"), "maximum": facts.get("max")}
     )
     if shape_type == "structure":
         return _build_structure(name)
     if shape_type in {"list", "map"} and name not in model_overrides.UNCOUNTED:
-        limits["most"] = facts.get("max", model_overrides.MAX_ELEMENTS)
+        limits["maximum"] = facts.get("max", model_overrides.MAX_ELEMENTS)
     if shape_type == "list":
         of = _build(facts["of"])
         if isinstance(of, StructureShape) and "max" not in facts:
-            limits["most"] = model_overrides.MAX_STRUCTURES
+            limits["maximum"] = model_overrides.MAX_STRUCTURES
         return ListShape(of=of, **limits)
     if shape_type == "map":
         return MapShape(of=_build(facts["of"]), key=_build_key(facts["key"]), **limits)
@@ -157,10 +158,8 @@ def _build(name: str, **departing: int | None) -> Shape:
 
 def _build_key(name: str) -> StringShape | None:
     """Return the shape of a map's keys; they are only checked where they are table names."""
-    return _build_table_name(least=1) if name == model_overrides.TABLE_SHAPE else None
+    return _build_table_name(minimum=1) if name == model_overrides.TABLE_SHAPE else None
 
 
-def _build_table_name(least: int) -> StringShape:
-    return StringShape(
-        least=least, most=model_overrides.MAX_TABLE_NAME_LENGTH, pattern=model_overrides.NAME, or_arn=True
-    )
+def _build_table_name(minimum: int) -> StringShape:
+    return StringShape(minimum=minimum, maximum=MAX_NAME_LENGTH, pattern=NAME_PATTERN, or_arn=True)

@@ -128,8 +128,8 @@ def _convert_map(shape: MapShape, found: Any, walk: ConversionWalk, *, element: 
     if not isinstance(found, dict):
         _refuse_collection(found, _name_java(shape), GENERIC if element else FIELD)
     valued = isinstance(shape.of, AttributeValueShape)
-    if shape.most is not None and len(found) > shape.most + OVER_LIMIT:
-        found = dict(islice(found.items(), shape.most + OVER_LIMIT))
+    if shape.maximum is not None and len(found) > shape.maximum + OVER_LIMIT:
+        found = dict(islice(found.items(), shape.maximum + OVER_LIMIT))
     if valued and not _may_convert(found, walk):
         return dict(found)
     return {
@@ -144,8 +144,8 @@ def _convert_list(shape: ListShape, found: Any, walk: ConversionWalk, *, element
         raise SerializationException(STRUCTURE)
     if not isinstance(found, list):
         raise SerializationException(GENERIC if element else FIELD)
-    if shape.most is not None:
-        found = found[: shape.most + OVER_LIMIT]
+    if shape.maximum is not None:
+        found = found[: shape.maximum + OVER_LIMIT]
     if walk.depth and not _may_convert(found, walk):
         return list(found)
     nullable = isinstance(shape.of, StructureShape | ListShape | MapShape)

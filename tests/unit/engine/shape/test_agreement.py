@@ -34,7 +34,7 @@ QUIET = settings(max_examples=300, deadline=None, suppress_health_check=[HealthC
 
 def find_texts(kind):
     """Return some texts that a member may be."""
-    lengths = sorted({kind.least or 0, 1, 3, 12, 112, kind.most or 1})
+    lengths = sorted({kind.minimum or 0, 1, 3, 12, 112, kind.maximum or 1})
     candidates = [*kind.enum, *(letter * length for letter in "a0," for length in lengths)]
     if kind.or_arn:
         candidates.append("arn:aws:dynamodb:eu-west-2:000000000000:table/orders")
@@ -42,13 +42,13 @@ def find_texts(kind):
 
 
 def lists(kind):
-    least = kind.least or 0
-    return st.lists(well_formed(kind.of), min_size=least, max_size=max(least, min(kind.most or 3, 3)))
+    least = kind.minimum or 0
+    return st.lists(well_formed(kind.of), min_size=least, max_size=max(least, min(kind.maximum or 3, 3)))
 
 
 def maps(kind):
     keys = st.sampled_from(find_texts(kind.key)) if kind.key else st.sampled_from(["a", "B", "#c", ""])
-    return st.dictionaries(keys, well_formed(kind.of), min_size=kind.least or 0, max_size=3)
+    return st.dictionaries(keys, well_formed(kind.of), min_size=kind.minimum or 0, max_size=3)
 
 
 def structures(kind):
@@ -62,7 +62,7 @@ MAKERS = {
     ListShape: lists,
     MapShape: maps,
     StringShape: lambda kind: st.sampled_from(find_texts(kind)),
-    NumberShape: lambda kind: st.integers(kind.least or 0, kind.most or 2**40),
+    NumberShape: lambda kind: st.integers(kind.minimum or 0, kind.maximum or 2**40),
     BooleanShape: lambda _: st.booleans(),
     AttributeValueShape: lambda _: VALUES,
 }
@@ -174,9 +174,11 @@ def build_full(kind):
     if isinstance(kind, StructureShape):
         return {name: build_full(member) for name, member in kind.members.items()}
     if isinstance(kind, ListShape):
-        return [build_full(kind.of)] * max(1, kind.least or 0)
+        return [build_full(kind.of)] * max(1, kind.minimum or 0)
     if isinstance(kind, MapShape):
         return {"abc": build_full(kind.of)}
     if isinstance(kind, StringShape):
         return next(filter(None, find_texts(kind)))
-    return kind.least or 0 if isinstance(kind, NumberShape) else True if isinstance(kind, BooleanShape) else {"S": "x"}
+    return (
+        kind.minimum or 0 if isinstance(kind, NumberShape) else True if isinstance(kind, BooleanShape) else {"S": "x"}
+    )
