@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -88,7 +89,8 @@ def _render_lists(entries: dict[str, Entry]) -> Iterator[str]:
 
 
 def _render_entry(entry: Entry) -> str:
-    title = entry.title[0].upper() + entry.title[1:]
+    begins_with_code = re.match(r"\w+[=(]", entry.title) is not None
+    title = entry.title if begins_with_code else entry.title[0].upper() + entry.title[1:]
     return f"\n### {entry.code}\n\n**{title}.** {entry.text}\n\n```diff\n{entry.example}```\n"
 
 

@@ -31,6 +31,7 @@ class CaseRunner:
         hashrange.create_tables(self.database, declared.module.Things)
         self.things = declared.module.Things.open(self.database)
         self.cases, self.complaints, self.numbers = 0, [], itertools.count()
+        self.changed = set()  # the names of items that are no longer as in their situation
 
     def key(self, name):
         """Return the members of a request that name an item."""
@@ -44,6 +45,10 @@ class CaseRunner:
         """Return an item as an object."""
         return self.things.thing(name).run()
 
+    def load(self, raw):
+        """Return the attributes of an item as an object, as `read` does."""
+        return hashrange.load_item([self.declared.thing], raw) if raw else None
+
     def delete(self, name):
         """Delete an item."""
         self.database.call("DeleteItem", self.key(name))
@@ -51,6 +56,9 @@ class CaseRunner:
     def restore(self, situation):
         """Store the item as it is in a situation, so that cases share what came before them."""
         self.clock.set(situation.now)
+        if situation.name not in self.changed:
+            return
+        self.changed.discard(situation.name)
         if situation.before:
             self.database.call("PutItem", {"TableName": "things", "Item": situation.before})
         else:

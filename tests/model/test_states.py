@@ -119,6 +119,8 @@ class StateCaseRunner(CaseRunner):
         happened, result = self.attempt(
             lambda: self.write(db, seen, returned, arguments), may_conflict=foreign is not None or is_wrong
         )
+        if happened:
+            self.changed.add(name)
         if happened and "Update" in returned and type(current) is not type(seen):
             self.complain_about(where, [f"a write of {seen!r} has found {current!r}"])
         if happened:
@@ -133,8 +135,8 @@ class StateCaseRunner(CaseRunner):
 
     def find_faults(self, name, before, current, subjects, returned, result, arguments):
         """Yield what is wrong with an item after a write that has happened."""
-        raw, item = self.raw(name), self.read(name)
-        read = self.subject(item)
+        raw = self.raw(name)
+        read = self.subject(self.load(raw))
         if type(current).__name__ not in subjects:
             yield f"a write that starts from {subjects} has changed {current!r}"
         if "Update" not in returned and f"[{type(current).__name__}]" not in returned:

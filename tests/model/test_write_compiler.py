@@ -138,7 +138,9 @@ class ItemCaseRunner(CaseRunner):
         may_conflict = is_once or (foreign is not None and self.may_conflict(style, seen, current, arguments))
         happened, returned = self.attempt(write, may_conflict=may_conflict)
         if happened:
-            raw, read = self.raw(name), self.read(name)
+            self.changed.add(name)
+            raw = self.raw(name)
+            read = self.load(raw)
             faults = [
                 *self.find_revival(style, current, read),
                 *self.find_stale_keys(self.declared.templates if raw else {}, before, raw, read),

@@ -20,7 +20,7 @@ PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "main")
 CACHE = ROOT / ".mypy_cache" / f"typing-{PROCESS}"  # processes of a parallel run do not share one
 PYRIGHT = HERE / "node_modules" / "pyright" / "index.js"
 
-MISTAKEN = [HERE / "mistakes.py", HERE / "misdeclared.py"]
+MISTAKEN = [HERE / "mistakes.py", HERE / "misdeclared.py", HERE / "mistaken_words.py"]
 SCHEMAS = [*sorted(SYSTEMS.glob("*/schema.py")), SYSTEMS / "aura" / "first.py"]
 CORRECT = [HERE / "uses.py", HERE / "declarations.py", HERE / "annotations.py", *SCHEMAS]
 

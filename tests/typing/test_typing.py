@@ -45,6 +45,13 @@ def test_each_planted_mistake_is_refused_for_the_reason_meant(mypy_refusals, fil
     assert {marked[at]: codes for at, codes in said.items() if codes != {marked[at][1]}} == {}
 
 
+def test_a_mistake_is_planted_with_every_word_of_the_vocabulary():
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs/reference/vocabulary.md").read_text("utf-8"), re.MULTILINE)
+    words = {word for heading in headings for word in re.findall(r"`(\w+)`", heading)}
+    planted = [line for file in MISTAKEN for line in file.read_text("utf-8").splitlines() if "  # E" in line]
+    assert sorted(words - {word for line in planted for word in re.findall(r"\w+", line)}) == []
+
+
 def test_no_mistake_is_planted_twice_and_there_are_many():
     planted = [code for file in MISTAKEN for code, _ in find_marked(file).values()]
     assert len(set(planted)) == len(planted) >= 150

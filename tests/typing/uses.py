@@ -165,8 +165,8 @@ def keep_counts(db: Aura, domain: str) -> None:
     assert_type(db.drop(domain, f"https://{domain}/old").run(), aura.Url | None)
     shops = db.fetch([db.shop(domain), db.shop("nowhere.example")]).run()
     assert_type(shops, list[aura.Shop | None])
-    urls = [aura.Url(domain=domain, url=f"https://{domain}/{at}", type="other") for at in range(30)]
-    assert_type(db.batch(urls, delete=urls[:3]).run(), int)
+    urls = [aura.Url(domain=domain, url=f"https://{domain}/{at}", type="other") for at in range(33)]
+    assert_type(db.batch(urls[:30], delete=urls[30:]).run(), int)
     written = db.transact_all(db.put(url) for url in urls[:10]).run()
     assert_type(written, tuple[aura.Url, ...])
 

@@ -18,6 +18,7 @@ from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_template import TemplatePart
 from hashrange.schema.declare.model import Initial, Item, View
 from hashrange.schema.declare.table import Gsi, Table
+from hashrange.schema.declare.table_check import key_types
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.schema.write.write_plan import WritePlan
@@ -42,6 +43,16 @@ def lint_patterns(plans: Plans) -> list[Lint]:
         found += _unbounded_fields(table, writes)
         found += _pointless_shards(table)
     return found
+
+
+def drop_accepted(found: list[Lint], accepted: Sequence[str], location: str) -> list[Lint]:
+    """Return the findings that a class does not accept, and one for each acceptance of what was not found."""
+    known = {f"{lint.code} {lint.location}" for lint in found}
+    unused = [text for text in accepted if text not in known]
+    return [
+        *(lint for lint in found if f"{lint.code} {lint.location}" not in accepted),
+        *(Lint("HR412", location, f"accepts {text!r}, which is not found; remove it") for text in unused),
+    ]
 
 
 # ── single patterns ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,9 +153,9 @@ def _shows_expired(plan: ReadPlan) -> Iterator[Lint]:
 def _lint_index(index: Gsi, table: Table, reads: list[ReadPlan]) -> Iterator[Lint]:
     location = f"index {index.name}"
     if not reads:
-        yield Lint(
-            "HR404", location, "is paid for with every write, and no pattern reads it; drop it, or declare a pattern"
-        )
+        lacking = next((attr for attr in index.keys if not any(key_types(table, attr))), None)
+        why = "is paid for with every write" if lacking is None else f"has the key {lacking}, which no item class has"
+        yield Lint("HR404", location, f"{why}, and no pattern reads it; drop it, or declare a pattern")
         return
     excess = _unread_projection(index, table, reads)
     if excess:

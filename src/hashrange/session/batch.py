@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from hashrange.core.errors import ServiceError
+from hashrange.core.errors import ServiceError, ValueInvalid
 from hashrange.core.limits import MAX_BATCH_KEYS, MAX_BATCH_WRITES
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
@@ -74,6 +74,17 @@ def _group_keys(session: Session, wanted: Sequence[TableItem], *, consistent: bo
         if consistent:
             request["ConsistentRead"] = True
     return grouped
+
+
+def check_keys_differ(session: Session, items: Iterable[TableItem]) -> None:
+    """Raise for two items with one key: DynamoDB refuses them in one request, and in two the last would be stored."""
+    seen: set[tuple[str, str]] = set()
+    for table, raw in items:
+        identity = _identity(session, table, raw)
+        if identity in seen:
+            key = {attr: raw[attr] for attr in table.keys}
+            raise ValueInvalid(f"two items of the batch have the key {key}: a batch has each key once")
+        seen.add(identity)
 
 
 def batch_write(session: Session, puts: Iterable[TableItem], deletes: Iterable[TableItem], pattern: str) -> Steps[int]:

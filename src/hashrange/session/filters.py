@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.expr.nodes import And, Condition, Leaf, Literal, Not, Operand, Or, Placeholder, replace_leaves
-from hashrange.schema.declare.model import Model
-from hashrange.schema.pattern.criterion import Criterion
-from hashrange.schema.pattern.expression_text import show, values_of
+from hashrange.schema.declare import introspection
+from hashrange.schema.declare.model import Model, View
+from hashrange.schema.pattern.criterion import Criterion, is_empty_range, ranges_in, split_ranges
+from hashrange.schema.pattern.expression_text import show
+from hashrange.schema.pattern.value_source import values_of
 
 if TYPE_CHECKING:
     from hashrange.schema.declare.introspection import ModelClass
@@ -52,6 +54,12 @@ class Filter(Generic[T_contra]):
         """Raise for a query of another class, or of an index by which this cannot be tested."""
         if not all(issubclass(model, accepted) for model in plan.models for accepted in self.models):
             accepted = " and ".join(model.__name__ for model in self.models)
+            view = next((model for model in plan.models if issubclass(model, View)), None)
+            if view is not None and issubclass(introspection.item_of(view), self.models):
+                raise ValueInvalid(
+                    f"{self.label} is a filter of {accepted}, and {plan.label} returns the view {view.__name__} of it: "
+                    f"declare one as Filter[{view.__name__}]"
+                )
             raise ValueInvalid(f"{self.label} is a filter of {accepted}, and {plan.label} finds other items too")
         path, attributes = plan.path, Criterion(self.condition).attributes
         held = {*path.attributes, *path.keys, *plan.table.keys}
@@ -85,5 +93,6 @@ def _bind(plan: ReadPlan, arguments: Arguments) -> Condition:
             raise ValueInvalid(f"{plan.label}: a value that it compares with is None")
         return Literal(values[leaf.name])
 
-    bound: Condition = replace_leaves(branch.filter, bind)
+    is_empty = any(is_empty_range(low, high, arguments) for low, high in ranges_in(branch.filter, branch.values))
+    bound: Condition = replace_leaves(split_ranges(branch.filter) if is_empty else branch.filter, bind)
     return bound

@@ -12,13 +12,13 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
+from hashrange.core.limits import MAX_SEGMENTS
 from hashrange.session.query_reader import FoundItems, QueryCall, QueryReader
 from hashrange.session.runnable import Task
 
 T_co = TypeVar("T_co", covariant=True)
 F = TypeVar("F", bound=Hashable)  # a request in flight
 
-MAX_SEGMENTS = 1_000_000
 DEFAULT_WORKERS = 8
 
 

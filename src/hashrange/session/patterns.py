@@ -30,6 +30,7 @@ from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.storable_item import make_storable
 from hashrange.schema.pattern.lint import Lint
+from hashrange.schema.pattern.signature import check_ranges
 from hashrange.schema.read.optional_parameters import plan_call
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.session.filters import Filter
@@ -71,7 +72,9 @@ class Patterns(Protocol):
     tenant: ClassVar[str | None]
     session: Session
 
-    def __init_subclass__(cls, *, tenant: str | None = None, bound: bool = False) -> None:
+    _accepted: ClassVar[tuple[str, ...]] = ()  # lint findings that are meant: "HR401 Orders.all"
+
+    def __init_subclass__(cls, *, tenant: str | None = None, accept: Sequence[str] = (), bound: bool = False) -> None:
         super().__init_subclass__()
         if bound:
             return
@@ -81,7 +84,8 @@ class Patterns(Protocol):
             )
         inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
         cls.tenant = tenant
-        cls.plans = {**inherited, **compile_patterns(cls, tenant, _reserved_names(), _enclosing_names(cls))}
+        cls._accepted = (*cls._accepted, *([accept] if isinstance(accept, str) else accept))
+        cls.plans = {**inherited, **compile_patterns(cls, tenant, reserved_names(), _enclosing_names(cls))}
 
     @classmethod
     def open(
@@ -111,6 +115,8 @@ class Patterns(Protocol):
     @classmethod
     def plan(cls, name: str) -> Plan:
         """Return the plan of a pattern."""
+        if name not in cls.plans:
+            raise ValueInvalid(f"{cls.__name__} has no pattern {name}: it has {', '.join(cls.plans) or 'none'}")
         return cls.plans[name]
 
     @classmethod
@@ -120,10 +126,10 @@ class Patterns(Protocol):
 
     @classmethod
     def lint(cls) -> list[Lint]:
-        """Return the lint: things that work but deserve attention."""
-        from hashrange.schema.lint_rules import lint_patterns
+        """Return the lint findings: what works but has a cost or a risk, without those that the class accepts."""
+        from hashrange.schema.lint_rules import drop_accepted, lint_patterns
 
-        return lint_patterns(cls.plans)
+        return drop_accepted(lint_patterns(cls.plans), cls._accepted, cls.__name__)
 
     def create(self, item: I) -> Put[I]:
         """Put a new item; raises Taken when its key exists already."""
@@ -232,7 +238,7 @@ def _enclosing_names(cls: type) -> dict[str, Any]:
     return found
 
 
-def _reserved_names() -> frozenset[str]:
+def reserved_names() -> frozenset[str]:
     """Return the attribute names of every Patterns class."""
     return frozenset(name for name in (*vars(Patterns), *Patterns.__annotations__) if not name.startswith("_"))
 
@@ -257,7 +263,7 @@ def _check_batch(patterns: Patterns, items: Iterable[Item]) -> None:
 
 
 def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> Steps[int]:
-    from hashrange.session.batch import batch_write
+    from hashrange.session.batch import batch_write, check_keys_differ
 
     session = patterns.session
     _check_batch(patterns, (*items, *deleted))
@@ -267,6 +273,7 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
         for table in (introspection.table_of(type(item)),)
     ]
     deletes = [(introspection.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
+    check_keys_differ(session, (*puts, *deletes))
     count = yield from batch_write(session, puts, deletes, "batch")
     return count
 
@@ -312,7 +319,7 @@ def _bind(patterns: Any, session: Session) -> Any:
 def _method(plan: Plan) -> Callable[..., Any]:
     verb, validate = VERBS[plan.verb], _ArgumentValidator(plan) if plan.has_checks else None
     names, required = plan.parameters, plan.required
-    reads = isinstance(plan, ReadPlan)
+    reads, ranges = isinstance(plan, ReadPlan), plan.signature.ranges
     depends = isinstance(plan, ReadPlan) and plan.depends_on_call
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -326,6 +333,8 @@ def _method(plan: Plan) -> Callable[..., Any]:
             raise ValueInvalid(_describe_none(plan, arguments))
         if validate is not None:
             validate(arguments)
+        if ranges:
+            check_ranges(plan.label, ranges, arguments)
         return verb(self.session, used, arguments)
 
     build.__name__ = plan.name
@@ -342,6 +351,9 @@ def _describe_wrong_call(plan: Plan, count: int, kwargs: Mapping[str, Any]) -> s
     given = {*names[:count], *kwargs}
     unknown = [name for name in kwargs if name not in names]
     missing = [name for name in names if name in plan.required and name not in given]
+    if count > len(names):
+        pair = next((f"; {name} is one argument, a pair: (low, high)" for name in plan.signature.ranges), "")
+        return f"{plan.label}() got {count} arguments: it takes {', '.join(names) or 'none'}{pair}"
     why = (
         f"does not take {unknown[0]!r}"
         if unknown

@@ -57,13 +57,6 @@ class QueryCall(Struct, frozen=True, dict=True):
         skips = self.session.on_unreadable is not None
         return self.plan.finds_only_its_models and not (hides_expired or skips) and self.only in {(), self.plan.models}
 
-    @cached_property
-    def has_reversed_range(self) -> bool:
-        """Whether the lower bound of a Between is above the upper one, which DynamoDB refuses."""
-        ranged = [name for name, found in self.plan.signature.parameters.items() if found.operator == "BETWEEN"]
-        given = [self.arguments[name] for name in ranged if self.arguments.get(name) is not None]
-        return any(low > high for low, high in given)
-
     def start_key(self, encoded: ItemJson) -> Raw:
         """Return the ExclusiveStartKey after an item: its key in the table and in the index."""
         raw = decode_item(encoded)
@@ -116,9 +109,10 @@ class BranchReader:
 
     def _skip_empty_range(self) -> bool:
         """Return whether a range has no value of the precision that is stored; then there is nothing to read."""
+        if not self.branch.ranges:
+            return False
         ends = [[end.value(self.call.arguments) for end in pair] for pair in self.branch.ranges]
-        is_empty = any(low and high and order_of(low) > order_of(high) for low, high in ends)
-        if not is_empty or self.call.has_reversed_range:
+        if not any(low and high and order_of(low) > order_of(high) for low, high in ends):
             return False
         self.is_read, self.after = True, None
         return True

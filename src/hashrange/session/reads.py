@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
@@ -16,8 +16,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.model import Item, Model, View
-from hashrange.schema.pattern.expression_text import values_of
-from hashrange.schema.pattern.value_source import Arguments
+from hashrange.schema.pattern.value_source import Arguments, values_of
 from hashrange.schema.read.read_compiler import plan_read
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.session.filters import Filter
@@ -100,7 +99,7 @@ class Page(Struct, Generic[T_co], frozen=True):
         return len(self.items)
 
 
-class Query(Generic[T_co]):
+class Query(Runnable[list[T_co]], Generic[T_co]):
     """Reads the items of one partition of one index in key order; iteration reads page after page."""
 
     verb: ClassVar[str] = "Query"
@@ -114,12 +113,9 @@ class Query(Generic[T_co]):
         self._filters: tuple[Filter[Any], ...] = ()
 
     # ── running ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def run(self) -> list[T_co]:
-        """Read everything, or up to the limit."""
-        return Task(self.session, partial(self._all, self._limit)).run()
-
-    def __await__(self) -> Generator[Any, None, list[T_co]]:
-        return Task(self.session, partial(self._all, self._limit)).__await__()
+    def steps(self) -> Steps[list[T_co]]:
+        """Return the steps: read everything, or up to the limit."""
+        return self._all(self._limit)
 
     def __iter__(self) -> Iterator[T_co]:
         reader, left = self._reader(), self._limit
@@ -143,7 +139,7 @@ class Query(Generic[T_co]):
     def page(self, size: int, after: str | None = None) -> Runnable[Page[T_co]]:
         """Read a page of exactly this size, unless it is the last; `after` is the cursor of the page before it."""
         if not 1 <= size <= MAX_PAGE_SIZE:
-            raise ValueError(f"a page has 1 to {MAX_PAGE_SIZE} items, not {size}")
+            raise ValueInvalid(f"a page has 1 to {MAX_PAGE_SIZE} items, not {size}")
         return Task(self.session, partial(self._page, size, after))
 
     def count(self) -> Runnable[int]:
@@ -161,7 +157,7 @@ class Query(Generic[T_co]):
     def limit(self, count: int) -> Self:
         """Read at most this many items, on all pages together."""
         if count < 0:
-            raise ValueError(f"a query cannot read at most {count} items")
+            raise ValueInvalid(f"a query cannot read at most {count} items")
         return self._copy_with(_limit=count)
 
     def consistent(self) -> Self:

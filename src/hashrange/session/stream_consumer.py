@@ -360,16 +360,19 @@ class Consumer(Runnable[int]):
         )
 
     def _check_table(self, model: type[Model], table: Table) -> None:
-        place = f"consumer {self.name}"
+        location = f"consumer {self.name}"
         if table not in self.tables:
             known = ", ".join(known.name for known in self.tables)
             raise DeclarationError(
-                "HR301", place, f"{model.__name__} is stored in {table.name}, which no pattern reads or writes", known
+                "HR301",
+                location,
+                f"{model.__name__} is stored in {table.name}, which no pattern reads or writes",
+                known,
             )
         if table.stream != "NEW_AND_OLD_IMAGES":
             raise DeclarationError(
                 "HR302",
-                place,
+                location,
                 f"{table.name} has {'the stream ' + table.stream if table.stream else 'no stream'}, "
                 "and handlers get the items before and after a change",
                 'declare Table(..., stream="NEW_AND_OLD_IMAGES")',

@@ -55,13 +55,13 @@ def find_shards(session: Session, table: Table) -> Steps[list[Shard]]:
     arns = yield from _list_streams(session.name_of(table))
     for arn in sorted(arns, key=lambda arn: arn.rpartition("/stream/")[2]):
         described = yield from _describe_shards(arn)
-        shards = [_place_shard(arn, shard, described, older) for shard in described]
+        shards = [_make_shard(arn, shard, described, older) for shard in described]
         found += shards
         older |= {shard.name for shard in shards}
     return found
 
 
-def _place_shard(arn: str, shard: Wire, described: list[Wire], older: frozenset[str]) -> Shard:
+def _make_shard(arn: str, shard: Wire, described: list[Wire], older: frozenset[str]) -> Shard:
     """Return a shard that is read after its parent; the first shards of a stream after the older streams."""
     parent = shard.get("ParentShardId")
     is_known = any(other["ShardId"] == parent for other in described)

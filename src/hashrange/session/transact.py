@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import TypeVar
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import (
     Conflict,
     HashrangeError,
@@ -19,7 +21,9 @@ from hashrange.core.errors import (
     TransactionConflictException,
     ValidationException,
     ValueInvalid,
+    WrittenUnreadable,
 )
+from hashrange.core.limits import MAX_TOKEN_LENGTH, MAX_TRANSACTION_ENTRIES
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 from hashrange.session.runnable import Runnable, Task
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True)
 
-MAX_TRANSACTION_WRITES = 100
-MAX_TOKEN_LENGTH = 36
 RETRYABLE_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 ERRORS: dict[str, type[ServiceError]] = {  # by the code of a cancellation reason
     "ItemCollectionSizeLimitExceeded": ItemCollectionSizeLimitExceededException,
@@ -48,9 +50,9 @@ class Transaction(PendingWrite[T_co]):
 
     def __init__(self, session: Session, writes: Sequence[Write[Any]], token: str | None = None) -> None:
         self.session, self.writes, self.token = session, writes, token
-        if not 0 < len(writes) <= MAX_TRANSACTION_WRITES:
-            raise ValueInvalid(f"a transaction has 1 to {MAX_TRANSACTION_WRITES} writes, not {len(writes)}")
-        for write in writes:
+        if not 0 < len(writes) <= MAX_TRANSACTION_ENTRIES:
+            raise ValueInvalid(f"a transaction has 1 to {MAX_TRANSACTION_ENTRIES} writes, not {len(writes)}")
+        for write in chain.from_iterable(each if isinstance(each, list | tuple) else (each,) for each in writes):
             if isinstance(write, PendingWrite):
                 write.used = True  # also of a transaction that is refused: one error says enough
         for write in writes:
@@ -124,14 +126,32 @@ class Transaction(PendingWrite[T_co]):
             for write, key in zip(self.writes, keys, strict=True)
             if key is not None
         ]
-        found: list[Raw | None] = []
-        if wanted:
-            response = yield Call("TransactGetItems", {"TransactItems": wanted}, self.label)
-            found = [each.get("Item") for each in response["Responses"]]
-        raws = iter(found)
+        raws = iter((yield from self._read_written(wanted)) if wanted else ())
         return tuple(
             write.result(None if key is None else next(raws)) for write, key in zip(self.writes, keys, strict=True)
         )
+
+    def _read_written(self, wanted: list[Wire]) -> Steps[list[Raw | None]]:
+        """Return the items of a transaction that has happened; raise WrittenUnreadable if they cannot be read."""
+        try:
+            return (yield from read_at_one_moment(wanted, self.label))
+        except ServiceError as error:
+            raise WrittenUnreadable(f"{self.label}: written, but the results cannot be read: {error}") from error
+
+
+def read_at_one_moment(wanted: list[Wire], label: str) -> Steps[list[Raw | None]]:
+    """Return the items of one TransactGetItems; read again while a transaction writes one of them."""
+    delays = backoff()
+    while True:
+        try:
+            response = yield Call("TransactGetItems", {"TransactItems": wanted}, label)
+        except TransactionCanceledException as error:
+            pause = next(delays, None)
+            if pause is None or not is_retryable(error):
+                raise
+            yield pause
+        else:
+            return [each.get("Item") for each in response["Responses"]]
 
 
 def _is_conflict(failure: MemberFailure) -> bool:
@@ -151,11 +171,17 @@ def _choose_error(error: TransactionCanceledException, failures: tuple[MemberFai
 def describe_given(given: object) -> str:
     """Return the name of the pattern that made something, or what it is."""
     plan = getattr(given, "plan", None)
-    return plan.label if plan is not None else repr(given)
+    if plan is not None:
+        return str(plan.label)
+    return with_article(type(given).__name__) if " at 0x" in repr(given) else repr(given)
 
 
 def _check_write(session: Session, write: object) -> None:
     """Raise for what cannot be an entry of a transaction: a read, or a write to another database."""
+    if isinstance(write, list | tuple | Iterator):
+        raise ValueInvalid(
+            f"a {type(write).__name__} is no write: transact takes writes one by one, transact_all a list"
+        )
     if not isinstance(write, Write):
         what = describe_given(write)
         raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")

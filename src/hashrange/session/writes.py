@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from typing_extensions import TypeVar
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import (
     ConditionalCheckFailedException,
     Conflict,
@@ -193,7 +194,9 @@ def _check_states(plan: WritePlan, arguments: Arguments) -> None:
         given = arguments[name]
         if not isinstance(given, models):
             declared = " or ".join(model.__name__ for model in models)
-            raise ValueInvalid(f"{plan.label}: {name} is a {type(given).__name__}, not a {declared}")
+            raise ValueInvalid(
+                f"{plan.label}: {name} is {with_article(type(given).__name__)}, not {with_article(declared)}"
+            )
     if plan.states:
         _check_same_key(plan, arguments)
 
@@ -222,8 +225,9 @@ class _ItemUpdate(PatternWrite[S_co]):
         return outcome
 
     def transact_item(self) -> tuple[str, Wire]:
-        """Return it as an Update."""
-        return "Update", self.request()
+        """Return it as an Update; a call that changes nothing only tests its conditions."""
+        request = self.request()
+        return "Update" if "UpdateExpression" in request else "ConditionCheck", request
 
     def _send_for_old(self) -> Steps[Any]:
         """Write, and return the item as it was before; None if it did not exist."""
@@ -318,7 +322,9 @@ class Put(Write[I]):
     def imported(self) -> Self:
         """Allow any lifecycle state: for an item that was created in another system."""
         self.used = True
-        return type(self)(self.session, self.item, create=self.create, tenant=self.tenant, any_state=True)
+        found = type(self)(self.session, self.item, create=self.create, tenant=self.tenant, any_state=True)
+        found.check, found.may_be_new = self.check, self.may_be_new
+        return found
 
     def when(self, check: Ensure[Any], *, or_absent: bool = False) -> Self:
         """Replace the stored item only if a condition holds for it; with `or_absent`, also put a new item."""

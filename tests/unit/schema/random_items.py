@@ -40,6 +40,7 @@ class RandomItems:
             datetime: lambda: START + timedelta(minutes=rng.randrange(4)),
             date: (START + timedelta(days=rng.randrange(3))).date,
             set: lambda: {self.value(next(iter(get_args(kind)), str)) for _ in range(1 + rng.randrange(2))},
+            frozenset: lambda: frozenset(self.value(of) for of in get_args(kind)),
             list: lambda: [self.value(next(iter(get_args(kind)), str)) for _ in range(rng.randrange(3))],
             tuple: lambda: tuple(self.value(of) for of in get_args(kind)),
             dict: lambda: {rng.choice(WORDS): self.value(get_args(kind)[1]) for _ in range(rng.randrange(2))},

@@ -13,6 +13,7 @@ import pytest
 
 from hashrange import DeclarationError, Patterns
 from hashrange.expr.functions import condition_functions
+from hashrange.session.patterns import reserved_names
 from scripts import declaration_errors
 from scripts.declaration_errors import IMPORTS, PAGE, read_entries, render
 
@@ -141,3 +142,13 @@ def test_a_page_that_is_out_of_date_is_reported(monkeypatch, tmp_path):
 def test_the_functions_of_conditions_that_the_reference_lists_are_those_that_there_are():
     listed = re.findall(r"`(\w+)`", ENTRIES["HR221"].text.partition(". ")[0])
     assert sorted(listed) == sorted(condition_functions())
+
+
+def test_the_codes_are_in_order_and_every_reserved_name_is_listed():
+    assert list(ENTRIES) == sorted(ENTRIES)
+    assert reserved_names() <= set(re.findall(r"`(\w+)`", ENTRIES["HR200"].text))
+
+
+def test_a_title_that_begins_with_code_is_not_capitalised():
+    assert "**former_ttl= without" in render(ENTRIES)
+    assert "**The name of" in render(ENTRIES)

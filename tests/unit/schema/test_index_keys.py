@@ -1,7 +1,7 @@
 """Index keys are computed from everything that a write changes, and what they are computed from is pinned."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pytest
 
@@ -202,3 +202,78 @@ def test_a_key_made_of_a_sum_is_refused():
 
         class Counts(Patterns, Protocol):
             def add(self, count: Count, total: Add[int]) -> Update[Count]: ...
+
+
+# ── fields that are stored in keys alone ─────────────────────────────────────────────────────────────────────────────
+racks = Table("racks", "pk", indexes=[Gsi("ByRoom", "room_key"), Gsi("ByOwner", "owner_key")])
+
+
+class Rack(Item, table=racks, pk="RACK#{name}", room_key="{room}", owner_key="{room}#{owner}"):
+    name: str
+    room: Key[str]
+    owner: str | None = None
+
+
+class Racks(Patterns, Protocol):
+    def rack(self, name: str) -> Get[Rack]: ...
+    def move(self, rack: Rack, room: str) -> Update[Rack]: ...
+    def give(self, rack: Rack, owner: str) -> Update[Rack]: ...
+
+
+def test_a_field_of_keys_alone_is_pinned_by_a_key_that_every_item_has(database):
+    hashrange.create_tables(database, Racks)
+    db = Racks.open(database)
+    rack = db.create(Rack(name="r", room="a")).run()  # without an owner it has no owner_key
+    db.move(rack, "b").run()
+    with pytest.raises(Conflict):
+        db.give(rack, "ann").run()
+    assert db.give(db.rack("r").required().run(), "ann").run() == Rack(name="r", room="b", owner="ann")
+    assert stored(database, racks, "RACK#r")["owner_key"] == "b#ann"
+
+
+def test_a_field_of_keys_alone_needs_a_key_that_no_other_field_can_remove():
+    lost = Table("lost", "pk", indexes=[Gsi("ByRoom", "room_key")])
+
+    class Lost(Item, table=lost, pk="LOST#{name}", room_key="{room}#{owner}"):
+        name: str
+        room: Key[str] | None = None
+        owner: str | None = None
+
+    with pytest.raises(DeclarationError, match=r"HR125 Lost\.room"):
+
+        class Finds(Patterns, Protocol):
+            def find(self, name: str) -> Get[Lost]: ...
+
+
+# ── an upsert that leaves another variant ────────────────────────────────────────────────────────────────────────────
+tickets = Table("tickets", "pk", indexes=[Gsi("ByRank", "rank_pk", "rank_key")])
+
+
+class Ticket(Item, table=tickets, pk="TICKET#{name}", rank_pk="ALL"):
+    name: str
+    state: Literal["new", "old"]
+    rank: str | None = None
+
+
+class NewTicket(Ticket, rank_key="NEW#{rank}"):
+    state: Literal["new"] = "new"
+
+
+class OldTicket(Ticket, rank_key="OLD#{rank}"):
+    state: Literal["old"] = "old"
+
+
+def test_an_upsert_that_may_leave_out_a_field_of_the_key_that_it_enters_is_refused(database):
+    with pytest.raises(DeclarationError, match=r"HR242 .*because rank is not known here"):
+
+        class Wrong(Patterns, Protocol):
+            def renew(self, name: str, rank: str | None = ...) -> Upsert[NewTicket]: ...
+
+    class Tickets(Patterns, Protocol):
+        def renew(self, name: str, rank: str | None) -> Upsert[NewTicket]: ...
+
+    hashrange.create_tables(database, Tickets)
+    db = Tickets.open(database)
+    db.create(OldTicket(name="t", rank="3")).run()
+    db.renew("t", "4").run()
+    assert stored(database, tickets, "TICKET#t")["rank_key"] == "NEW#4"

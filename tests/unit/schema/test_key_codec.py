@@ -26,6 +26,10 @@ class Long(Item, table=table, pk="LONG", sk="URL#{url:fit}"):
     url: str
 
 
+class LongWithTail(Item, table=table, pk="TAIL", sk="URL#{url:fit}#größe"):
+    url: str
+
+
 class Hashed(Item, table=table, pk="HASH#{url:sha}", sk="S#{url:shard8}"):
     url: str
 
@@ -88,6 +92,10 @@ def test_a_fitted_key_is_never_too_long_and_always_the_same(url):
     assert key == make(Long, {"url": url})["sk"]
     if len(url.encode()) <= 1020:
         assert key == f"URL#{url}"
+
+
+def test_a_fitted_key_leaves_room_for_the_bytes_of_the_text_after_it():
+    assert len(make(LongWithTail, {"url": "x" * 2000})["sk"].encode()) <= 1024
 
 
 @given(st.text("xy", min_size=1100, max_size=1103), st.text("xy", min_size=1100, max_size=1103))

@@ -148,7 +148,7 @@ class Mixed(
     time_pk="{changed_at}",
     time_sk="{version:06d}#{first}",
     pair="{first}#{second}",
-    room_key="ROOM#{room}#{second}",
+    room_key="ROOM#{room}#{level}",
     size_key="{size:04d}#{level}",
 ):
     """Every sort of field inside a key: touched, version, optional, defaulted, in a key only."""

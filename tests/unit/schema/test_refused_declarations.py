@@ -130,6 +130,52 @@ def test_items_of_a_partition_whose_prefixes_contain_each_other_are_refused():
     assert error_of(declare).code == "HR141"
 
 
+def declare_runs(hint: Any, pattern: str = "") -> None:
+    class Run(View["Job"]):
+        code: str
+
+    class Never(Run, run_sk="NEVER#"): ...
+
+    class Busy(Run, run_sk="BUSY#{worker}"):
+        worker: hint
+        until: str
+
+    class Job(
+        Item, table=Table("jobs", "pk", indexes=[Gsi("ByRun", "run_pk", "run_sk")]), pk="JOB#{code}", run_pk="ALL"
+    ):
+        code: str
+        title: str = ""
+        run: Never | Busy = initially(Never)
+
+    class Jobs(Patterns, Protocol):
+        def job(self, code: str) -> Get[Job]: ...
+
+    if pattern:
+        text = f"class More(Patterns, Protocol):\n    def write(self, {pattern}: ...\n"
+        exec(text, {**globals(), "Never": Never, "Busy": Busy})
+
+
+def test_a_state_whose_key_may_be_absent_is_refused():
+    error = error_of(declare_runs, str | None)
+    assert (error.code, error.location) == ("HR163", "Busy.run_sk")
+    declare_runs(str)
+
+
+def test_a_step_that_may_leave_out_what_the_state_entered_requires_is_refused():
+    error = error_of(declare_runs, str, "run: Never | Busy, worker: str, until: str = ...) -> Update[Busy]")
+    assert error.code == "HR243"
+    assert error.remedy == "take until as a parameter without a default"
+    declare_runs(str, "run: Never | Busy, worker: str, until: str) -> Update[Busy]")
+    declare_runs(str, "run: Busy, worker: str, until: str = ...) -> Update[Busy]")
+
+
+def test_a_step_that_sets_a_field_which_only_another_state_has_is_refused():
+    error = error_of(declare_runs, str, "run: Busy, until: str) -> Update[Never]")
+    assert (error.code, error.problem) == ("HR263", "sets until, which Never does not have")
+    declare_runs(str, "run: Busy, title: str) -> Update[Never]")
+    declare_runs(str, "run: Busy, until: Eq[str]) -> Update[Never]")
+
+
 # ── changes and conditions that DynamoDB cannot make ─────────────────────────────────────────────────────────────────
 class Address(BaseModel):
     city: str
@@ -301,3 +347,23 @@ def test_a_table_whose_name_key_or_index_has_another_type_is_refused():
     wrong: list[Any] = [None, [None], Gsi("by-x", "x")]
     assert {error_of(lambda one=one: Table("jobs", "pk", indexes=one)).code for one in wrong} == {"HR162"}
     assert {error_of(Table, *names).code for names in ((None, "pk"), ("jobs", None), ("jobs", "pk", 5))} == {"HR162"}
+
+
+def test_a_write_whose_parameter_has_a_value_as_default_is_refused():
+    class Order(Item, table=Table("orders", "pk"), pk="ORDER#{number}"):
+        number: str
+        status: str = "NEW"
+        note: str | None = None
+
+    with pytest.raises(DeclarationError, match=r"HR207.*'status' has the default 'NEW'.*= \.\.\.,"):
+
+        class ByValue(Patterns, Protocol):
+            def reset(self, number: str, status: str = "NEW") -> Update[Order]: ...
+
+    with pytest.raises(DeclarationError, match="HR207"):  # removed or left as it is?
+
+        class ByNone(Patterns, Protocol):
+            def reset(self, number: str, note: str | None = None) -> Update[Order]: ...
+
+    class Clear(Patterns, Protocol):
+        def edit(self, number: str, status: str = ..., note: None = None) -> Update[Order]: ...

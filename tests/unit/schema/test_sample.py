@@ -20,11 +20,13 @@ from hashrange import (
     Item,
     Key,
     Patterns,
+    Scan,
     Table,
     Ttl,
     ValueInvalid,
     Version,
     View,
+    after,
     dump_item,
     initially,
     load_item,
@@ -201,3 +203,22 @@ def test_each_state_has_as_many_items_as_asked_for():
 def test_something_that_is_neither_patterns_nor_a_table_is_refused():
     with pytest.raises(TypeError, match="Parcel is neither a Patterns class nor a Table: give one that contains its"):
         sample(Parcel)
+
+
+def test_an_item_that_expires_after_a_time_of_its_own_does_not_expire():
+    class Login(Item, table=Table("logins", "pk", ttl="expires_at"), pk="LOGIN#{token}"):
+        token: str
+        started_at: datetime
+        expires_at: Ttl = after("started_at", hours=8)
+
+    class Logins(Patterns, Protocol):
+        def logins(self) -> Scan[Login]: ...
+
+    items = sample(Logins)
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Logins)
+        db = Logins.open(database)
+        db.batch(items).run()
+        assert (
+            {item.token for item in db.logins()} == {item.token for item in items if isinstance(item, Login)} != set()
+        )

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 import pytest
 from pydantic import Field
@@ -348,3 +348,26 @@ def test_a_transaction_refuses_the_writes_of_another_database(jobs):
 def test_a_transaction_takes_the_writes_of_other_patterns_on_the_same_database(database, jobs, stocks):
     jobs.transact(jobs.create(Job(code="1", title="a")), stocks.create(Stock(code="1"))).run()
     assert stocks.stock("1").run() == Stock(code="1")
+
+
+def test_explain_says_when_a_write_stores_a_field_that_was_read_from_a_key():
+    class Task(Item, table=Table("tasks", "pk", indexes=[Gsi("ByStatus", "status_key")]), pk="TASK#{id}"):
+        id: str
+        urgency: int = 3
+        status: str
+
+    class Queued(Task, status_key="QUEUED#{urgency:02d}", initial=True):
+        status: Literal["QUEUED"] = "QUEUED"
+
+    class Taken(Task):
+        status: Literal["TAKEN"] = "TAKEN"
+        worker: str
+
+    class Tasks(Patterns, Protocol):
+        def take(self, task: Queued, worker: str) -> Update[Taken]: ...
+
+    lines = Tasks.plan("take").explain().splitlines()
+    assert "    write   SET worker = {worker}, status = 'TAKEN'" in lines
+    assert "    write   SET urgency = {task.urgency}  (if urgency was read from status_key alone)" in lines
+    request, _ = Tasks.plan("take").build({"task": Queued(id="1"), "worker": "a"})
+    assert "urgency" not in request["ExpressionAttributeNames"].values()

@@ -254,3 +254,36 @@ def test_the_parameter_of_a_filter_cannot_be_left_out():
 def test_a_filter_is_explained_and_linted():
     assert Books.plan("thick").explain() == ("thick              Filter Book\n    filter  pages >= {pages}")
     assert not [lint for lint in Books.lint() if "thick" in lint.location]
+
+
+def test_a_filter_of_an_item_is_refused_for_a_query_of_its_view_with_the_type_to_declare(db):
+    text = r"Books\.thick is a filter of Book, and Books\.on_shelf returns the view Shelved of it: .* Filter\[Shelved\]"
+    with pytest.raises(ValueInvalid, match=text):
+        db.on_shelf("A").filter(db.thick(3))
+
+
+class Note(Item, table=Table("notes", "pk", "sk", deletion_protection=False), pk="SHOP#{shop}", sk="NOTE#{number}"):
+    shop: Key[str]
+    number: Key[str]
+    text: str
+
+
+class Notes(Patterns, Protocol, tenant="shop"):
+    def notes(self, shop: str) -> Query[Note]: ...
+    def saying(self, text: str) -> Filter[Note]: ...
+
+
+def test_a_filter_of_a_tenant_class_needs_no_tenant_and_narrows_the_queries_of_one():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Notes)
+        db = Notes.open(database)
+        db.batch([Note(shop=shop, number=text, text=text) for shop in "ab" for text in "xy"]).run()
+        assert db.notes("a").filter(db.saying("x")).run() == [Note(shop="a", number="x", text="x")]
+        assert db.notes("a").filter(~db.saying("x")).run() == [Note(shop="a", number="y", text="y")]
+
+
+def test_a_filter_on_a_field_that_only_keys_have_is_refused_with_what_to_do():
+    with pytest.raises(DeclarationError, match=r"HR234 .*leave it to the query that is filtered"):
+
+        class Refused(Patterns, Protocol, tenant="shop"):
+            def saying(self, shop: str, text: str) -> Filter[Note]: ...

@@ -73,6 +73,7 @@ class Parcels(Patterns, Protocol):
     def note(self, code: str) -> Get[Note]: ...
     def weigh(self, code: str, weight: int) -> Update[Weight]: ...
     def send(self, parcel: Waiting, van: str) -> Update[Travelling, Waiting]: ...
+    def edit(self, parcel: Parcel, weight: int = ...) -> Update[Parcel]: ...
     def deliver(self, parcel: Travelling) -> Update[Delivered]: ...
     def write(self, code: str, text: str) -> Upsert[Note]: ...
     def drop(self, code: str) -> Delete[Parcel]: ...
@@ -209,6 +210,20 @@ def test_a_conditional_put_needs_an_item_unless_it_may_be_absent(db):
         db.put(parcel).when(db.is_lighter("1", 3), or_absent=True).run()
 
 
+def test_an_imported_item_keeps_the_condition_of_its_put(db):
+    db.create(Waiting(code="1", weight=3)).run()
+    heavier = Delivered(code="1", weight=9)
+    for put in (
+        db.put(heavier).when(db.is_lighter("1", 3)).imported(),
+        db.put(heavier).imported().when(db.is_lighter("1", 3)),
+    ):
+        with pytest.raises(Conflict):
+            put.run()
+    with pytest.raises(Missing):
+        db.put(Delivered(code="2")).when(db.is_lighter("2", 3)).imported().run()
+    db.put(heavier).when(db.is_lighter("1", 4)).imported().run()
+
+
 def test_the_condition_is_added_to_the_version_and_uses_its_own_names(db):
     note = db.put(Note(code="1", text="a")).run()
     changed = db.put(note.model_copy(update={"text": "b"})).when(db.is_low("1", 1, "y")).run()
@@ -228,6 +243,15 @@ def test_a_condition_on_another_item_or_on_a_new_one_is_refused(db):
 
 
 # ── transactions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_call_that_changes_nothing_only_tests_its_conditions_in_a_transaction(db):
+    parcel = db.create(Waiting(code="1", weight=3)).run()
+    first, note = db.transact(db.edit(parcel), db.create(Note(code="1", text="a"))).run()
+    assert (first, note.text) == (parcel, "a")
+    with pytest.raises(Missing):
+        db.transact(db.edit(Waiting(code="2")), db.create(Note(code="2", text="a"))).run()
+    assert db.edit(parcel).run() == parcel
+
+
 def test_a_token_makes_a_repeated_transaction_harmless(db):
     for _ in range(2):
         db.transact(db.write("1", "a")).with_token("order-17").run()
@@ -286,3 +310,37 @@ def test_a_conflict_alone_names_no_members(db):
     with pytest.raises(Taken) as caught:
         db.create(Note(code="1", text="b")).run()
     assert caught.value.failures == ()
+
+
+class Draft(Item, table=Table("drafts", "pk"), pk="DRAFT#{id}"):
+    id: str
+    note: str | None = None
+    pages: int = 0
+    version: Version = 0
+
+
+class Drafts(Patterns, Protocol):
+    def draft(self, id: str) -> Get[Draft]: ...  # noqa: A002
+    def clear(self, draft: Draft, note: None = None) -> Update[Draft]: ...
+    def count(self, draft: Draft, pages: int) -> Update[Draft]: ...
+
+
+@pytest.fixture
+def drafts(database):
+    hashrange.create_tables(database, Drafts)
+    return Drafts.open(database)
+
+
+def test_a_transaction_returns_a_versioned_item_without_what_it_removed(drafts):
+    draft = drafts.create(Draft(id="1", note="a")).run()
+    (cleared,) = drafts.transact(drafts.clear(draft)).run()
+    assert cleared == drafts.draft("1").run() == Draft(id="1", version=cleared.version)
+
+
+def test_a_transaction_returns_what_is_stored_of_an_item_that_was_deleted_and_created_again(drafts, database):
+    old = drafts.create(Draft(id="1", note="old")).run()
+    database.call("DeleteItem", {"TableName": "drafts", "Key": {"pk": {"S": "DRAFT#1"}}})
+    drafts.create(Draft(id="1", note="new")).run()
+    (counted,) = drafts.transact(drafts.count(old, 5)).run()
+    assert counted == drafts.draft("1").run()
+    assert counted.note == "new"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import hashrange
 from hashrange import Between, Ge, Gt, Item, Key, Le, Lt, Millis, Patterns, Query, Table, ValueInvalid
-from hashrange.core.errors import ValidationException
 
 table = Table("offers", "pk", "sk", deletion_protection=False)
 
@@ -110,9 +109,25 @@ def test_bounds_between_two_numbers_of_the_key_find_nothing(db):
     assert found.run() == []
     assert found.count().run() == 0
     assert found.page(2).run().items == []
-    with pytest.raises(ValidationException, match="upper bound"):  # DynamoDB's own error for bounds in the wrong order
-        db.price_between("a", between[::-1]).run()
     assert [one.price for one in db.price_between("a", (Decimal("5.241"), Decimal("5.259")))] == [Decimal("5.25")]
+
+
+def test_bounds_in_the_wrong_order_are_refused_when_the_query_is_built(db):
+    with pytest.raises(ValueInvalid, match="the lower bound is above the upper one"):
+        db.price_between("a", (Decimal(5), Decimal(3)))
+    with pytest.raises(ValueInvalid, match="the lower bound is above the upper one"):
+        db.explore(Offer).where("shop = 'a' AND price BETWEEN 5 AND 3")
+
+
+@pytest.mark.parametrize("given", [3, (3,), (3, 4, 5), "34"], ids=repr)
+def test_a_range_is_a_pair_of_bounds(db, given):
+    with pytest.raises(ValueInvalid, match=r"price_between: price is .*: give a pair, \(low, high\)"):
+        db.price_between("a", given)
+
+
+def test_bounds_that_are_given_as_two_arguments_are_refused_with_the_form_of_the_pair(db):
+    with pytest.raises(TypeError, match=r"got 3 arguments: it takes shop, price; price is one argument, a pair"):
+        db.price_between("a", 3, 5)
 
 
 events = Table("events", "pk", "sk", deletion_protection=False)

@@ -10,7 +10,11 @@ from hashrange import Get, Gsi, Item, Patterns, Query, Table, Update, ValueInval
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 13, tzinfo=UTC)
-table = Table("seats", "pk", indexes=[Gsi("ByState", "row", "state_key"), Gsi("ByCleaning", "row", "cleaning_key")])
+table = Table(
+    "seats",
+    "pk",
+    indexes=[Gsi("ByState", "row", "state_key"), Gsi("ByCleaning", "row", "cleaning_key"), Gsi("ByLevel", "level")],
+)
 
 
 class Sale(View["Seat"]):
@@ -24,6 +28,7 @@ class Free(Sale, state_key="FREE#"): ...
 class Held(Sale, state_key="HELD#{held_at}"):
     held_at: datetime
     holder: str
+    level: str = "low"
     cleaner: str | None = None
 
 
@@ -46,6 +51,7 @@ class Seat(Item, table=table, pk="SEAT#{name}"):
     row: str
     held_at: datetime
     note: str = "-"
+    level: str = "low"
     sale: Free | Held | Paid = initially(Free)
     cleaning: Clean | Dirty = initially(Clean)
 
@@ -53,6 +59,7 @@ class Seat(Item, table=table, pk="SEAT#{name}"):
 class Seats(Patterns, Protocol):
     def seat(self, name: str) -> Get[Seat]: ...
     def held(self, row: str) -> Query[Held]: ...
+    def of_level(self, level: str) -> Query[Seat]: ...
     def hold(self, sale: Free, held_at: datetime, holder: str, cleaner: str | None) -> Update[Held]: ...
     def pay(self, sale: Held) -> Update[Paid]: ...
 
@@ -74,6 +81,13 @@ def test_a_transition_keeps_a_field_of_the_state_left_that_the_item_requires(db)
     db.pay(held).run()
     seat = db.seat("1").required().run()
     assert (type(seat.sale), seat.held_at) == (Paid, LATER)
+
+
+def test_a_transition_keeps_a_field_of_the_state_left_that_has_a_default_in_the_item(db):
+    db.create(make_seat(level="high")).run()
+    db.pay(db.hold(db.seat("1").required().run().sale, LATER, "ann", None).run()).run()
+    assert db.seat("1").required().run().level == "high"
+    assert [seat.name for seat in db.of_level("high")] == ["1"]
 
 
 def test_a_transition_keeps_a_field_that_a_state_of_another_lifecycle_has(db):

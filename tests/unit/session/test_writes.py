@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hashrange import Conflict, NeverRun, NotFound, Taken, ValueInvalid
+from hashrange import (
+    Conflict,
+    NeverRun,
+    NotFound,
+    Taken,
+    TransactionCanceledException,
+    ValueInvalid,
+    WrittenUnreadable,
+)
+from hashrange.session import transact
 from tests.unit.session.library import Book, Copy, Library, Novel, Reader
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -137,6 +146,34 @@ def test_a_transaction_can_skip_reading_its_results(intercept, book):
         bound.transact(bound.retitle("1", "Fiasko"), bound.create(Reader(name="ann", email="x"))).unread().run() is None
     )
     assert [operation for operation, _ in transport.calls] == ["TransactWriteItems"]
+    assert bound.book("1").run().title == "Fiasko"
+
+
+def cancel_reads(times):
+    left = [times]
+
+    def intercepted(operation, request, go):
+        if operation == "TransactGetItems" and left[0]:
+            left[0] -= 1
+            raise TransactionCanceledException([{"Code": "TransactionConflict"}])
+        return go(operation, request)
+
+    return intercepted
+
+
+def test_results_that_another_transaction_writes_are_read_again(intercept, book):
+    bound, transport = intercept(cancel_reads(2))
+    changed, _ = bound.transact(bound.retitle("1", "Fiasko"), bound.create(Reader(name="ann", email="x"))).run()
+    assert changed.title == "Fiasko"
+    assert [operation for operation, _ in transport.calls] == ["TransactWriteItems", *["TransactGetItems"] * 3]
+
+
+def test_a_transaction_whose_results_cannot_be_read_says_that_it_has_happened(intercept, book, monkeypatch):
+    monkeypatch.setattr(transact, "backoff", lambda: iter([0.0, 0.0]))
+    bound, transport = intercept(cancel_reads(1000))
+    with pytest.raises(WrittenUnreadable, match=r"written, but the results cannot be read: .*TransactionConflict"):
+        bound.transact(bound.retitle("1", "Fiasko"), bound.create(Reader(name="ann", email="x"))).run()
+    assert [operation for operation, _ in transport.calls].count("TransactWriteItems") == 1
     assert bound.book("1").run().title == "Fiasko"
 
 

@@ -165,7 +165,10 @@ def _prefix(codec: Codec, prefixed: Prefixed) -> Codec:
 
     def read(value: Value) -> Any:
         text = value.get("S")
-        return plain(value) if text is None else codec.decode({"S": text.removeprefix(prefixed.prefix)})
+        if text is None:
+            return plain(value)
+        bare = text.removeprefix(prefixed.prefix)
+        return codec.decode({"S": bare.upper() if prefixed.upper else bare})
 
     return Codec("S", write, read, codec.step)
 

@@ -156,13 +156,11 @@ def _check_initial_variant(model: ModelClass) -> None:
 
 
 def _check_readable(model: ModelClass, name: str) -> None:
-    """Refuse a field that is stored in no key, or that is required and stored in a key which items may lack."""
-    fields = introspection.all_fields(model)
+    """Refuse a field that is stored in no key, or only in keys which an item may lack because of another field."""
     holding = [template for template in introspection.keys(model).values() if name in template.recoverable]
-    optional = {other for other, field in fields.items() if field.optional}
-    if not fields[name].optional:
-        holding = [template for template in holding if optional.isdisjoint(template.fields)]
-    if not holding:
+    found = {**introspection.stored_fields(introspection.item_of(model)), **introspection.stored_fields(model)}
+    certain = {name, *(other for other, field in found.items() if not field.optional)}
+    if not any(certain.issuperset(template.fields) for template in holding):
         raise DeclarationError(
             "HR125",
             f"{model.__name__}.{name}",

@@ -12,12 +12,13 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from random import Random
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from msgspec import Struct
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
+from typing_extensions import is_typeddict
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value, encode_binary
@@ -66,6 +67,7 @@ class Category(Struct, frozen=True):
     name: str  # as errors call it
     comparisons: frozenset[str] = frozenset()
     changes: frozenset[str] = frozenset()
+    is_container: bool = False  # its values contain others, and can be changed in place
 
 
 ORDER = frozenset({"<", "<=", ">", ">=", "BETWEEN", "IN"})
@@ -75,9 +77,9 @@ TRUTH_VALUE = Category("a truth value", frozenset({"IN"}))
 BYTES = Category("bytes", ORDER | {"begins_with", "contains"})
 TIME = Category("a time", ORDER | {"begins_with"})
 DATE = Category("a date", ORDER | {"begins_with"})
-LIST = Category("a list", frozenset({"contains"}), frozenset({"APPEND"}))
-SET = Category("a set", frozenset({"contains"}), frozenset({"ADD", "DELETE"}))
-MAP = Category("a map")
+LIST = Category("a list", frozenset({"contains"}), frozenset({"APPEND"}), is_container=True)
+SET = Category("a set", frozenset({"contains"}), frozenset({"ADD", "DELETE"}), is_container=True)
+MAP = Category("a map", is_container=True)
 
 
 class FieldKind(Struct, frozen=True):
@@ -87,6 +89,7 @@ class FieldKind(Struct, frozen=True):
     category: Category
     codec: Codec
     is_exact: bool = False  # `decode` returns exactly this type, which pydantic accepts unchanged
+    has_invalid: bool = False  # pydantic refuses some values of the type
     sample: Callable[[Random, int], Any] | None = None  # the value of a sample item, by its number
 
 
@@ -286,7 +289,12 @@ KINDS: dict[Any, FieldKind] = {
             Codec("N", _encode_int, _read_number, parse=int),
             is_exact=True,
         ),
-        FieldKind(Decimal, NUMBER, Codec("N", _encode_number, _read_number, parse=_parse_decimal)),
+        FieldKind(
+            Decimal,
+            NUMBER,
+            Codec("N", _encode_number, _read_number, parse=_parse_decimal),
+            has_invalid=True,  # NaN
+        ),
         FieldKind(float, NUMBER, Codec("N", _encode_number, _read_number, parse=float)),
         FieldKind(
             bytes,
@@ -330,6 +338,45 @@ def kind_of(hint: Any) -> FieldKind | None:
         values = tuple(member.value for member in bare)
     types = {type(value) for value in values if value is not None} or {get_origin(bare) or bare}
     return KINDS.get(types.pop()) if len(types) == 1 else None
+
+
+def members_of(hint: Any) -> dict[Any, Any] | None:
+    """Return the types of what a value contains: by name, by `str` for any name, by `int` for any position.
+
+    None for a type that says nothing about it, such as `Any`.
+    """
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if is_typeddict(origin):
+        return dict(get_type_hints(origin))
+    if not isinstance(origin, type):
+        return None
+    if issubclass(origin, BaseModel):
+        return {name: info.annotation for name, info in origin.model_fields.items()}
+    if issubclass(origin, dict):
+        return {str: arguments[1] if arguments else Any}
+    if issubclass(origin, list | tuple):
+        return {int: arguments[0] if len(set(arguments) - {...}) == 1 else Any}
+    return {} if _is_of_a_kind(origin) else None
+
+
+def _is_of_a_kind(cls: type) -> bool:
+    return any(get_origin(kind.type) is None and issubclass(cls, kind.type) for kind in KINDS.values())
+
+
+def is_unchangeable(hint: Any) -> bool:
+    """Return whether the values of a type can neither be changed in place nor contain values that can."""
+    if hints.literals(hint) or hint is type(None):
+        return True
+    if not isinstance(hint, type) or get_origin(hint) is not None:
+        return False
+    kinds = [kind for kind in KINDS.values() if get_origin(kind.type) is None and issubclass(hint, kind.type)]
+    return issubclass(hint, Enum | timedelta) or (bool(kinds) and not kinds[0].category.is_container)
+
+
+def has_all_values(hint: Any) -> bool:
+    """Return whether pydantic accepts every value of a type."""
+    kind = KINDS.get(hint)
+    return hint is type(None) or (kind is not None and not kind.category.is_container and not kind.has_invalid)
 
 
 def categories_with(operation: str) -> list[str]:

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import types
-from datetime import date
-from decimal import Decimal
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
-from uuid import UUID
-
-from pydantic import BaseModel
-from typing_extensions import is_typeddict
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args
 
 from hashrange.schema.declare.marker import Marker
 
@@ -20,7 +14,6 @@ ANNOTATED: type[Any] = type(Annotated[int, ""])
 WRAPPED = frozenset({ANNOTATED, NewType})
 UNIONS = frozenset({types.UnionType, type(Union[int, "str"])})  # the two ways to write one
 LITERAL = type(Literal[1])
-SCALARS = (str, bytes, int, float, Decimal, date, UUID, set, frozenset)  # values that a path cannot lead into
 
 
 def unwrap(hint: Any) -> tuple[Any, tuple[Marker, ...]]:
@@ -114,22 +107,3 @@ def _is_open_list(hint: Any) -> bool:
     return str in rest and all(
         member is str or all(type(value) is str for value in literals(member) or (None,)) for member in rest
     )
-
-
-def members_of(hint: Any) -> dict[Any, Any] | None:
-    """Return the types of what a value contains: by name, by `str` for any name, by `int` for any position.
-
-    None for a type that says nothing about it, such as `Any`.
-    """
-    origin, arguments = get_origin(hint) or hint, get_args(hint)
-    if is_typeddict(origin):
-        return dict(get_type_hints(origin))
-    if not isinstance(origin, type):
-        return None
-    if issubclass(origin, BaseModel):
-        return {name: info.annotation for name, info in origin.model_fields.items()}
-    if issubclass(origin, dict):
-        return {str: arguments[1] if arguments else Any}
-    if issubclass(origin, list | tuple):
-        return {int: arguments[0] if len(set(arguments) - {...}) == 1 else Any}
-    return {} if issubclass(origin, SCALARS) else None

@@ -358,7 +358,7 @@ def state_keys(cls: ModelClass) -> dict[str, Template]:
 
 
 @cached_by_class
-def state_marks(cls: ModelClass) -> frozenset[str]:
+def state_attributes(cls: ModelClass) -> frozenset[str]:
     """Return the attributes that tell a state from the other states of its item; none for a class that is no state.
 
     They are fields that have one value in the state and not in every state; else keys; else fields that it never has.
@@ -371,20 +371,20 @@ def state_marks(cls: ModelClass) -> frozenset[str]:
     return frozenset(all_fields(cls)[name].stored for name in names) or frozenset(state_keys(cls))
 
 
-def says_state(cls: ModelClass, state: ModelClass) -> bool:
+def determines_state(cls: ModelClass, state: ModelClass) -> bool:
     """Return whether objects of a class say in which state they are, of the lifecycle that a state belongs to."""
-    marks = state_marks(state)
+    attributes = state_attributes(state)
     fields = {field.stored for field in stored_fields(cls).values()}
-    if marks <= fields:  # the attributes that store the state
+    if attributes <= fields:  # the attributes that store the state
         return True
-    return not marks.isdisjoint(state_marks(cls)) and not any(
-        state_marks(variant) & marks - state_marks(cls) for variant in subclasses_of(cls)
+    return not attributes.isdisjoint(state_attributes(cls)) and not any(
+        state_attributes(variant) & attributes - state_attributes(cls) for variant in subclasses_of(cls)
     )
 
 
 def states_in(cls: ModelClass, state: ModelClass) -> list[ModelClass]:
     """Return a class if it says in which state its objects are, else those of its variants that do."""
-    if says_state(cls, state):
+    if determines_state(cls, state):
         return [cls]
     return [found for child in cls.__subclasses__() for found in states_in(child, state)]
 
@@ -394,7 +394,7 @@ def added_fields(cls: ModelClass) -> list[ModelField]:
     """Return the fields that a state adds to the state that it is a kind of, where DynamoDB can compare them."""
     same = [base for base in cls.__mro__[1:] if is_model(base) and issubclass(base, root(cls))]
     same = [base for base in same if state_keys(base) == state_keys(cls) and _fixed(base) == _fixed(cls)]
-    if not same or not state_marks(cls):
+    if not same or not state_attributes(cls):
         return []
     known = stored_fields(same[-1])
     return [
@@ -465,13 +465,13 @@ def constraints_of(cls: ModelClass, name: str) -> list[Any]:
     return [] if info is None else constraints_in(info.annotation, info.metadata)
 
 
-def carried_template(attr: str, model: ModelClass) -> Template | None:
+def fillable_template(attr: str, model: ModelClass) -> Template | None:
     """Return the template of a key attribute, if items of this class have all of its fields."""
-    return _carried_templates(model).get(attr)
+    return _fillable_templates(model).get(attr)
 
 
 @cached_by_class
-def _carried_templates(model: ModelClass) -> dict[str, Template]:
+def _fillable_templates(model: ModelClass) -> dict[str, Template]:
     if issubclass(model, View):
         return keys(model)
     states = [state for models in lifecycles(model).values() for state in models]

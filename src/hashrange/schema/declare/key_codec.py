@@ -67,23 +67,23 @@ class KeyCodec(Struct, frozen=True):
         if self.alone is not None:
             value = get(self.alone.name)
             return None if value is None else self._check(self.alone.codec.encode(value))
-        text = self.fill(get)
-        return None if text is None else self._check({"S": text})
+        text = self.fill(get, len(self.steps))
+        return None if text is None else self._check({"S": text + self.tail})
 
-    def fill(self, get: Getter) -> str | None:
-        """Return the text of the whole key, or None when one of its fields has no value."""
+    def fill(self, get: Getter, count: int) -> str | None:
+        """Return the text of a key up to its first `count` fields, or None when one of them has no value."""
         text = ""
-        for step in self.steps:
+        for step in self.steps[:count]:
             value = get(step.name)
             if value is None:
                 return None
             text += step.literal
-            text += self.put(step, value, len(text.encode()))
-        return text + self.tail
+            text += self.put(step, value, utf8_length(text))
+        return text
 
     def put(self, step: Step, value: Any, taken: int) -> str:
         """Return the text of one field in the key; `taken` is the number of bytes before it."""
-        text = step.format.write(value, step.field.codec, self.longest - taken - len(self.tail))
+        text = step.format.write(value, step.field.codec, self.longest - taken - utf8_length(self.tail))
         if not text:
             raise ValueInvalid(f"{step.name} is empty, and part of the key {self.attr}")
         if step.delimiter and not step.format.ends_itself and step.delimiter in text:
@@ -212,3 +212,9 @@ def key_of(cls: ModelClass, values: dict[str, Any]) -> Raw:
         if value is not None:
             found[attr] = value
     return found
+
+
+def refuse_empty_key(name: str) -> ValueInvalid:
+    """Return the error for an empty text that is a key of an index."""
+    instead = "give a text, or None if it is declared as str | None"
+    return ValueInvalid(f"{name} is a key of an index and cannot be empty: {instead}")

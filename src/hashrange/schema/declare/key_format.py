@@ -234,7 +234,9 @@ class FormatEntry(Struct, frozen=True):
 
 
 FORMATS = (
-    FormatEntry(r"(?P<sign>\+?)0(?P<width>\d{1,2})(?:d|\.(?P<decimals>\d{1,2})f)", "012d, +012d, 012.2f", _make_digits),
+    FormatEntry(
+        r"(?P<sign>\+?)0(?P<width>\d{1,2})(?:d|\.(?P<decimals>\d{1,2})f)", "012d, +012d, 012.2f, +012.2f", _make_digits
+    ),
     FormatEntry("|".join(PERIODS), "year, month, date, hour", _make_period),
     FormatEntry("fold", "fold", _make_fold),
     FormatEntry("fit", "fit", _make_fit),

@@ -13,7 +13,11 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 from pydantic import GetCoreSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
-from pydantic_core.core_schema import CoreSchema, with_info_wrap_validator_function
+from pydantic_core.core_schema import (
+    CoreSchema,
+    no_info_after_validator_function,
+    with_info_wrap_validator_function,
+)
 
 T = TypeVar("T")
 
@@ -22,6 +26,11 @@ class Marker:
     """The base class of all markers."""
 
     __slots__ = ()
+
+    @property
+    def validates(self) -> bool:
+        """Whether pydantic checks or converts values by this marker; others say how a value is stored or used."""
+        return hasattr(self, "__get_pydantic_core_schema__")
 
 
 class Stored(Marker, Struct, frozen=True):
@@ -34,11 +43,19 @@ class KeyOnly(Marker, Struct, frozen=True):
     """Stored inside a key only, not as an attribute of its own."""
 
 
+def _capitalise(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
 class Prefixed(Marker, Struct, frozen=True):
-    """Stored with a constant prefix, which callers do not see; `upper` stores it in capitals."""
+    """Stored with a constant prefix, which callers do not see; `upper` converts the value to capitals."""
 
     prefix: str
     upper: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Convert a value to capitals where it is given, so that an item is equal to what is read of it."""
+        return no_info_after_validator_function(_capitalise, handler(source)) if self.upper else handler(source)
 
 
 @dataclass(frozen=True, slots=True, init=False)

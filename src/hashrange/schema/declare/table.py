@@ -9,12 +9,21 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from msgspec import Struct, field
 
 from hashrange.core.errors import DeclarationError
-from hashrange.core.limits import MAX_GLOBAL_INDEXES, MAX_KEY_ATTRIBUTES, MAX_LOCAL_INDEXES, MAX_PROJECTED
+from hashrange.core.limits import (
+    MAX_GLOBAL_INDEXES,
+    MAX_KEY_ATTRIBUTES,
+    MAX_LOCAL_INDEXES,
+    MAX_NAME_LENGTH,
+    MAX_PROJECTED,
+    MIN_NAME_LENGTH,
+    NAME_PATTERN,
+    NAME_RULE,
+)
 
 ALL: Literal["ALL"] = "ALL"
 KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
@@ -22,7 +31,7 @@ KEYS_ONLY: Literal["KEYS_ONLY"] = "KEYS_ONLY"
 Projection: TypeAlias = Literal["ALL", "KEYS_ONLY"] | list[str] | tuple[str, ...]
 StreamView: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
 
-LEGAL_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+LEGAL_NAME = re.compile(rf"(?=.{{{MIN_NAME_LENGTH},{MAX_NAME_LENGTH}}}\Z){NAME_PATTERN}")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 MILLIS_FROM = 100_000_000_000  # in a table with former_ttl, larger numbers are milliseconds: in seconds, the year 5138
 
@@ -45,7 +54,15 @@ def _check_type(location: str, expected: type, what: str, *given: Any) -> None:
     for value in given:
         for one in value if isinstance(value, list | tuple) else (value,):
             if not isinstance(one, expected):
-                raise DeclarationError("HR162", location, f"has {one!r} where {what} is expected", f"give {what}")
+                raise DeclarationError(
+                    "HR162", location, f"has {one!r} where {what} is expected", _remedy_of(one, what)
+                )
+
+
+def _remedy_of(given: object, what: str) -> str:
+    if given is None:
+        return f"give {what}; for no sort key, leave the argument out"
+    return f"give {what} as a string" if what.startswith("the name") else f"give {what}: indexes=[Gsi(...)]"
 
 
 def _check_keys(location: str, path: Gsi) -> None:
@@ -64,13 +81,13 @@ KeyAttributes: TypeAlias = str | list[str] | tuple[str, ...]
 
 def _check_index_name(name: str) -> None:
     if not LEGAL_NAME.fullmatch(name):
-        legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", name).strip("-")[:255]
+        legal = re.sub(r"[^a-zA-Z0-9_.-]+", "-", name).strip("-")[:MAX_NAME_LENGTH]
         legal = legal if LEGAL_NAME.fullmatch(legal) else f"{legal or 'by'}-index"
         raise DeclarationError(
             "HR102",
             f"index {name!r}",
             "is no legal name",
-            f"use 3 to 255 of a-z A-Z 0-9 _ . -, such as {legal!r}",
+            f"use {NAME_RULE}, such as {legal!r}",
         )
 
 
@@ -178,6 +195,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
         _check_type(f"table {self.name}", str, "the name of an attribute", *(() if self.ttl is None else (self.ttl,)))
         self._check_name()
         self._check_former_ttl()
+        self._check_stream()
         _check_keys(f"table {self.name}", self.primary)
         self._check_indexes()
 
@@ -188,7 +206,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
                 "HR101",
                 f"table {self.name!r}",
                 "is no legal name",
-                "use 3 to 255 of a-z A-Z 0-9 _ . - and ${VAR:-default}",
+                f"use {NAME_RULE} and ${{VAR:-default}}",
             )
 
     def _check_former_ttl(self) -> None:
@@ -198,6 +216,16 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
                 f"table {self.name}",
                 f"has former_ttl={self.former_ttl!r} and ttl={self.ttl!r}",
                 "name the attribute in ttl=, and give former_ttl='milliseconds' if another program wrote those",
+            )
+
+    def _check_stream(self) -> None:
+        views = get_args(StreamView)
+        if self.stream is not None and self.stream not in views:
+            raise DeclarationError(
+                "HR164",
+                f"table {self.name}",
+                f"has stream={self.stream!r}",
+                f"give one of {', '.join(map(repr, views))}, or None for no stream",
             )
 
     def read_ttl(self, number: float) -> float:

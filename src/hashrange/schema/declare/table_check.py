@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
@@ -13,12 +14,12 @@ from hashrange.schema.declare.field_check import check_fields
 from hashrange.schema.declare.field_kind import kind_of
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
-from hashrange.schema.declare.key_format import PLAIN, find_format
+from hashrange.schema.declare.key_format import PLAIN, find_format, list_formats
 from hashrange.schema.declare.key_overlap import are_apart, have_no_common_prefix
 from hashrange.schema.declare.key_template import Template
 from hashrange.schema.declare.marker import Epoch
 from hashrange.schema.declare.model import Item
-from hashrange.schema.declare.table import Table
+from hashrange.schema.declare.table import Gsi, Table
 
 SAMPLES = ("a", "A", "0", "a-b", "a.b/c", "https://a.b/c", "a#b", "2026-01-01", "x" * 40)
 
@@ -123,12 +124,12 @@ def _suggest_format(field: ModelField) -> str:
     """Return the formats in which a number may stand in a key."""
     if field.codec.step is not None:
         return f"{{{field.name}:date}}, or store it as a datetime"
-    return " or ".join(f"{{{field.name}:{form}}}" for form in _formats_for(field))
+    return " or ".join(f"{{{field.name}:{form}}}" for form in _formats_for(field)) or "there is none for its type"
 
 
 def _formats_for(field: ModelField) -> list[str]:
     """Return examples of the formats that a field may have."""
-    names = ("012d", "+012d", "012.2f", "+012.2f", "date", "month", "fold", "sha")
+    names = list_formats().split(", ")
     formats = [found for name in names if (found := find_format(name)) is not None and found.types]
     return [found.name for found in formats if _has_type(field, found.types)]
 
@@ -139,6 +140,7 @@ def _has_type(field: ModelField, types: tuple[type, ...]) -> bool:
 
 
 def _check_text(location: str, template: Template) -> None:
+    _check_no_object(location, template)
     stray = next((c for part in template.parts for c in "{}" if c in part.literal), "")
     if any(part.field and part.literal.endswith("$") for part in template.parts):
         stray = "$"
@@ -156,6 +158,18 @@ def _check_text(location: str, template: Template) -> None:
             location,
             f"{template.text!r} holds {twice} twice",
             f"put {{{twice}}} in once: it can be read back then",
+        )
+
+
+def _check_no_object(location: str, template: Template) -> None:
+    """Refuse the text of an object, which an f-string has put there: f"ORDER#{id}" has the built-in function id."""
+    found = re.search(r"<(built-in |function |class |bound method |module |.* object at 0x)", template.text)
+    if found:
+        raise DeclarationError(
+            "HR166",
+            location,
+            f"{template.text!r} contains a Python object",
+            'write the template without f before the quotes: "ORDER#{id}"',
         )
 
 
@@ -207,7 +221,7 @@ def _check_states_are_distinct(item: type[Item], name: str, models: list[ModelCl
 
 
 def _check_names(table: Table) -> None:
-    """Refuse a TTL or a projection of attributes that no item has."""
+    """Refuse a TTL, an index key or a projection of attributes that no item has."""
     stored = {
         found.stored
         for item in introspection.items_of(table)
@@ -222,6 +236,7 @@ def _check_names(table: Table) -> None:
             f"name the attribute of a Ttl field: {', '.join(sorted(stored))}",
         )
     for index in table.indexes:
+        _check_index_keys(table, index, stored)
         unknown = [name for name in index.attributes if name not in stored | table.key_names]
         if unknown:
             raise DeclarationError(
@@ -229,6 +244,26 @@ def _check_names(table: Table) -> None:
                 f"index {index.name}",
                 f"projects {unknown[0]}, which no item has",
                 f"use the names as stored: {', '.join(sorted(stored))}",
+            )
+
+
+def _check_index_keys(table: Table, index: Gsi, stored: set[str]) -> None:
+    """Refuse an index key that no item has and that is spelt nearly like an attribute: no item would be in the index.
+
+    Any other may belong to items that are not declared; `lint()` reports it.
+    """
+    for attr in index.keys:
+        if any(key_types(table, attr)):
+            continue
+        from difflib import get_close_matches  # not needed by declarations that are accepted
+
+        meant = get_close_matches(attr, sorted(stored - table.key_names), n=1, cutoff=0.75)
+        if meant:
+            raise DeclarationError(
+                "HR165",
+                f"index {index.name}",
+                f"has the key {attr}, which no item has",
+                f'write {meant[0]}, or give an item the key: {attr}="..."',
             )
 
 
@@ -245,6 +280,24 @@ def _check_states(top: ModelClass) -> None:
         if shared and not distinct:
             attr = min(shared)
             raise _clash(one, other, introspection.keys(one)[attr], introspection.keys(other)[attr], "HR140")
+    for model in states:
+        _check_state_has_key(model)
+
+
+def _check_state_has_key(model: ModelClass) -> None:
+    """Refuse a state that only its key tells, where the key may be absent."""
+    fields = introspection.all_fields(model)
+    for attr, template in introspection.state_keys(model).items():
+        absent = [
+            name for name in template.fields if introspection.stored_fields(model).get(name, fields[name]).optional
+        ]
+        if absent:
+            raise DeclarationError(
+                "HR163",
+                f"{model.__name__}.{attr}",
+                f"alone tells {with_article(model.__name__)}, and is absent where {absent[0]} is None",
+                f'drop the None from {absent[0]}, leave it out of the key, or give the state a field: Literal["..."]',
+            )
 
 
 def _check_disjoint(one: ModelClass, other: ModelClass, table: Table) -> None:
@@ -278,7 +331,7 @@ def _clash(one: ModelClass, other: ModelClass, first: Template, second: Template
 
 def key_type(table: Table, attr: str) -> str:
     """Return the DynamoDB type of a key attribute; refuse one that items of a table store differently."""
-    found = dict(_types(table, attr))
+    found = dict(key_types(table, attr))
     if len(set(found.values())) > 1:
         types = ", ".join(f"{tag} in {name}" for name, tag in found.items())
         raise DeclarationError("HR142", f"{table.name}.{attr}", f"is a key of several types: {types}", "agree on one")
@@ -290,7 +343,8 @@ def key_type(table: Table, attr: str) -> str:
     return tag
 
 
-def _types(table: Table, attr: str) -> Iterator[tuple[str, str]]:
+def key_types(table: Table, attr: str) -> Iterator[tuple[str, str]]:
+    """Yield the classes that have a key attribute, each with the type that it stores."""
     for item in introspection.items_of(table):
         states = [state for models in introspection.lifecycles(item).values() for state in models]
         for model in (*introspection.with_variants(item), *states):

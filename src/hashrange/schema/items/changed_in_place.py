@@ -8,18 +8,15 @@ pydantic: an item that fails it is validated as a whole, and refused with pydant
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from enum import Enum
 from functools import partial
 from typing import Any, TypeAlias, get_args, get_origin
-from uuid import UUID
 
 from pydantic import BaseModel
 
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
+from hashrange.schema.declare.field_kind import has_all_values, is_unchangeable
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.model import Model, View
 from hashrange.schema.items.compiled_reader import has_no_validators, is_unconstrained
@@ -27,8 +24,6 @@ from hashrange.schema.items.compiled_reader import has_no_validators, is_unconst
 IsValid: TypeAlias = Callable[[Any], bool]
 
 CHANGEABLE = (list, dict, set, tuple, BaseModel)  # values that can be changed in place, or contain some
-UNCHANGEABLE = (str, bytes, int, float, Decimal, date, timedelta, UUID, Enum, type(None))
-PLAIN = frozenset({str, bytes, int, float, bool, datetime, date, UUID, type(None)})  # pydantic takes all their values
 NO_MODELS: frozenset[type] = frozenset()
 
 
@@ -48,15 +43,11 @@ def _checks(cls: ModelClass) -> tuple[tuple[str, IsValid], ...]:
     has_checks = has_no_validators(cls)
     found: list[tuple[str, IsValid]] = []
     for name, info in introspection.pydantic_fields(cls).items():
-        if not all(map(_is_unchangeable, hints.members(info.annotation))):
+        if not all(map(is_unchangeable, hints.members(info.annotation))):
             is_sure = has_checks and is_unconstrained(cls, name)
             check = _make_check(info.annotation) if is_sure else None
             found.append((name, check or _is_unchanged))
     return tuple(found)
-
-
-def _is_unchangeable(hint: Any) -> bool:
-    return bool(hints.literals(hint)) or (isinstance(hint, type) and issubclass(hint, UNCHANGEABLE))
 
 
 def _is_unchanged(value: Any) -> bool:
@@ -70,7 +61,7 @@ def _make_check(hint: Any, inside: frozenset[type] = NO_MODELS) -> IsValid | Non
     if hints.constraints_of(hint):
         return None
     parts = hints.members(hint)
-    if PLAIN.issuperset(parts):
+    if all(map(has_all_values, parts)):
         return partial(_is_of, frozenset(parts))
     checks = [_check_of_member(part, inside) for part in parts]
     known = [check for check in checks if check is not None]
@@ -81,7 +72,7 @@ def _make_check(hint: Any, inside: frozenset[type] = NO_MODELS) -> IsValid | Non
 
 def _check_of_member(hint: Any, inside: frozenset[type]) -> IsValid | None:
     if isinstance(hint, type) and get_origin(hint) is None:
-        if hint in PLAIN:
+        if has_all_values(hint):
             return partial(_is_of, frozenset({hint}))
         if issubclass(hint, View):
             return _is_unchanged
@@ -98,7 +89,7 @@ def _check_of_member(hint: Any, inside: frozenset[type]) -> IsValid | None:
 
 def _check_of_all(hint: Any, inside: frozenset[type]) -> IsValid | None:
     """Return the check of all elements of a container."""
-    if not hints.constraints_of(hint) and PLAIN.issuperset(found := frozenset(hints.members(hint))):
+    if not hints.constraints_of(hint) and all(map(has_all_values, found := frozenset(hints.members(hint)))):
         return lambda values: found.issuperset(map(type, values))
     check = _make_check(hint, inside)
     return None if check is None else lambda values: all(map(check, values))

@@ -1,8 +1,8 @@
 """Compiles a Python function for each class, which reads stored items that have the usual form.
 
-The function does what `Reader.read_carefully` does, with the loops over fields unrolled. An item that is unusual (an
+The function does what `Reader.read_uncompiled` does, with the loops over fields unrolled. An item that is unusual (an
 attribute of another type, one that is missing, a default that is no constant) makes it raise one of UNUSUAL, and is
-then read carefully. pydantic validates the values, unless their types leave nothing to check: {"S": ...} is a str.
+then read field by field. pydantic validates the values, unless their types leave nothing to check: {"S": ...} is a str.
 Measured on a query of 100 typed items in process (docs/decisions/0021): without compiled readers it takes 1.9 times the
 CPU time, with pydantic validating each item 1.25 times.
 """

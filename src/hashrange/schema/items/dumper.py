@@ -12,7 +12,7 @@ from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
-from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
+from hashrange.schema.declare.key_codec import KeyCodec, key_codecs, refuse_empty_key
 from hashrange.schema.declare.model import Item, Model
 
 
@@ -30,7 +30,7 @@ def dump(entity: Item) -> Raw:
         out.setdefault(stored, {"S": unset})
     for stored in plan.plain_keys:
         if out.get(stored) == EMPTY_TEXT:
-            raise ValueInvalid(f"{stored} is a key of an index and cannot be empty: let it be None instead")
+            raise refuse_empty_key(stored)
     for key_codec in plan.key_codecs:
         key = key_codec.make(values.get)
         if key is not None:

@@ -22,7 +22,7 @@ from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.model import Item, Model
-from hashrange.schema.declare.variant_fields import told_apart_by_fields
+from hashrange.schema.declare.variant_fields import distinguished_by_fields, recognised_by_keys
 from hashrange.schema.items.compiled_reader import compile_reader
 from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
 
@@ -41,7 +41,7 @@ def load_all(models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
 
 
 def _load_usual(whole: Callable[[Raw], Model | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
-    """Read items of one class without variants; an unusual item is read carefully."""
+    """Read items of one class without variants; an unusual item is read field by field."""
     found: list[Any] = []
     for raw in raws:
         try:
@@ -70,7 +70,7 @@ def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
 def _readers_above(readers: list[Reader]) -> list[Reader]:
     """Return the readers of the classes of which these are variants only by fields that they require."""
     wanted = {reader.cls for reader in readers}
-    above = dict.fromkeys(base for reader in readers for base in told_apart_by_fields(reader.cls))
+    above = dict.fromkeys(base for reader in readers for base in distinguished_by_fields(reader.cls))
     return [reader for base in above if base not in wanted for reader in _readers(base) if reader.cls is base]
 
 
@@ -101,12 +101,12 @@ def load_state(models: tuple[ModelClass, ...], raw: Raw) -> Model | None:
 def make_reader(cls: ModelClass) -> Reader:
     """Return the reader of a class."""
     table, fields, all_codecs = introspection.table_of(cls), introspection.stored_fields(cls), key_codecs(cls)
-    own = introspection.variant_keys(cls)
+    own = recognised_by_keys(cls)
     stored = {name: found for name, found in fields.items() if not found.key_only and found.fixed is NOTHING}
     inside = frozenset(name for key_codec in all_codecs.values() for name in key_codec.template.recoverable)
     possible = {name for name, found in fields.items() if found.fixed is not None}
     identity = tuple(all_codecs[attr] for attr in table.keys if attr in all_codecs and all_codecs[attr].alone is None)
-    careful = Reader(
+    uncompiled = Reader(
         cls=cls,
         unset=None if table.unset is None else {"S": table.unset},
         identity=identity,
@@ -136,9 +136,9 @@ def make_reader(cls: ModelClass) -> Reader:
         foreign_fields=inside - possible,
     )
     return replace(
-        careful,
-        whole=compile_reader(careful, identity),
-        state=None if issubclass(cls, Item) else compile_reader(careful, ()),
+        uncompiled,
+        whole=compile_reader(uncompiled, identity),
+        state=None if issubclass(cls, Item) else compile_reader(uncompiled, ()),
     )
 
 

@@ -64,9 +64,9 @@ class Reader(Struct, frozen=True):
                 return usual(raw)
             except UNUSUAL:
                 pass
-        return self.read_carefully(raw, as_what)
+        return self.read_uncompiled(raw, as_what)
 
-    def read_carefully(self, raw: Raw, as_what: str) -> Model | Mismatch | None:
+    def read_uncompiled(self, raw: Raw, as_what: str) -> Model | Mismatch | None:
         """Read an item of any form step by step, and give the reason if it cannot be read."""
         values: dict[str, Any] = {}
         if not self._recognise(raw, values, as_what):

@@ -115,7 +115,8 @@ class _ItemSampler:
             values[name] = given(number)
             return
         field = introspection.stored_fields(model)[name]
-        if field.marker(Counted) or field.is_fixed or name in model.__special__:
+        expires = field.stored == introspection.table_of(self.model).ttl  # far in the future, not `after` a sample time
+        if field.marker(Counted) or field.is_fixed or (name in model.__special__ and not expires):
             return
         if field.optional and not info.is_required() and (number + len(name)) % ABSENT_EVERY == 0:
             return

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from hashrange.core.errors import ValueInvalid
 from hashrange.schema.declare import hint as hints
-from hashrange.schema.declare.field_kind import FIRST_DAY, kind_of
+from hashrange.schema.declare.field_kind import FIRST_DAY, kind_of, members_of
 from hashrange.schema.declare.marker import Epoch
 
 BEGIN = datetime.combine(FIRST_DAY, time(8), UTC)
@@ -156,7 +156,7 @@ class ValueSampler:
         return f"{' '.join(self.random.sample(WORDS, 6)).capitalize()}."
 
     def _container(self, name: str, kind: Any, origin: type, limits: Constraints, number: int) -> Any:
-        members = hints.members_of(kind)
+        members = members_of(kind)
         if members is None:
             return self.text(name, limits, number)
         if issubclass(origin, BaseModel):

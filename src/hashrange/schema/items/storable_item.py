@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import ValueInvalid
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
@@ -33,7 +34,7 @@ def make_storable(item: I) -> I:
     variants = _variants_by_value(type(item))
     if variants:
         item = _narrow(item, variants)
-    return _agree(item) if introspection.lifecycles(type(item)) else item
+    return _synchronise_states(item) if introspection.lifecycles(type(item)) else item
 
 
 # ── copies, and items that were changed in place ────────────────────────────────────────────────────────────────────
@@ -148,12 +149,13 @@ def _narrow(item: I, variants: list[ModelClass]) -> I:
         first = error.errors()[0]
         location = ".".join(map(str, first["loc"]))
         raise ValueInvalid(
-            f"this {cls} has the values of {names}, whose {location} is invalid: {first['msg']}; construct a {names}"
+            f"this {cls} has the values of {names}, whose {location} is invalid: {first['msg']}; "
+            f"construct {with_article(names)}"
         ) from error
 
 
 # ── states ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _agree(item: I) -> I:
+def _synchronise_states(item: I) -> I:
     """Return an item that has the same values as its states."""
     merged = merge_states(item)
     changes: dict[str, Any] = _differences(item, merged)

@@ -40,7 +40,10 @@ class BoundMinusArgument(Struct, frozen=True):
         """Return whether the bound holds for an item without the number, which is counted from its default."""
         amount = self._amount(arguments)
         start = None if self.start is None else self.start.get(arguments)
-        start = len(start or ()) if self.is_length else start or 0
+        if self.is_length:
+            start = len(start or ())
+        elif start is None:
+            start = type(self.bound)()  # zero
         return amount is not None and COMPARISONS[self.operator](start, _subtract(self.bound, amount))
 
     @property
@@ -54,6 +57,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {">=": ge, ">": gt, "<=": l
 
 def _subtract(bound: Any, amount: Any) -> Any:
     """Return the exact difference; floats are subtracted as the decimal numbers that they are stored as."""
-    if isinstance(bound, int) and isinstance(amount, int):
-        return bound - amount
-    return Decimal(str(bound)) - Decimal(str(amount))
+    if isinstance(bound, float | Decimal) or isinstance(amount, float | Decimal):
+        return Decimal(str(bound)) - Decimal(str(amount))
+    return bound - amount

@@ -6,17 +6,20 @@ The result is a syntax tree of the expression language; its placeholders stand f
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 from msgspec import Struct
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
 from hashrange.expr.errors import ExpressionError
-from hashrange.expr.functions import condition_functions
+from hashrange.expr.functions import FUNCTIONS, condition_functions
 from hashrange.expr.nodes import (
     And,
     Between,
+    Clause,
     Comparison,
     Condition,
     DocumentPath,
@@ -34,6 +37,7 @@ from hashrange.expr.nodes import (
     join_any,
     path_of,
     paths_of,
+    replace_clauses,
     replace_leaves,
     walk,
 )
@@ -42,13 +46,14 @@ from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.codec import make_codec
-from hashrange.schema.declare.field_kind import encode
+from hashrange.schema.declare.field_kind import encode, members_of
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
-from hashrange.schema.declare.marker import Joined
+from hashrange.schema.declare.marker import Joined, Prefixed
 from hashrange.schema.pattern.signature import PARAMETER, Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
     ArgumentElement,
+    Arguments,
     FieldValue,
     FixedValue,
     ListElement,
@@ -58,12 +63,6 @@ from hashrange.schema.pattern.value_source import (
 
 TEXT = re.compile(r"'([^']*)'")
 NUMBER = re.compile(r"(?<![\w\[.:])-?\d+(?:\.\d+)?(?![\w\]])")
-NEVER_HOLDS = {  # the types of attributes for which a function is never true
-    "contains": {"N", "BOOL", "M"},
-    "begins_with": {"N", "BOOL", "M", "L", "SS", "NS", "BS"},
-    "size": {"N", "BOOL"},
-}
-OF_ELEMENTS = {"contains", "size"}  # functions that see the elements of a list
 FINER = {">=", "<"}  # comparisons for which a time is rounded up to the precision that is stored
 
 
@@ -94,7 +93,7 @@ def compare(field: ModelField, parameter: Parameter, placeholders: Placeholders,
         each = (FieldValue(ListElement(parameter.name, at), field.codec) for at in range(parameter.count))
         return Criterion(Membership(path, tuple(operand(value_source, placeholders) for value_source in each)))
     if operator in {"contains", "begins_with"}:
-        codec = make_codec(parameter.hint, ())
+        codec = field.codec if field.marker(Prefixed) is not None else make_codec(parameter.hint, ())
         return Criterion(
             FunctionCall(operator, (path, operand(FieldValue(Argument(parameter.name), codec), placeholders)))
         )
@@ -158,21 +157,20 @@ def read_where(signature: Signature, model: ModelClass, expression: str, placeho
     """Return a `@where` text as a condition over stored attributes; refuse unknown names."""
     tree, constants = parse_where(signature.label, expression)
     _check_functions(signature, model, expression, tree)
-    chosen = _choose_values(signature, model, tree, constants, placeholders)
 
-    def physical(leaf: Leaf) -> Operand:
+    def physical(clause: Clause, leaf: Leaf) -> Operand:
         if isinstance(leaf, Placeholder):
-            return Placeholder(chosen[leaf.name])
+            return operand(_value_source(signature, model, leaf.name, clause, constants), placeholders)
         if isinstance(leaf, Literal):
             return leaf
-        found = signature.field(model, str(leaf.elements[0]), f"@where({expression!r})")
+        found = signature.field(model, str(leaf.elements[0]), f"{leaf.elements[0]} in @where({expression!r})")
         check_is_stored(signature, model, found, f"@where({expression!r})")
         if len(leaf.elements) > 1:
             check_is_not_joined(signature, found, f"@where({expression!r})")
         _check_nested(signature, found, leaf, expression)
         return DocumentPath((found.stored, *leaf.elements[1:]))
 
-    return Criterion(replace_leaves(tree, physical))
+    return Criterion(replace_clauses(tree, lambda clause: replace_leaves(clause, partial(physical, clause))))
 
 
 def check_is_stored(signature: Signature, model: ModelClass, field: ModelField, location: str) -> None:
@@ -197,6 +195,17 @@ def check_is_not_joined(signature: Signature, field: ModelField, location: str) 
         )
 
 
+def check_is_not_prefixed(signature: Signature, field: ModelField, location: str) -> None:
+    """Refuse a search inside a field that is stored with a prefix: it would find parts of the prefix."""
+    if field.marker(Prefixed) is not None:
+        raise DeclarationError(
+            "HR262",
+            signature.label,
+            f"{location} searches inside {field.name}, which is stored with a prefix",
+            f"compare the whole of {field.name}, or how it begins: BeginsWith[str], begins_with({field.name}, {{...}})",
+        )
+
+
 def is_only_in_keys(model: ModelClass, field: ModelField) -> bool:
     """Return whether a field is part of a key, and no attribute of its own."""
     return field.key_only and field.stored not in introspection.keys(model)
@@ -206,7 +215,7 @@ def _check_nested(signature: Signature, field: ModelField, path: DocumentPath, e
     """Refuse a path into a field that has no such member."""
     hint = field.hint
     for at, element in enumerate(path.elements[1:], start=1):
-        members = hints.members_of(hints.without_none(hint))
+        members = members_of(hints.without_none(hint))
         if members is None:
             return
         hint = members.get(element) if element in members else members.get(type(element), NOTHING)
@@ -225,10 +234,6 @@ def _check_functions(signature: Signature, model: ModelClass, expression: str, t
     fields = introspection.all_fields(model)
     for clause in clauses_of(tree):
         for call in (node for node in (clause, *children_of(clause)) if isinstance(node, FunctionCall)):
-            _check_argument(signature, fields, expression, call)
-            searched = paths_of(call) if call.function in OF_ELEMENTS else ()
-            for field in (fields[name] for path in searched if (name := str(path.elements[0])) in fields):
-                check_is_not_joined(signature, field, f"@where({expression!r})")
             if call.function not in condition_functions():
                 raise DeclarationError(
                     "HR221",
@@ -236,13 +241,24 @@ def _check_functions(signature: Signature, model: ModelClass, expression: str, t
                     f"@where({expression!r}) calls {call.function}",
                     f"there are {', '.join(condition_functions())}",
                 )
+            _check_argument(signature, fields, expression, call)
+            _check_search(signature, fields, expression, call)
+
+
+def _check_search(signature: Signature, fields: dict[str, ModelField], expression: str, call: FunctionCall) -> None:
+    """Refuse a function that would search more than the values of a field, as it is stored."""
+    searched = paths_of(call) if FUNCTIONS[call.function].depends_on_elements else ()
+    for field in (fields[name] for path in searched if (name := str(path.elements[0])) in fields):
+        check_is_not_joined(signature, field, f"@where({expression!r})")
+        if call.function == "contains":
+            check_is_not_prefixed(signature, field, f"@where({expression!r})")
 
 
 def _check_argument(signature: Signature, fields: dict[str, ModelField], expression: str, call: FunctionCall) -> None:
     """Refuse a function of a field whose type it is never true for."""
     path = call.arguments[0] if call.arguments else None
     field = fields.get(str(path.elements[0])) if isinstance(path, DocumentPath) and len(path.elements) == 1 else None
-    if field is not None and field.codec.tag in NEVER_HOLDS.get(call.function, ()):
+    if field is not None and not FUNCTIONS[call.function].can_hold(field.codec.tag):
         raise DeclarationError(
             "HR261",
             signature.label,
@@ -251,21 +267,10 @@ def _check_argument(signature: Signature, fields: dict[str, ModelField], express
         )
 
 
-def _choose_values(
-    signature: Signature, model: ModelClass, tree: Condition, constants: dict[str, Value], placeholders: Placeholders
-) -> dict[str, str]:
-    """Return a placeholder for each value, encoded like the field that it is compared with."""
-    chosen: dict[str, str] = {}
-    for clause in clauses_of(tree):
-        for node in (clause, *children_of(clause)):
-            if isinstance(node, Placeholder) and node.name not in chosen:
-                chosen[node.name] = placeholders.add(_value_source(signature, model, node.name, clause, constants))
-    return chosen
-
-
 def _value_source(
-    signature: Signature, model: ModelClass, name: str, clause: Node, constants: dict[str, Value]
+    signature: Signature, model: ModelClass, name: str, clause: Clause, constants: dict[str, Value]
 ) -> ValueSource:
+    """Return the source of a value, encoded like the field that it is compared with."""
     if name in constants:
         _check_constant(signature, model, clause, constants[name])
         return FixedValue(constants[name])
@@ -278,13 +283,35 @@ def _value_source(
             f"it takes {', '.join(signature.parameters) or 'none'}",
         )
     fields = introspection.all_fields(model)
-    beside = [str(path.elements[0]) for path in paths_of(clause)]
+    paths = list(paths_of(clause))
+    beside = fields.get(str(paths[0].elements[0])) if len(paths) == 1 else None
+    is_whole = beside is not None and len(paths[0].elements) == 1
+    if beside is not None and _takes_whole_values(clause, beside) and (is_whole or bare not in fields):
+        return FieldValue(Argument(bare), beside.codec, up=_is_rounded_up(name, clause))
     if bare in fields:
         return FieldValue(Argument(bare), fields[bare].codec)
-    if len(beside) == 1 and beside[0] in fields and not isinstance(clause, FunctionCall):
-        return FieldValue(Argument(bare), fields[beside[0]].codec)
     hint = signature.parameters[bare].hint
     return FieldValue(Argument(bare), make_codec(hint, hints.markers_of(hint)))
+
+
+def _takes_whole_values(clause: Node, field: ModelField) -> bool:
+    """Return whether a clause compares with values as the field stores them, and not with an element or a size."""
+    if isinstance(clause, FunctionCall):
+        return clause.function == "begins_with" and field.marker(Prefixed) is not None
+    return not any(calls_of(clause))
+
+
+def _is_rounded_up(name: str, clause: Clause) -> bool:
+    """Return whether a time is compared so that it is rounded up: `at >= {name}`, `{name} > at`."""
+    match clause:
+        case Comparison(right=Placeholder(name=found)) if found == name:
+            return clause.operator in FINER
+        case Comparison(left=Placeholder(name=found)) if found == name:
+            return clause.operator in {"<=", ">"}
+        case Between(low=Placeholder(name=found)):
+            return found == name
+        case _:
+            return False
 
 
 def _check_constant(signature: Signature, model: ModelClass, clause: Node, constant: Value) -> None:
@@ -304,6 +331,41 @@ def _check_constant(signature: Signature, model: ModelClass, clause: Node, const
             f"@where compares {found.name} with {value!r}, which it never is",
             f"it has {options}",
         )
+
+
+# ── ranges between two values that can be stored ─────────────────────────────────────────────────────────────────────
+def ranges_in(tree: Condition | None, values: Mapping[str, ValueSource]) -> Iterator[tuple[FieldValue, FieldValue]]:
+    """Yield the bounds of each BETWEEN."""
+    for node in walk(tree) if tree is not None else ():
+        match node:
+            case Between(low=Placeholder(name=low), high=Placeholder(name=high)):
+                first, last = values[low], values[high]
+                if isinstance(first, FieldValue) and isinstance(last, FieldValue):
+                    yield first, last
+
+
+def is_empty_range(low: FieldValue, high: FieldValue, arguments: Arguments) -> bool:
+    """Return whether no value that is stored can be in a range of a call, because its bounds are more precise.
+
+    DynamoDB refuses such a range, as it refuses bounds in the wrong order, of which this is not true.
+    """
+    first, last = low.source.get(arguments), high.source.get(arguments)
+    if first is None or last is None or first > last:
+        return False
+    ends = [plain(end) for end in (low.value(arguments), high.value(arguments)) if end is not None]
+    return len(ends) > 1 and bool(ends[0] > ends[1])
+
+
+def split_ranges(tree: Condition) -> Condition:
+    """Return a condition with two comparisons in place of each BETWEEN; no value meets both where a range is empty."""
+
+    def split(clause: Clause) -> Condition:
+        if not isinstance(clause, Between):
+            return clause
+        bounds = Comparison(">=", clause.operand, clause.low), Comparison("<=", clause.operand, clause.high)
+        return And(bounds)
+
+    return replace_clauses(tree, split)
 
 
 # ── values that are None ─────────────────────────────────────────────────────────────────────────────────────────────

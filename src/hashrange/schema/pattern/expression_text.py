@@ -11,7 +11,7 @@ from hashrange.core.values import Value
 from hashrange.expr.nodes import DocumentPath, Literal, Node, Placeholder, walk
 from hashrange.expr.render import render
 from hashrange.schema.declare.attribute_value import plain
-from hashrange.schema.pattern.value_source import Arguments, Placeholders, ValueSource
+from hashrange.schema.pattern.value_source import Placeholders, ValueSource
 
 Names: TypeAlias = dict[str, str]
 
@@ -81,13 +81,3 @@ def used_values(placeholders: Placeholders, trees: Iterable[Node | None]) -> dic
     """Return the value sources that trees refer to, by placeholder."""
     names = {node.name for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Placeholder)}
     return {name: value_source for name, value_source in placeholders.by_name.items() if name in names}
-
-
-def values_of(placeholders: Mapping[str, ValueSource], arguments: Arguments) -> dict[str, Value]:
-    """Return the values of a call by placeholder."""
-    found: dict[str, Value] = {}
-    for name, value_source in placeholders.items():
-        value = value_source.value(arguments)
-        if value is not None:
-            found[name] = value
-    return found

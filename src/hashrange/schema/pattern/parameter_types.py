@@ -126,6 +126,7 @@ def _check_comparison(signature: Signature, field: ModelField, parameter: Parame
         )
     if operator == "contains":
         criterion.check_is_not_joined(signature, field, f"parameter {parameter.name!r}")
+        criterion.check_is_not_prefixed(signature, field, f"parameter {parameter.name!r}")
     if kind is not None and operator not in {"=", "<>", *kind.category.comparisons}:
         raise DeclarationError(
             "HR224",

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hashrange.core.errors import DeclarationError
+from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
@@ -27,6 +27,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 READS = ("Get", "Query", "Latest", "Scan", "Filter")
 PARAMETER = re.compile(r"\{(\w+)\}")  # in a @where
+COMPARE_BOOL = "conditions have no constant for a bool: compare with a parameter, such as {value}"
+TEST_PRESENCE = "write attribute_exists(...) or attribute_not_exists(...)"
+CONSTANTS = {"true": COMPARE_BOOL, "false": COMPARE_BOOL, "none": TEST_PRESENCE, "null": TEST_PRESENCE}  # in a @where
 NO_DEFAULT: Any = object()
 WRITES = ("Update", "Upsert", "Delete", "Ensure")
 
@@ -100,6 +103,11 @@ class Signature(Struct, frozen=True, dict=True):
         """The parameters that are lists of values."""
         return tuple(name for name, found in self.parameters.items() if found.is_list)
 
+    @cached_property
+    def ranges(self) -> tuple[str, ...]:
+        """The parameters that are pairs of bounds."""
+        return tuple(name for name, found in self.parameters.items() if found.compare == "BETWEEN")
+
     def when_given(self, given: AbstractSet[str]) -> Signature:
         """Return the signature of a read in calls that give these of the optional parameters, and no others.
 
@@ -131,7 +139,7 @@ class Signature(Struct, frozen=True, dict=True):
                 "HR210",
                 self.label,
                 f"{location} names no field of {item}",
-                f"its fields are {', '.join(sorted(fields))}",
+                CONSTANTS.get(name.lower()) or f"its fields are {', '.join(sorted(fields))}",
             )
         return fields[name]
 
@@ -256,15 +264,9 @@ def _parameter(label: str, name: str, found: Mapping[str, Any], verb: str, defau
     if name not in found:
         raise _untyped(label, name)
     hint, may_be_left_out = found[name], default is not NO_DEFAULT
-    if may_be_left_out and verb in READS:
-        if default is not None and default is not ...:
-            raise DeclarationError(
-                "HR207",
-                label,
-                f"{name!r} has the default {default!r}",
-                f"write {name}: ... | None = None, which leaves the comparison out, and give the value in the call",
-            )
-        hint = hints.drop_none(hint)
+    if may_be_left_out:
+        _check_default(label, name, verb, default, hint)
+        hint = hints.drop_none(hint) if verb in READS else hint
     markers = hints.markers_of(hint)
     compare, change = hints.find(markers, Compare), hints.find(markers, ChangeMarker)
     return Parameter(
@@ -278,6 +280,18 @@ def _parameter(label: str, name: str, found: Mapping[str, Any], verb: str, defau
         constraints=hints.constraints_of(hint),
         by_key=hints.find(markers, KeyForm) is not None,
     )
+
+
+def _check_default(label: str, name: str, verb: str, default: Any, hint: Any) -> None:
+    """Refuse a default that is no mark for a parameter that may be left out: a caller would not see the value."""
+    is_removal = hints.unwrap(hint)[0] in {None, type(None)}
+    if default is ... or (default is None and (verb in READS or is_removal)):
+        return
+    if verb in READS:
+        remedy = f"write {name}: ... | None = None, which leaves the comparison out, and give the value in the call"
+    else:
+        remedy = f"write {name}: ... = ..., which leaves the field as it is, and give the value in the call"
+    raise DeclarationError("HR207", label, f"{name!r} has the default {default!r}", remedy)
 
 
 def _models_in(hint: Any) -> list[ModelClass]:
@@ -322,10 +336,39 @@ def _check(signature: Signature) -> None:
         raise DeclarationError("HR239", label, problem, "compare fields of one class; leave it out by not passing it")
     if len(signature.models) > 1 and not reads:
         raise DeclarationError("HR208", label, "enters one of several states", "write a pattern for each")
-    if signature.tenant and signature.tenant not in signature.parameters.keys() - set(signature.optional):
+    _check_tenant(signature)
+
+
+def _check_tenant(signature: Signature) -> None:
+    """Refuse a pattern without the tenant. A filter needs none: it reads nothing, and narrows a query that has it."""
+    if not signature.tenant or signature.verb == "Filter":
+        return
+    if signature.tenant not in signature.parameters.keys() - set(signature.optional):
         raise DeclarationError(
             "HR209",
-            label,
+            signature.label,
             f"{'may leave out' if signature.tenant in signature.optional else 'does not take'} {signature.tenant}",
             f"every pattern of this class is given its {signature.tenant}",
         )
+
+
+def check_ranges(label: str, names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+    """Raise for a range that is no pair of bounds, or whose bounds are in the wrong order, as DynamoDB does."""
+    for name in names:
+        given = arguments.get(name)
+        if given is None:
+            continue
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ValueInvalid(f"{label}: {name} is {given!r}: give a pair, (low, high)")
+        if _is_reversed(*given):
+            raise ValueInvalid(f"{label}: {name} is {given!r}: the lower bound is above the upper one")
+
+
+def _is_reversed(low: Any, high: Any) -> bool:
+    try:
+        return bool(low > high)
+    except (
+        TypeError,
+        ArithmeticError,
+    ):  # of types without an order, or no number: the codec refuses what it cannot store
+        return False

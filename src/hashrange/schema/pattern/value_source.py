@@ -12,11 +12,10 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
-from hashrange.schema.declare.key_codec import KeyCodec
+from hashrange.schema.declare.key_codec import KeyCodec, refuse_empty_key
 from hashrange.schema.declare.key_format import ShardNumber
 from hashrange.schema.declare.model import After, Model, loaded_keys, recovered_fields
 
@@ -145,6 +144,16 @@ class ValueSource(Protocol):
         ...
 
 
+def values_of(placeholders: Mapping[str, ValueSource], arguments: Arguments) -> dict[str, Value]:
+    """Return the values of a call by placeholder."""
+    found: dict[str, Value] = {}
+    for name, value_source in placeholders.items():
+        value = value_source.value(arguments)
+        if value is not None:
+            found[name] = value
+    return found
+
+
 class FieldValue(Struct, frozen=True):
     """A value encoded like a field; `up` rounds a time up to the precision that is stored."""
 
@@ -159,7 +168,7 @@ class FieldValue(Struct, frozen=True):
         if found is None or found == EMPTY:  # DynamoDB has no empty sets
             return None
         if self.is_key and found == "":
-            raise ValueInvalid(f"{self.text} is a key of an index and cannot be empty: let it be None instead")
+            raise refuse_empty_key(self.text)
         return self.codec.encode(self.codec.round_up(found) if self.up else found)
 
     @property
@@ -193,16 +202,14 @@ class KeyValue(Struct, frozen=True):
 
     def value(self, arguments: Arguments) -> Value | None:
         """Return the key's text; None when a field of it has no value."""
+
+        def get(name: str) -> Any:
+            return self.sources[name].get(arguments)
+
         if self.whole:
-            return self.key_codec.make(lambda name: self.sources[name].get(arguments))
-        text = ""
-        for step in self.key_codec.steps[: self.count]:
-            found = self.sources[step.name].get(arguments)
-            if found is None:
-                return None
-            text += step.literal
-            text += self.key_codec.put(step, found, len(text.encode()))
-        return {"S": text + self.tail}
+            return self.key_codec.make(get)
+        text = self.key_codec.fill(get, self.count)
+        return None if text is None else {"S": text + self.tail}
 
     def of_shard(self, number: int) -> KeyValue:
         """Return the key of one shard."""

@@ -25,7 +25,7 @@ from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.table_check import check_table
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.parameter_types import check_parameters
-from hashrange.schema.pattern.signature import Parameter, Signature
+from hashrange.schema.pattern.signature import Parameter, Signature, check_ranges
 from hashrange.schema.read.access_path import ReadNotServed
 from hashrange.schema.read.key_range import RANGES
 from hashrange.schema.read.read_compiler import plan_read
@@ -50,6 +50,7 @@ def plan_condition(model: ModelClass, expressions: tuple[str, ...], values: Mapp
     parts.check_names(expressions)
     signature = parts.signature()
     check_parameters(signature)
+    check_ranges(signature.label, signature.ranges, parts.arguments)
     scan = _plan_read(replace(signature, verb="Scan"))
     paths = introspection.table_of(model).paths
     queries = [_plan_read(replace(signature, via=via)) for via in (None, *(path.name for path in paths))]

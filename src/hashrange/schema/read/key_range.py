@@ -168,17 +168,19 @@ def _condition(filled: Filled, operator: str, ends: _Ends, placeholders: Placeho
     """Return the key condition; without a prefix, a range has one end."""
     path, has_prefix = path_of(filled.key_codec.attr), bool(filled.count or filled.prefix)
 
-    def place(end: ValueSource) -> Any:
+    def operand(end: ValueSource) -> Any:
         return criterion.operand(end, placeholders)
 
     if operator == "begins_with":
-        return FunctionCall("begins_with", (path, place(ends.low)))
+        return FunctionCall("begins_with", (path, operand(ends.low)))
     if operator == "BETWEEN":
-        return Between(path, place(ends.low), place(ends.high))
+        return Between(path, operand(ends.low), operand(ends.high))
     if operator in {"<", "<="}:
         return (
-            Between(path, place(ends.start), place(ends.high))
+            Between(path, operand(ends.start), operand(ends.high))
             if has_prefix
-            else Comparison("<=", path, place(ends.high))
+            else Comparison("<=", path, operand(ends.high))
         )
-    return Between(path, place(ends.low), place(ends.end)) if has_prefix else Comparison(">=", path, place(ends.low))
+    return (
+        Between(path, operand(ends.low), operand(ends.end)) if has_prefix else Comparison(">=", path, operand(ends.low))
+    )

@@ -177,5 +177,7 @@ def _check_projection(signature: Signature, path: Gsi, chosen: list[AccessPath])
             "HR234",
             signature.label,
             f"{path.name or 'the table'} lacks {', '.join(missing)}",
-            "narrow the view, widen the index, or read the table",
+            "leave it to the query that is filtered"
+            if signature.verb == "Filter"
+            else "narrow the view, widen the index, or read the table",
         )

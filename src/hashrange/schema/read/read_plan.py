@@ -23,12 +23,12 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_template import HIGHEST
 from hashrange.schema.declare.table import Gsi, Table
-from hashrange.schema.declare.variant_fields import required_fields, told_apart_by_fields
+from hashrange.schema.declare.variant_fields import distinguished_by_fields, required_fields
 from hashrange.schema.pattern.criterion import placeholders_in
-from hashrange.schema.pattern.expression_text import Aliases, show, used_values, values_of
+from hashrange.schema.pattern.expression_text import Aliases, show, used_values
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import Signature
-from hashrange.schema.pattern.value_source import Arguments, KeyValue, Placeholders, ValueSource
+from hashrange.schema.pattern.value_source import Arguments, KeyValue, Placeholders, ValueSource, values_of
 from hashrange.schema.read.key_range import RangeCheck
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
     def _required_fields(self) -> Iterator[str]:
         """Yield the fields that tell the items of a class from others with the same keys."""
         for model in self.models:
-            above = [base for base in told_apart_by_fields(model) if base not in self.models]
+            above = [base for base in distinguished_by_fields(model) if base not in self.models]
             if fields := sorted(required_fields(model) - required_fields(above[-1]) if above else ()):
                 yield f"{model.__name__} has {', '.join(fields)}"
 

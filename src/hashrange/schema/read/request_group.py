@@ -12,7 +12,7 @@ from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_overlap import are_apart
 from hashrange.schema.declare.key_template import HIGHEST
 from hashrange.schema.declare.model import Item
-from hashrange.schema.declare.variant_fields import told_apart_by_fields
+from hashrange.schema.declare.variant_fields import distinguished_by_fields
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.expression_text import show
 from hashrange.schema.pattern.value_source import FixedValue, Placeholders
@@ -43,7 +43,7 @@ class RequestGroup(Struct, frozen=True):
     def is_exact(self) -> bool:
         """Return whether no row of another declared model meets the conditions."""
         is_recognised = len({bool(access.recognition) for access in self.paths}) == 1
-        if any(told_apart_by_fields(access.model) for access in self.paths):
+        if any(distinguished_by_fields(access.model) for access in self.paths):
             return False
         return is_recognised and not any(
             self.sort is None or _is_under(other, prefix)

@@ -166,12 +166,12 @@ def _left_fields(intent: WriteIntent) -> Iterator[FieldChange]:
 
 
 def _fields_outside(intent: WriteIntent) -> Iterator[str]:
-    """Yield the fields that an item has in any state: those it requires, and those of its other lifecycles."""
+    """Yield the fields that an item has in any state: its own, and those of its other lifecycles."""
     top, item = introspection.root(intent.target), introspection.item_of(intent.target)
     yield from introspection.stored_fields(top)
     if top is not introspection.root(item):
         for variant in introspection.with_variants(introspection.root(item)):
-            yield from (name for name, field in introspection.stored_fields(variant).items() if field.required)
+            yield from introspection.stored_fields(variant)
     for states in introspection.lifecycles(item).values():
         if introspection.root(states[0]) is not top:
             for state in states:

@@ -57,7 +57,7 @@ def compute_keys(intent: WriteIntent, delta: Delta) -> tuple[IndexKey, ...]:
     names, left = introspection.names_by_attribute(intent.target), intent.left_models()
     found: list[IndexKey] = []
     for attr in sorted(intent.table.key_names - set(intent.table.keys)):
-        template = introspection.carried_template(attr, intent.target)
+        template = introspection.fillable_template(attr, intent.target)
         if not _is_changed(intent, delta, left, attr, template):
             continue
         if attr in names:
@@ -75,7 +75,7 @@ def _is_changed(
 ) -> bool:
     """Return whether a key may change: the write enters or leaves its index, or changes one of its fields."""
     if template is None:
-        return any(introspection.carried_template(attr, model) for model in left)
+        return any(introspection.fillable_template(attr, model) for model in left)
     if intent.verb == "Upsert" or not delta.fields.keys().isdisjoint(template.fields):
         return True
     return _is_entered(intent, left, attr, template)
@@ -83,7 +83,7 @@ def _is_changed(
 
 def _is_entered(intent: WriteIntent, left: list[ModelClass], attr: str, template: Template) -> bool:
     """Return whether a state that is left has another key, even if none of the key's fields changes."""
-    if any(introspection.carried_template(attr, model) != template for model in left):
+    if any(introspection.fillable_template(attr, model) != template for model in left):
         return True
     fixed = introspection.fixed_values(intent.target)
     before = [introspection.fixed_values(model) for model in left]
@@ -99,7 +99,8 @@ def _pin_plain_key(intent: WriteIntent, delta: Delta, attr: str, name: str) -> I
 
 
 def _compute_key(intent: WriteIntent, delta: Delta, attr: str, template: Template, *, always: bool) -> IndexKey:
-    sources = {name: _source_of(intent, delta, attr, template, name) for name in template.fields}
+    is_whole = always or len(template.fields) > 1  # a call that leaves out a field writes the key all the same
+    sources = {name: _source_of(intent, delta, attr, template, name, is_whole=is_whole) for name in template.fields}
     changed = [delta.fields[name] for name in template.fields if name in delta.fields]
     depends = frozenset[str]() if always else _optional_parameters(changed)
     key_codec = key_codecs(intent.target)[attr]
@@ -133,7 +134,9 @@ def _optional_parameters(changed: list[FieldChange]) -> frozenset[str]:
     return frozenset(change.parameter for change in changed)
 
 
-def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template, name: str) -> ArgumentSource:
+def _source_of(
+    intent: WriteIntent, delta: Delta, attr: str, template: Template, name: str, *, is_whole: bool
+) -> ArgumentSource:
     """Return the source of a field in a new key, or refuse a key that cannot be computed."""
     change = delta.fields.get(name)
     if change is not None and not change.is_known:
@@ -144,13 +147,13 @@ def _source_of(intent: WriteIntent, delta: Delta, attr: str, template: Template,
             f"set {name} to a value instead",
         )
     source = delta.new_value(intent, name)
-    is_half_known = isinstance(source, OptionalArgument) and source.otherwise is None and len(template.fields) > 1
-    if source is None or is_half_known:
+    is_half_known = isinstance(source, OptionalArgument) and source.otherwise is None
+    if source is None or (is_half_known and is_whole):
         raise DeclarationError(
             "HR242",
             intent.label,
             f"{attr}={template.text!r} would go stale, because {name} is not known here",
-            f"take {name} as a parameter, or start from a wider model",
+            f"take {name} as a parameter, or take the item itself",
         )
     return source
 
@@ -166,12 +169,28 @@ def _pin_sources(
             continue
         stored, loaded = field.stored, FieldValue(held, field.codec)
         pinned = LoadedValue(held.parameter, stored, loaded, name)
-        if field.key_only:  # it is stored in the old key alone
-            stored, pinned = key_codec.attr, _old_key(held.parameter, key_codec)
+        if field.key_only:  # it is stored in keys alone
+            holder = _find_holder(intent, key_codec, name)
+            stored, pinned = holder.attr, _old_key(held.parameter, holder)
         if not isinstance(source, OptionalArgument):
             yield Pin(stored, pinned, depends=depends)
         elif depends != {name}:  # else the key is written only where the argument is given
             yield Pin(stored, pinned, unless=name, depends=depends - {name})
+
+
+def _find_holder(intent: WriteIntent, key_codec: KeyCodec, name: str) -> KeyCodec:
+    """Return a key that every item passed in has with a field that is stored in keys alone; else the one given."""
+    first, *others = intent.start_models
+    fields = introspection.stored_fields(introspection.item_of(first))
+    certain = {name, *(other for other, field in fields.items() if not field.optional)}
+    holders = [
+        codec
+        for codec in key_codecs(first).values()
+        if name in codec.template.recoverable
+        and certain.issuperset(codec.template.fields)
+        and all(key_codecs(model).get(codec.attr) == codec for model in others)
+    ]
+    return key_codec if key_codec in holders or not holders else holders[0]
 
 
 def _old_key(parameter: str, key_codec: KeyCodec) -> LoadedValue:

@@ -19,7 +19,7 @@ from hashrange.expr.nodes import And, Condition, DocumentPath, FunctionCall
 from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_constraint import constraints_in
-from hashrange.schema.declare.field_kind import Codec, encode, kind_of
+from hashrange.schema.declare.field_kind import Codec, encode, kind_of, members_of
 from hashrange.schema.pattern.parameter_types import WORDS, added_hint
 from hashrange.schema.pattern.signature import Parameter, format_type
 from hashrange.schema.pattern.value_source import Argument, Constant, FieldValue, Placeholders
@@ -88,7 +88,7 @@ def change_nested(changes: tuple[NestedChange, ...]) -> Iterator[AttributeChange
 def nested_conditions(
     label: str, changes: tuple[NestedChange, ...], placeholders: Placeholders
 ) -> Iterator[PinnedCondition]:
-    """Yield the tests that there is a place for each change, and that sums and lengths stay within their bounds."""
+    """Yield the tests that what contains each change exists, and that sums and lengths stay within their bounds."""
     for change in changes:
         last = len(change.path.elements) - 1
         wanted = [DocumentPath(change.path.elements[:last]), *([change.path] if change.is_element else [])]
@@ -119,7 +119,7 @@ def _depends(change: NestedChange) -> frozenset[str]:
 
 # ── the path ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _resolve(intent: WriteIntent, parameter: Parameter) -> NestedChange:
-    """Return the place that a path leads to."""
+    """Return what a path leads to."""
     found = PATH.fullmatch(parameter.path)
     if found is None:
         raise _refuse(
@@ -140,7 +140,7 @@ def _resolve(intent: WriteIntent, parameter: Parameter) -> NestedChange:
 def _enter(intent: WriteIntent, parameter: Parameter, hint: Any, element: str | int) -> tuple[Any, FieldInfo | None]:
     """Return the type of a member or element, and its field if it is one of a pydantic model."""
     inner = hints.without_none(hint)
-    members = hints.members_of(inner)
+    members = members_of(inner)
     is_position = isinstance(element, int) or element.startswith("[")
     name = element.strip("[]{}") if isinstance(element, str) else ""
     is_argument = isinstance(element, str) and "{" in element

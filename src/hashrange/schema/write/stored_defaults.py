@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import FunctionCall, Or, path_of
 from hashrange.schema.declare import introspection
@@ -91,7 +92,7 @@ def _initial_states(intent: WriteIntent) -> list[ModelClass]:
             raise DeclarationError(
                 "HR259",
                 intent.label,
-                f"may create a {item.__name__} without a state: {name} has no initial one",
+                f"may create {with_article(item.__name__)} without a state: {name} has no initial one",
                 f"declare {name}: ... = initially(...), or return Upsert of the state that is entered",
             )
         found.append(default.state)
@@ -102,7 +103,7 @@ def initial_state_conditions(intent: WriteIntent) -> Iterator[Criterion]:
     """Yield the tests that an item which exists has a state: one that is older than its key is not given another."""
     is_new = FunctionCall("attribute_not_exists", (path_of(intent.table.pk),))
     for state in _initial_states(intent):
-        for mark in sorted(introspection.state_marks(state)):
+        for mark in sorted(introspection.state_attributes(state)):
             yield Criterion(Or((is_new, FunctionCall("attribute_exists", (path_of(mark),)))))
 
 
@@ -154,11 +155,11 @@ def dependent_default_conditions(intent: WriteIntent, delta: Delta) -> Iterator[
         if name in delta.fields or intent.held(name) is not None or delta.fields.keys().isdisjoint(others):
             continue
         is_stored = FunctionCall("attribute_exists", (path_of(intent.fields[name].stored),))
-        for attr in _keys_that_hide(intent, name):
+        for attr in _unrecoverable_keys(intent, name):
             yield Criterion(Or((is_stored, FunctionCall("attribute_not_exists", (path_of(attr),)))))
 
 
-def _keys_that_hide(intent: WriteIntent, name: str) -> list[str]:
+def _unrecoverable_keys(intent: WriteIntent, name: str) -> list[str]:
     """Return the index keys that are made of a field, and from which it is not read."""
     found = [
         attr

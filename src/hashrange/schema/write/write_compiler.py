@@ -14,6 +14,7 @@ from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.model import View
+from hashrange.schema.pattern.criterion import ranges_in
 from hashrange.schema.pattern.signature import Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
@@ -82,6 +83,7 @@ def plan_write(signature: Signature) -> WritePlan:
         signature=signature,
         sets=tuple(intent.sets),
         nested_types={change.parameter.name: nested_hint(change) for change in nested},
+        ranges=tuple(ranges_in(conditions.condition, conditions.values)),
     )
 
 
@@ -114,13 +116,18 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
 
 
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
-    """Return whether the outcome follows from the arguments alone, because the state or version is tested."""
+    """Return whether the outcome follows from the arguments alone, because the state is tested.
+
+    A version is not enough: that of an item which was deleted and created again may be the same.
+    """
     target = intent.target
     if intent.verb != "Update" or not intent.subject or introspection.lifecycles(target):
         return False
+    if next(introspection.subclasses_of(target), None) is not None:  # an item of a variant stays of it
+        return False
     if not all(change.is_known for change in delta.fields.values()):
         return False
-    is_guarded = introspection.version_of(target) is not None or issubclass(target, View)
+    is_guarded = issubclass(target, View) and not any(parameter.is_none for parameter in intent.sets.values())
     is_same_item = all(introspection.root(model) is introspection.root(target) for model in intent.start_models)
     held = set.intersection(*(set(introspection.stored_fields(model)) for model in intent.start_models))
     fields = introspection.stored_fields(target).items()

@@ -155,7 +155,7 @@ def _is_of_target(intent: WriteIntent) -> bool:
     starts = intent.start_models
     return bool(starts) and all(
         issubclass(model, intent.target)
-        and introspection.state_marks(model) >= introspection.state_marks(intent.target)
+        and introspection.state_attributes(model) >= introspection.state_attributes(intent.target)
         for model in starts
     )
 
@@ -163,7 +163,7 @@ def _is_of_target(intent: WriteIntent) -> bool:
 def _require_state(
     intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders
 ) -> Condition | None:
-    tests = list(_require_marks(intent, model, parameter, placeholders))
+    tests = list(_require_state_attributes(intent, model, parameter, placeholders))
     for attr, template in introspection.state_keys(model).items():
         key_codec = key_codecs(model)[attr]
         fields = {name: ArgumentField(parameter, name) for name in template.fields}
@@ -172,7 +172,7 @@ def _require_state(
     return join_all([test.condition for test in tests])
 
 
-def _require_marks(
+def _require_state_attributes(
     intent: WriteIntent, model: ModelClass, parameter: str, placeholders: Placeholders
 ) -> Iterator[Criterion]:
     """Yield the tests of the fields that store a state: the values that it always has, or those of the item."""
@@ -180,11 +180,11 @@ def _require_marks(
         field = intent.fields[name]
         mark = StateValue(parameter, model, FixedValue(field.codec.encode(value)))
         yield criterion.equal(field.stored, mark, placeholders)
-    marks = introspection.state_marks(intent.target) if intent.verb == "Update" else frozenset[str]()
+    stored_state = introspection.state_attributes(intent.target) if intent.verb == "Update" else frozenset[str]()
     for field in introspection.stored_fields(model).values():
         if field.fixed is None:
             yield criterion.is_absent(field.stored)
-        elif field.stored in marks and not field.is_fixed and not field.sealed:
+        elif field.stored in stored_state and not field.is_fixed and not field.sealed:
             value_source = FieldValue(ArgumentField(parameter, field.name), field.codec)
             yield criterion.equal(field.stored, StateValue(parameter, model, value_source), placeholders)
 

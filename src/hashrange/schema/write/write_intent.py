@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
+from hashrange.schema.declare.model import View
 from hashrange.schema.declare.table import Table
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.signature import Parameter, Signature
@@ -73,10 +75,12 @@ class WriteIntent(Struct, frozen=True):
     def left_models(self) -> list[ModelClass]:
         """Return every variant that the item may be of, except those that are of the target already.
 
-        An Upsert without a subject may find the item in any state.
+        An Upsert without a subject may find the item in any state. A view that is no state leaves the item what it is.
         """
         starts = self.start_models
-        if self.verb == "Upsert" and not starts and introspection.state_marks(self.target):
+        if issubclass(self.target, View) and not introspection.state_attributes(self.target):
+            return []
+        if self.verb == "Upsert" and not starts and introspection.state_attributes(self.target):
             starts = (introspection.root(self.target),)
         found = [variant for model in starts for variant in introspection.with_variants(model)]
         return [
@@ -110,6 +114,7 @@ def read_intent(signature: Signature) -> WriteIntent:
     _check_state_is_left(intent)
     if intent.changes_items:
         _check_complete(intent)
+        _check_fields_of_state(intent)
     if intent.verb == "Upsert":
         _check_defaults_are_indexed(intent)
     return intent
@@ -123,7 +128,7 @@ def _find_subject(beside: Mapping[str, list[ModelClass]], target: ModelClass) ->
 
 def _find_states(models: list[ModelClass], target: ModelClass, verb: str) -> tuple[ModelClass, ...]:
     """Return the states that the subject of a transition may be in: those of a class that has several."""
-    if verb != "Update" or not introspection.state_marks(target):
+    if verb != "Update" or not introspection.state_attributes(target):
         return tuple(models)
     found = [state for model in models for state in introspection.states_in(model, target) or [model]]
     return tuple(dict.fromkeys(found))
@@ -186,7 +191,7 @@ def _check_creates_initial_state(intent: WriteIntent) -> None:
         raise DeclarationError(
             "HR252",
             intent.label,
-            f"may create a {intent.target.__name__}, and an item starts as {initial[0].__name__}",
+            f"may create {with_article(intent.target.__name__)}, and an item starts as {initial[0].__name__}",
             f"return Update, or declare class {intent.target.__name__}(..., initial=True)",
         )
 
@@ -218,9 +223,9 @@ def _check_key_is_kept(intent: WriteIntent) -> None:
 def _check_state_is_left(intent: WriteIntent) -> None:
     """Refuse a transition of which the state that is left is not known: nothing could be tested."""
     target = intent.target
-    if intent.verb != "Update" or not introspection.state_marks(target):
+    if intent.verb != "Update" or not introspection.state_attributes(target):
         return
-    silent = [model for model in intent.start_models if not introspection.says_state(model, target)]
+    silent = [model for model in intent.start_models if not introspection.determines_state(model, target)]
     if silent or not intent.subject:
         says = f"{intent.subject}: {silent[0].__name__} does not say" if silent else "nothing says"
         states = introspection.states_in(introspection.root(target), target)
@@ -235,7 +240,7 @@ def _check_state_is_left(intent: WriteIntent) -> None:
 def _check_complete(intent: WriteIntent) -> None:
     """Refuse to enter a state without what it requires."""
     creates = not intent.start_models and intent.verb == "Upsert"
-    sets = {name for name, parameter in intent.sets.items() if not (creates and parameter.may_be_left_out)}
+    sets = {name for name, parameter in intent.sets.items() if not parameter.may_be_left_out}
     given = {*sets, *intent.identifying, *(found.name for found in introspection.touched_fields(intent.target))}
     needed = introspection.stored_fields(intent.target)
     if creates:  # the whole item, of which the target may be a view
@@ -250,6 +255,29 @@ def _check_complete(intent: WriteIntent) -> None:
             is_view_of_it = introspection.root(model) is not introspection.root(intent.target)  # it is stored already
             if (held is None or held.optional) and not is_view_of_it:
                 raise _incomplete(intent, name, model.__name__)
+
+
+def _check_fields_of_state(intent: WriteIntent) -> None:
+    """Refuse to set a field that only other states have: nobody would read it, and keys would be made of it."""
+    item, top = introspection.item_of(intent.target), introspection.root(intent.target)
+    if top is introspection.root(item):
+        return
+    own = {
+        name
+        for model in introspection.with_variants(introspection.root(item))
+        for name in introspection.stored_fields(model)
+    }
+    beside = [states for states in introspection.lifecycles(item).values() if introspection.root(states[0]) is not top]
+    own |= {name for states in beside for model in states for name in introspection.stored_fields(model)}
+    own |= introspection.stored_fields(intent.target).keys()
+    for name in intent.sets:
+        if name not in own and not intent.sets[name].is_none:
+            raise DeclarationError(
+                "HR263",
+                intent.label,
+                f"sets {name}, which {intent.target.__name__} does not have",
+                f"drop it, or declare {name} in {intent.target.__name__} or {item.__name__}",
+            )
 
 
 def _check_defaults_are_indexed(intent: WriteIntent) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
@@ -18,22 +19,31 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.codec import counts_millis
 from hashrange.schema.declare.field_constraint import constraints_in
 from hashrange.schema.declare.introspection import ModelClass
-from hashrange.schema.declare.marker import Extensible, Marker
+from hashrange.schema.declare.marker import Marker
 from hashrange.schema.declare.model import Item, Model, loaded_keys
 from hashrange.schema.declare.table import Table
 from hashrange.schema.pattern.bound_source import BoundMinusArgument
-from hashrange.schema.pattern.criterion import allow_absence, exists, placeholders_in, require_absence
-from hashrange.schema.pattern.expression_text import Aliases, show, show_path, values_of
+from hashrange.schema.pattern.criterion import (
+    allow_absence,
+    exists,
+    is_empty_range,
+    placeholders_in,
+    require_absence,
+    split_ranges,
+)
+from hashrange.schema.pattern.expression_text import Aliases, show, show_path
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.parameter_types import added_hint
 from hashrange.schema.pattern.signature import Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     NOW,
     Arguments,
+    FieldValue,
     KeyOfRecovered,
     LoadedValue,
     StateKey,
     ValueSource,
+    values_of,
 )
 
 LENIENT = (
@@ -49,8 +59,9 @@ LEFT_ALONE, CHANGED, REMOVED = 0, 1, 2
 NO_ELEMENTS: Value = {"L": []}
 
 
-# What the text of a request depends on: outcomes of changes, values that are there, pins that apply, absences allowed.
-_Case = tuple[tuple[int, ...], frozenset[str], tuple[bool, ...], frozenset[str]]
+# What the text of a request depends on: outcomes of changes, values that are there, pins that apply, absences allowed,
+# ranges that are empty.
+_Case = tuple[tuple[int, ...], frozenset[str], tuple[bool, ...], frozenset[str], bool]
 
 
 class _Text(Struct, frozen=True):
@@ -91,10 +102,8 @@ class AttributeChange(Struct, frozen=True):
         """Return its new value in a call, or the table's word for no value."""
         return (self.value_source.value(arguments) or self.unset) if self.applies(arguments) else None
 
-    def outcome(self, arguments: Arguments, value: Value | None) -> int:
-        """Return what happens to it in a call; SET without a value removes it."""
-        if value is not None:
-            return CHANGED
+    def outcome_without_value(self, arguments: Arguments) -> int:
+        """Return what happens to it in a call that has no value for it; SET removes it."""
         return REMOVED if self.action in {"SET", "REMOVE"} and self.applies(arguments) else LEFT_ALONE
 
     def clause(self, name: str, value: str, start: str) -> str:
@@ -112,6 +121,12 @@ class AttributeChange(Struct, frozen=True):
                 return f"{name} = if_not_exists({name}, {start}) + {value}"
             case _:
                 return f"{name} {value}"
+
+    @property
+    def text(self) -> str:
+        """Its part of an update expression, with the sources of its values."""
+        start = self.start.text if self.start is not None else ""
+        return self.clause(show_path(self.location), self.value_source.text, start)
 
     @property
     def location(self) -> DocumentPath:
@@ -138,7 +153,7 @@ class PinnedCondition(Struct, frozen=True):
         """The calls that need it, as text."""
         given = f"if {' or '.join(sorted(self.depends))} is given" if self.depends else ""
         unless = f"unless {self.unless} is given" if self.unless else ""
-        state = f"if {self.state[0]} is a {self.state[1].__name__}" if self.state else ""
+        state = f"if {self.state[0]} is {with_article(self.state[1].__name__)}" if self.state else ""
         recovered = f"if {self.recovered.name} was read from it" if self.recovered else ""
         return ", ".join(filter(None, (given, unless, state, recovered)))
 
@@ -178,6 +193,7 @@ class WritePlan(Struct, frozen=True):
     signature: Signature
     sets: tuple[str, ...]  # the parameters that set a field
     nested_types: Mapping[str, Any]  # the types of the values that are set inside fields
+    ranges: tuple[tuple[FieldValue, FieldValue], ...]  # the bounds of each BETWEEN in the condition
     texts: dict[_Case, _Text] = field(default_factory=dict)
 
     @property
@@ -241,19 +257,20 @@ class WritePlan(Struct, frozen=True):
         values: dict[str, Value] = {}
         for at, change in enumerate(self.changes):
             value = change.value(arguments)
-            outcomes.append(change.outcome(arguments, value))
-            if value is not None and outcomes[-1] == CHANGED:
+            outcomes.append(CHANGED if value is not None else change.outcome_without_value(arguments))
+            if value is not None:
                 values[f":s{at}"] = value
                 if change.start is not None:
                     values[f":d{at}"] = change.start.value(arguments) or NO_ELEMENTS
         tested = values_of(self.condition_values, arguments)
-        pins = tuple(pin.applies(arguments) for pin in self.pinned)
-        absent = frozenset(
-            name for name, source in self.lenient if name in tested and source.holds_if_absent(arguments)
-        )
-        case = (tuple(outcomes), frozenset(tested), pins, absent)
+        pins = tuple([pin.applies(arguments) for pin in self.pinned])
+        lenient = [(name, source) for name, source in self.lenient if name in tested]
+        absent = frozenset([name for name, source in lenient if source.holds_if_absent(arguments)])
+        is_empty = any(is_empty_range(low, high, arguments) for low, high in self.ranges)
+        case = (tuple(outcomes), frozenset(tested), pins, absent, is_empty)
         if case not in self.texts:
-            self.texts[case] = self._texts(outcomes, self._condition(tested.keys(), pins, absent))
+            condition = self._condition(tested.keys(), pins, absent)
+            self.texts[case] = self._texts(outcomes, split_ranges(condition) if is_empty and condition else condition)
         text = self.texts[case]
         values.update((name, tested[name]) for name in text.tested)
         request = {"Key": self.key_of(arguments), **text.request}
@@ -323,7 +340,7 @@ class WritePlan(Struct, frozen=True):
         values |= {
             found.name: arguments[NOW]
             for found in introspection.touched_fields(self.target)
-            if found.name not in arguments
+            if found.name not in arguments and found.name in fields
         }
         version = introspection.version_of(self.target)
         if version is not None:
@@ -337,13 +354,16 @@ class WritePlan(Struct, frozen=True):
         lines.append(f"    key     {' AND '.join(f'{attr} = {source.text}' for attr, source in self.key.items())}")
         sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
         for change in self.changes:
-            if not change.repairs:
-                start = change.start.text if change.start is not None else ""
-                clause = change.clause(show_path(change.location), change.value_source.text, start)
-                sections[change.section].append(clause)
+            if not change.repairs and change.recovered is None:
+                sections[change.section].append(change.text)
         sections["REMOVE"] += self.removes
         if self.verb in {"Update", "Upsert"}:
             lines += [f"    write   {word} {', '.join(parts)}" for word, parts in sections.items() if parts]
+            lines += [
+                f"    write   SET {change.text}  (if {found.name} was read from {found.attr} alone)"
+                for change in self.changes
+                if (found := change.recovered) is not None
+            ]
         if self.condition is not None:
             lines.append(f"    if      {show(self.condition, self.condition_values)}")
         lines += [f"    if      {show(pin.condition, self.condition_values)}  ({pin.when})" for pin in self.pinned]
@@ -357,11 +377,17 @@ def _checked(target: ModelClass, name: str, parameter: Parameter) -> Any:
     info = next((each.model_fields[name] for each in models if name in each.model_fields), None)
     if info is not None and parameter.change in {"ADD", "APPEND", "DELETE"}:
         return added_hint(parameter, info.annotation, constraints_in(info.annotation, info.metadata))
-    if info is None or hints.without_none(info.annotation) != hints.without_none(parameter.hint):
+    if info is None or not _is_own_type(info.annotation, parameter.hint):
         return hints.constrain(parameter.hint, parameter.constraints)
     hint = info.annotation if hints.is_optional(parameter.hint) else hints.drop_none(info.annotation)
-    own = [fact for fact in info.metadata if isinstance(fact, Extensible) or not isinstance(fact, Marker)]
+    own = [fact for fact in info.metadata if not isinstance(fact, Marker) or fact.validates]
     return hints.constrain(hint, (*own, *parameter.constraints))
+
+
+def _is_own_type(own: Any, given: Any) -> bool:
+    """Return whether a field's type checks the values of a parameter: it is the same, or has fewer values."""
+    own, given = hints.without_none(own), hints.without_none(given)
+    return bool(own == given or (hints.literals(own) and not hints.literals(given)))
 
 
 def _count_write_units(plan: WritePlan) -> tuple[tuple[str, int], ...]:
@@ -386,7 +412,7 @@ def _is_in(keys: tuple[str, ...], model: ModelClass) -> bool:
     states = [state for models in introspection.lifecycles(item).values() for state in models]
     holder = model if issubclass(model, Item) else item
     return all(
-        introspection.carried_template(attr, holder)
+        introspection.fillable_template(attr, holder)
         or any(attr in introspection.variant_keys(state) for state in states)
         for attr in keys
     )
