@@ -1,4 +1,4 @@
-"""A `hashrange serve` in a process of its own."""
+"""`hashrange serve` in a process of its own, and what every server process of the tests needs."""
 
 import os
 import re
@@ -25,7 +25,39 @@ def heeding_hangup():
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
-class Served:
+class ServerProcess:
+    """A process that prints where it listens, and serves until it is stopped; `errors` is the file of its log."""
+
+    process: subprocess.Popen[str]
+    errors: Path
+
+    def read_welcome(self):
+        """Return what it printed when it started."""
+        shown = ""
+        for line in self.process.stdout:
+            shown += line
+            if "stop it" in line:
+                return shown
+        self.kill()
+        raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
+
+    def stop(self, sign=signal.SIGTERM):
+        """Send a signal; return the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        try:
+            return self.process.wait(200)
+        finally:
+            self.process.stdout.close()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class Served(ServerProcess):
     """The process, what it printed when it started, and where it listens."""
 
     def __init__(self, *options, errors: Path, environment=None, files=None, ignores_hangup=False, shared=True):
@@ -40,33 +72,9 @@ class Served:
                 text=True,
                 env={**CLEAN, **(environment or {})},
             )
-        self.shown = self._read_welcome()
+        self.shown = self.read_welcome()
         self.url = re.search(r"endpoint +(http://\S+)", self.shown)[1]
         self.port = int(self.url.rpartition(":")[2])
-
-    def _read_welcome(self):
-        shown = ""
-        for line in self.process.stdout:
-            shown += line
-            if "stop it" in line:
-                return shown
-        self.kill()
-        raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
-
-    def stop(self, sign=signal.SIGTERM):
-        """Tell it to stop; return its exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(sign)
-        try:
-            return self.process.wait(200)
-        finally:
-            self.process.stdout.close()
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
 
 
 def run_serve(*options, environment=None):

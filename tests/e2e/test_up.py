@@ -1,5 +1,6 @@
 """`hashrange up` as its users start, use and stop it; what it hosts is in `sample_systems`, beside this file."""
 
+import contextlib
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ import pytest
 
 import hashrange
 from hashrange import __version__
-from tests.e2e.served import CLEAN, Served
+from tests.e2e.served import CLEAN, Served, ServerProcess
 
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-m", "hashrange.cli")
@@ -25,34 +26,26 @@ SAMPLE = {**CLEAN, "PYTHONPATH": str(HERE), "COLUMNS": "200"}  # the *.dist-info
 SOON = 200.0
 
 
-class UpProcess:
+class UpProcess(ServerProcess):
     """The process, what it printed when it started, and where things are."""
 
-    def __init__(self, folder, *options, environment=None):
+    def __init__(self, folder, *options, environment=None, files=None):
         self.folder = folder
         self.errors = folder / f"errors{len(list(folder.glob('errors*')))}"
-        own_port = () if {"--endpoint", "--no-endpoint"} & set(options) else ("--port", "0")
+        own_port = () if {"--endpoint", "--target", "--no-endpoint"} & set(options) else ("--port", "0")
+        limited = ("sh", "-c", f'ulimit -n {files}; exec "$0" "$@"') if files else ()
         with self.errors.open("wb") as stream:
             self.process = subprocess.Popen(
-                [*COMMAND, "up", *own_port, "--web-port", "0", *options],
+                [*limited, *COMMAND, "up", *own_port, "--web-port", "0", *options],
                 stdout=subprocess.PIPE,
                 stderr=stream,
                 text=True,
                 cwd=folder,
                 env={**SAMPLE, **(environment or {})},
             )
-        self.shown = self._read_welcome()
+        self.shown = self.read_welcome()
         self.endpoint = re.search(r"endpoint +(http://\S+|none)", self.shown)[1]
         self.web = re.search(r"web +(http://\S+)", self.shown)[1]
-
-    def _read_welcome(self):
-        shown = ""
-        for line in self.process.stdout:
-            shown += line
-            if "stop it" in line:
-                return shown
-        self.kill()
-        raise AssertionError(f"it did not start: {shown}\n{self.errors.read_text('utf-8')}")
 
     @property
     def logged(self):
@@ -63,19 +56,6 @@ class UpProcess:
         with urllib.request.urlopen(urllib.request.Request(self.web + path, method=method), timeout=SOON) as response:
             body = response.read()
             return json.loads(body) if response.headers["content-type"] == "application/json" else body.decode()
-
-    def stop(self, sign=signal.SIGTERM):
-        self.process.send_signal(sign)
-        try:
-            return self.process.wait(SOON)
-        finally:
-            self.process.stdout.close()
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture
@@ -183,6 +163,16 @@ def test_a_page_that_fails_is_logged_and_the_others_stay(running):
     assert "RuntimeError: no such shop" in running.logged
 
 
+@pytest.mark.parametrize("level", ["info", "debug", "warning"])
+def test_the_log_lines_of_a_system_are_written_like_those_of_the_host_from_the_level_on(up, level):
+    upped = up("--memory", "--log-level", level)
+    assert wait_for(lambda: upped.get("/stock/")["steps"] > 0)
+    lines = upped.logged
+    assert bool(re.search(r"^\S+Z info counting shop=north$", lines, re.MULTILINE)) is (level != "warning"), lines
+    assert ("debug a detail" in lines) is (level == "debug")
+    assert lines.count("counting") <= 1, "each line once"
+
+
 def test_demo_data_is_filled_in_once(up):
     upped = up("--demo")
     assert wait_for(lambda: "demo data is there system=stock" in upped.logged)
@@ -251,6 +241,34 @@ def test_clients_pages_threads_and_workers_do_not_wait_for_each_other(running):
         counted = remote.call("Scan", {"TableName": "products", "Select": "COUNT", "FilterExpression": "pk = :p",
                                        "ExpressionAttributeValues": {":p": {"S": "SHOP#wire"}}})  # fmt: skip
     assert counted["Count"] == 400
+
+
+def test_half_sent_requests_to_the_pages_leave_room_for_the_endpoint_and_are_refused_beyond_a_limit(up):
+    upped = up("--memory", files=400)
+    assert "the pages accept 20 connections at a time" in upped.logged
+    host, port = upped.web.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        for _ in range(450):
+            client = stack.enter_context(socket.create_connection((host, int(port)), timeout=SOON))
+            with contextlib.suppress(ConnectionError):  # it is one of those that are cut off
+                client.sendall(b"POST / HTTP/1.1\r\nX: ")
+        with contextlib.suppress(ConnectionError):
+            while client.recv(1000):
+                pass
+        assert find_status(upped.endpoint) == 200
+        wait_for(lambda: find_status(upped.web + "/health") == 503)  # at first there are too many to respond to all
+    wait_for(lambda: find_status(upped.web + "/health") == 200)
+
+
+def find_status(url):
+    """The status of the response, or None without one."""
+    try:
+        with urllib.request.urlopen(url, timeout=SOON) as response:
+            return response.status
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    except (urllib.error.URLError, ConnectionError):
+        return None
 
 
 def test_another_endpoint_can_be_used(up, tmp_path):

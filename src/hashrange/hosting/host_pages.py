@@ -81,7 +81,7 @@ async def describe_health(hosted: HostedSystem) -> dict[str, object]:
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT):
                 facts |= await hosted.running.report_health()
-        except Exception as error:  # noqa: BLE001 - the outermost handler: a system that cannot tell is not healthy
+        except Exception as error:  # noqa: BLE001 - the outermost handler: a system that cannot answer is not healthy
             facts |= {"healthy": False, "problem": type(error).__name__}
     return facts
 

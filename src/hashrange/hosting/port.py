@@ -62,7 +62,7 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
 
 
 def find_owner(port: int) -> str | None:
-    """Describe the process that listens on a port; None where it cannot be found (only Linux tells)."""
+    """Describe the process that listens on a port; None where it cannot be found (only Linux has it)."""
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _find_inodes(table, port)}
     for process in Path("/proc").glob("[0-9]*"):
         if sockets & set(_read_files(process)):

@@ -25,6 +25,7 @@ from hashrange.hosting.schema_module import SchemaModule
 from hashrange.hosting.shared_database import SharedDatabase
 from hashrange.hosting.supervisor import Supervisor
 from hashrange.hosting.system import Host, System
+from hashrange.hosting.web_connection import WebLimits, limit_web_connections
 from hashrange.hosting.web_server import HostCheck, WebServer
 from hashrange.operations import OPERATIONS
 from hashrange.provision import Declared, apply, create_tables, plan
@@ -114,7 +115,8 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
     share_logging(system.package for system in options.systems)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen(options.host, options.web_port, "--web-port"))
-        backend = await _open_backend(options, stack)
+        limits = limit_web_connections(WebLimits())
+        backend = await _open_backend(options, limits, stack)
         declared: list[Declared | Table] = [patterns for system in options.systems for patterns in system.patterns]
         declared += [each for schema in options.schemas for each in schema.declared]
         created = await asyncio.to_thread(create_tables, backend.database, *declared)
@@ -123,7 +125,7 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
         hosted = [await _start(system, options, backend, address, stack) for system in options.systems]
         check = CrossOriginCheck([options.host, listener.getsockname()[0]], hosts=options.allow_hosts)
         app = HostCheck(HostPages(address, hosted, options.schemas).make_app(), check)
-        web = WebServer(app, listener)
+        web = WebServer(app, listener, limits)
         await web.start()
         for each in hosted:
             each.supervisor.start()
@@ -147,7 +149,7 @@ def _change_tables(database: Transport, declared: Sequence[Declared | Table]) ->
     return [f"{step.table}: {step.action}" for step in apply(database, plan(database, *declared))]
 
 
-async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backend:
+async def _open_backend(options: HostingOptions, limits: WebLimits, stack: AsyncExitStack) -> Backend:
     if options.target is not None:
         return _connect(options.target, stack)
     if options.data is not None:
@@ -163,7 +165,7 @@ async def _open_backend(options: HostingOptions, stack: AsyncExitStack) -> Backe
         cors=options.cors,
         allow_hosts=options.allow_hosts,
     )
-    server = Server(engine, limit_connections(chosen), _choose_authentication(options))
+    server = Server(engine, limit_connections(chosen, limits.reserved_files), _choose_authentication(options))
     with explain_errors(options.host, options.port, "--port"):
         await server.start()
     stack.push_async_callback(server.stop)  # also when the start fails later: it may hold the engine

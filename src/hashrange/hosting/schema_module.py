@@ -122,7 +122,7 @@ def _explain_missing(name: str, missing: str, here: str) -> str:
 
 
 def _is_elsewhere(package: str, here: str) -> bool:
-    """Return whether a package was imported from another place than a directory."""
+    """Return whether a package was imported from elsewhere than a directory."""
     imported = sys.modules.get(package)
     return imported is not None and Path(here, package) not in [
         Path(path) for path in getattr(imported, "__path__", ())

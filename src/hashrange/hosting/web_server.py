@@ -8,10 +8,11 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
+from hashrange.hosting.web_connection import WebConnections, WebLimits
 from hashrange.server.cross_origin import CrossOriginCheck
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ GRACE = 5  # seconds for requests in progress
 class WebServer:
     """Serves an ASGI application."""
 
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, listener: socket.socket, limits: WebLimits | None = None) -> None:
+        connections = WebConnections(limits=limits or WebLimits())
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=cast("type[asyncio.Protocol]", connections.make_protocol),  # uvicorn only calls it
             lifespan="off",
             log_config=None,
             access_log=route_logs(),

@@ -1,6 +1,7 @@
 """The stock system: its worker records each step; environment variables make it fail or wait."""
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -13,6 +14,7 @@ from hashrange import Host, System
 from sample_systems.stock.schema import Product, Products
 
 SHOP = "north"
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -56,6 +58,8 @@ class StockService:
 
     async def work(self):
         self.note("work began")
+        log.info("counting", extra={"fields": {"shop": SHOP}})
+        log.debug("a detail")
         if self.host.environment.get("STOCK_FAILS") and not self.has("failed"):
             self.note("failed")
             raise RuntimeError("the worker failed")
