@@ -63,6 +63,19 @@ def test_silence_is_an_interruption_since_a_worker_was_last_seen(db, clock):
     assert (monitoring.state, monitoring.since, monitoring.workers) == (WorkState.INTERRUPTED, start, ())
 
 
+def test_a_worker_whose_clock_was_far_ahead_does_not_count_until_then(db, clock):
+    """Killed, it would else be there for an hour; a clock that is some minutes ahead is tolerated."""
+    now = clock.millis()
+    presence = make_presence(db, clock)
+    clock.advance(3600)
+    asyncio.run(presence.write())
+    clock.set(now / 1000)
+    monitoring = read(make_presence(db, clock))
+    assert (monitoring.state, monitoring.since) == (WorkState.INTERRUPTED, now)
+    clock.set(now / 1000 + 3300)
+    assert read(make_presence(db, clock)).healthy
+
+
 def test_the_last_time_without_a_worker_is_known(db, clock):
     first, second = make_presence(db, clock), make_presence(db, clock)
     asyncio.run(first.write())

@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
@@ -23,8 +24,11 @@ def site(clock, rendered):
         await asyncio.sleep(0)
         return PlainTextResponse(f"{request.query_params} {request.cookies} {len(rendered)}")
 
+    async def is_signed_in(scope):
+        return Request(scope).cookies.get("s") == "owner"
+
     routes = [Route("/status/{slug}", show), Route("/private", show)]
-    cached = ResponseCache(Starlette(routes=routes), clock, "/status/", {"of"}, burst=5)
+    cached = ResponseCache(Starlette(routes=routes), clock, "/status/", {"of"}, burst=5, is_signed_in=is_signed_in)
     return Starlette(routes=[Mount("/checks", cached)])
 
 
@@ -43,11 +47,27 @@ def test_a_thousand_requests_cost_one_rendering_and_show_nobody_else(site, rende
     assert rendered == ["/checks/status/a"]
 
 
-def test_an_owner_sees_changes_at_once_and_a_stranger_sees_nothing_of_the_owner(site, rendered):
-    assert ask(site, "/status/a", s="1")[0].text == " {'s': '1'} 1"
+def test_an_owner_sees_changes_at_once_and_so_do_others_from_then_on(site, rendered):
+    assert ask(site, "/status/a")[0].text == " {} 1"
+    assert ask(site, "/status/a", s="owner")[0].text == " {} 2"
     assert ask(site, "/status/a")[0].text == " {} 2"
-    assert ask(site, "/status/a", s="1")[0].text == " {'s': '1'} 3"
-    assert ask(site, "/status/a")[0].text == " {} 2"
+
+
+def test_a_page_is_rendered_without_the_cookies_of_who_asks(site):
+    assert ask(site, "/status/a", s="owner", t="1")[0].text == " {} 1"
+    assert ask(site, "/private", s="owner")[0].text == " {'s': 'owner'} 2"
+
+
+def test_a_cookie_that_is_no_session_does_not_cost_a_rendering(site, rendered):
+    for number in range(100):
+        assert ask(site, "/status/a", s=f"made up {number}")[0].text == " {} 1"
+    assert len(rendered) == 1
+
+
+def test_an_owner_who_looks_too_often_gets_the_cached_page(site, rendered):
+    responses = ask(site, *["/status/a"] * 20, s="owner")
+    assert {response.status_code for response in responses} == {200}
+    assert len(rendered) == 5
 
 
 def test_a_page_is_rendered_anew_after_some_seconds(site, rendered, clock):
@@ -74,3 +94,9 @@ def test_renderings_are_limited_for_each_address(site, rendered):
     assert sorted({response.status_code for response in responses}) == [200, 429]
     assert len(rendered) == 5
     assert ask(site, "/status/x", peer="10.0.0.2")[0].status_code == 200
+
+
+def test_the_addresses_of_an_ipv6_network_share_the_limit_of_renderings(site):
+    codes = [ask(site, f"/status/{number}", peer=f"2001:db8::{number:x}")[0].status_code for number in range(6)]
+    assert codes == [200] * 5 + [429]
+    assert ask(site, "/status/other", peer="2001:db8:0:1::1")[0].status_code == 200

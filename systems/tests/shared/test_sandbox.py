@@ -11,6 +11,7 @@ import time
 import pytest
 
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
+from hashrange_systems.shared.sandbox.process import SandboxProcess
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from systems.tests.shared import sandboxed
 from tests.conftest import ROOT
@@ -59,8 +60,8 @@ def test_what_a_function_prints_is_no_answer(sandbox):
 
 def test_an_exception_is_told_by_name_and_text_and_the_process_goes_on(sandbox):
     pid = run(sandbox, sandboxed.tell_pid)
-    with pytest.raises(SandboxError, match="ValueError: no such luck") as caught:
-        run(sandbox, sandboxed.fail, "no such luck")
+    with pytest.raises(SandboxError, match="ValueError: not allowed") as caught:
+        run(sandbox, sandboxed.fail, "not allowed")
     assert caught.value.reason is Reason.ERROR
     assert run(sandbox, sandboxed.tell_pid) == pid
 
@@ -233,9 +234,24 @@ def test_a_cancelled_call_ends_its_process(sandbox):
     assert not is_alive(pid)
 
 
+def test_a_process_killed_as_its_answer_arrives_is_not_used_again(sandbox, monkeypatch):
+    decode = SandboxProcess._decode
+
+    def kill_and_decode(process, content, kind):
+        if process.calls:
+            process.kill()  # as a caller does who goes away in this moment
+        return decode(process, content, kind)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SandboxProcess, "_decode", kill_and_decode)
+        pid = run(sandbox, sandboxed.tell_pid)
+    assert run(sandbox, sandboxed.tell_pid) != pid
+
+
 def test_a_parent_that_is_killed_leaves_no_orphan():
     program = """
 import asyncio, sys
+from hashrange_systems.shared.sandbox.process import SandboxProcess
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from systems.tests.shared import sandboxed
 async def main():

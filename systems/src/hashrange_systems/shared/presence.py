@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S = 10.0
 SILENT_AFTER = 4  # times the interval
+AHEAD_MS = (
+    300_000  # by which the clock of another process may be ahead; its last sign would otherwise count for as long
+)
 LATE_AFTER_MS = 30_000
 KEPT_MS = 7 * DAY_MS
 
@@ -111,15 +114,15 @@ def assess_presence(items: Iterable[PresenceFields], now: int, late_after_ms: in
     present = tuple(item for item in working if is_present(item, now))
     since = max((to_ms(item.ended_at or item.seen_at) for item in working), default=None)
     if not present:
-        return Monitoring(state=WorkState.INTERRUPTED, since=since)
+        return Monitoring(state=WorkState.INTERRUPTED, since=None if since is None else min(since, now))
     late_ms = max(item.late_ms for item in present)
     state = WorkState.LATE if late_ms > late_after_ms else WorkState.WORKING
     return Monitoring(state=state, since=since, late_ms=late_ms, workers=present)
 
 
 def is_present(item: PresenceFields, now: int) -> bool:
-    """Return whether a process has not ended, and has been seen recently."""
-    return item.ended_at is None and now - to_ms(item.seen_at) <= SILENT_AFTER * item.interval_ms
+    """Return whether a process has not ended, and has been seen recently, by a clock that is not far ahead."""
+    return item.ended_at is None and -AHEAD_MS <= now - to_ms(item.seen_at) <= SILENT_AFTER * item.interval_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from urllib.parse import SplitResult, urlsplit
 
 from hashrange_systems.shared.errors import FieldError, InvalidInput
+from hashrange_systems.shared.fetching.http_url import DEFAULT_PORTS
 
 MAX_URL_LENGTH = 2000
 MAIL_AND_SHELL_PORTS = frozenset({21, 22, 23, 25, 110, 143, 465, 587, 993, 995})
 NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*\.?", re.IGNORECASE)
 DOTTED_QUAD = re.compile(r"(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}", re.ASCII)
-DEFAULT_PORTS = {"http": 80, "https": 443}
 UNSEEN = re.compile(r"[\x00-\x20\x7f\\]")
 
 

@@ -11,13 +11,12 @@ from datetime import datetime
 from math import ceil, floor, log10
 
 from hashrange_systems.shared.charts.svg import colour, escape_text, tag
-from hashrange_systems.shared.epoch import DAY_MS, from_ms
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS, from_ms
 
-MINUTE, HOUR, DAY = 60_000, 3_600_000, DAY_MS
 TIME_STEPS = (
-    *(minutes * MINUTE for minutes in (1, 2, 5, 10, 15, 30)),
-    *(hours * HOUR for hours in (1, 2, 3, 6, 12)),
-    *(days * DAY for days in (1, 2, 7, 14, 30, 60, 90, 180, 365)),
+    *(minutes * MINUTE_MS for minutes in (1, 2, 5, 10, 15, 30)),
+    *(hours * HOUR_MS for hours in (1, 2, 3, 6, 12)),
+    *(days * DAY_MS for days in (1, 2, 7, 14, 30, 60, 90, 180, 365)),
 )
 MAX_VALUE_TICKS = 5
 FEW = 20  # intervals, of which all values are shown
@@ -161,7 +160,7 @@ def find_time_ticks(start: int, end: int, most: int = WIDE.time_ticks) -> list[i
 
 def shows_date(span: int) -> bool:
     """Return whether the labels of a period are dates, not times of day."""
-    return span > 2 * DAY
+    return span > 2 * DAY_MS
 
 
 def format_tick(at: datetime, span: int) -> str:
@@ -173,4 +172,4 @@ def format_tick(at: datetime, span: int) -> str:
 def find_interval(start: int, end: int, shortest_ms: int, most: int = 60) -> int:
     """Return the round interval that divides a period into at most so many, not shorter than `shortest_ms`."""
     wanted = max(shortest_ms, -(-(end - start) // most))
-    return next((step for step in TIME_STEPS if step >= wanted and step <= DAY), DAY)
+    return next((step for step in TIME_STEPS if step >= wanted and step <= DAY_MS), DAY_MS)

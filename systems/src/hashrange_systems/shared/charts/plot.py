@@ -88,10 +88,10 @@ def plot_times(
             frame,
             [(LABELS[name], name, 1.0) for name, _ in reversed(curves)]
             + ([("down", "bad-bar", 0.4)] if shaded else [])
-            + ([("no runs", "idle-bar", 0.7)] if gaps else []),
+            + ([("no data", "idle-bar", 0.7)] if gaps else []),
             f"peaks up to {format_milliseconds(greatest)} are cut off ·" if greatest > frame.top else "",
         ),
-        "" if known else draw_nothing(frame, "No runs in this period"),
+        "" if known else draw_nothing(frame, "No data in this period"),
     )
 
 
@@ -180,7 +180,7 @@ def draw_gap(frame: Frame, span: Span) -> str:
     low, high, size = frame.x(span[0]), frame.x(span[1]), frame.size
     box = {"x": low, "y": size.top, "width": high - low, "height": size.foot - size.top}
     shade = tag("rect", **box, fill=colour("idle-bar"), opacity="0.35")
-    return tag("g", tag("title", escape_text(f"No runs for {format_duration(span[1] - span[0])}")), shade, class_="gap")
+    return tag("g", tag("title", escape_text(f"No data for {format_duration(span[1] - span[0])}")), shade, class_="gap")
 
 
 def describe_interval(times: Percentiles) -> str:
@@ -219,14 +219,14 @@ def draw_nothing(frame: Frame, text: str) -> str:
 def describe(known: Sequence[Percentiles], incidents: Sequence[Span], gaps: Sequence[Span]) -> str:
     """Return a text alternative of the plot."""
     if not known:
-        return "No runs in this period."
+        return "No data in this period."
     medians = [each.p50 or 0 for each in known]
     words = [f"Median from {format_milliseconds(min(medians))} to {format_milliseconds(max(medians))}"]
     words.append(f"99 % within {format_milliseconds(max(each.p99 or 0 for each in known))}")
     if incidents:
         words.append(f"{len(incidents)} incident{'s' if len(incidents) != 1 else ''}")
     if gaps:
-        words.append(f"no runs for {format_duration(sum(high - low for low, high in gaps))}")
+        words.append(f"no data for {format_duration(sum(high - low for low, high in gaps))}")
     return ", ".join(words) + "."
 
 
@@ -370,7 +370,7 @@ def plot_sparkline(
     last = next((point for point in reversed(points) if point), None)
     dot = tag("circle", cx=last[0], cy=last[1], r=2, fill=colour("p50")) if last else ""
     line = tag("path", d=join_points(points), fill="none", stroke=colour("p50"), stroke_width=1.5) if known else ""
-    times = f"from {format_milliseconds(low)} to {format_milliseconds(high)}" if known else "no runs"
+    times = f"from {format_milliseconds(low)} to {format_milliseconds(high)}" if known else "no data"
     title, about = title or (f"Response times of {name}" if name else "Response times"), about or times
     return draw(width, height, title, about, line, dot, width=width, height=height, stroke_linejoin="round")
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 REFUSED, NO_DATABASE = 1, 2  # exit codes
 DEFAULT_DATA = Path("data")
-DATA_HELP = "Data directory, created if missing (./data); beside another --target: where the files with keys are."
+DATA_HELP = (
+    "Data directory, created if missing (without the option ./data, which must exist); "
+    "beside another --target: where the files with keys are."
+)
 
 Data = Annotated[Path | None, typer.Option("--data", envvar="HASHRANGE_DATA", help=DATA_HELP, show_envvar=False)]
 Target = Annotated[
@@ -62,8 +65,16 @@ class DatabaseTarget:
         """Whether the database belongs to another process, or to AWS."""
         return self.name is not None and (self.name.partition(":")[0] == "aws" or "://" in self.name)
 
+    def check(self) -> None:
+        """Raise BadParameter if the options name no database: an empty one would answer as if nothing were stored."""
+        if self.name is None and self.data is None and not DEFAULT_DATA.is_dir():
+            raise typer.BadParameter(
+                f"there is no ./{DEFAULT_DATA} here: --target names the database, --data {DEFAULT_DATA} creates one"
+            )
+
     def find_directory(self, system: str) -> Path | None:
         """Return the directory of the system's keys and secret; for a local database it is created."""
+        self.check()
         if self.name is not None and not self.is_remote:
             directory = Path(self.name) / system
         else:
@@ -79,6 +90,7 @@ class DatabaseTarget:
         from hashrange import create_tables, open_target
         from hashrange import open as open_directory
 
+        self.check()
         if self.name is not None and not self.is_remote and not Path(self.name).is_dir():
             raise typer.BadParameter(
                 f"--target {self.name} is neither a URL, such as http://127.0.0.1:8000, nor aws, nor a directory that "

@@ -7,6 +7,7 @@ FetchError
 │   └── ForbiddenPort       the port belongs to another protocol
 ├── NameUnresolved          no address for the name
 ├── ConnectFailed           no address accepted the connection
+├── NotConnected            this machine could not open a connection: it has no descriptors, ports or memory left
 ├── TlsFailed               no trusted TLS connection
 │   └── CertificateExpired, CertificateNotYetValid, CertificateForOtherHost, CertificateUntrusted
 ├── ConnectionLost          closed or reset before the end of the response
@@ -91,6 +92,13 @@ class NameUnresolved(FetchError):
 
 class ConnectFailed(FetchError):
     """No address of the host accepted the connection."""
+
+
+class NotConnected(FetchError):
+    """This machine could not open a connection, which says nothing about the host."""
+
+    def __init__(self) -> None:
+        super().__init__("no connection could be opened here: this machine has too many of them at the moment")
 
 
 class TlsFailed(FetchError):

@@ -6,6 +6,7 @@ It never resolves names: it connects to the given addresses, and uses the name f
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ import httpcore
 from hashrange_systems.shared.fetching.errors import (
     ConnectFailed,
     ConnectionLost,
+    NotConnected,
     ResponseMalformed,
     TimedOut,
     TooLarge,
@@ -25,6 +27,7 @@ from hashrange_systems.shared.fetching.timing import PhaseTimer
 READ_AT_ONCE = 8 * 1024  # parsing this much in the smallest chunks takes about 20 ms of the event loop
 HEAD_LIMIT = 256 * 1024  # status, headers, and any number of 1xx responses before them
 PREAMBLE = b"HTTP/1."
+LOCAL_ERRORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
 
 
 class HttpStream(httpcore.AsyncNetworkStream):
@@ -99,6 +102,8 @@ async def connect(addresses: Sequence[Address], port: int, limit_s: float) -> so
             failure = error
     if isinstance(failure, TimeoutError):
         raise TimedOut("connect", limit_s) from failure
+    if failure is not None and is_local(failure):
+        raise NotConnected from failure
     raise ConnectFailed(_explain_refusal(failure)) from failure
 
 
@@ -112,6 +117,11 @@ async def _connect_one(address: Address, port: int) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def is_local(error: OSError) -> bool:
+    """Return whether an error is about this machine, and not about the one that it connects to."""
+    return error.errno in LOCAL_ERRORS
 
 
 def _explain_refusal(error: OSError | None) -> str:

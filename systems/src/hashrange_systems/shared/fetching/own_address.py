@@ -41,6 +41,32 @@ class OwnAddress:
         return any(unwrap(address) in mine or (here and is_of_this_machine(address)) for address in addresses)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLocation:
+    """Where a system runs: its URL, the ports of its process, and the endpoint of its database elsewhere."""
+
+    base_url: str
+    own_ports: frozenset[int] = frozenset()
+    endpoint: str | None = None
+
+    @property
+    def own_origins(self) -> tuple[str, ...]:
+        """The origins of the service, which URLs of users must not name."""
+        endpoint = (self.endpoint,) if self.endpoint else ()
+        return (*list_own_origins(self.base_url, self.own_ports), *endpoint)
+
+    @property
+    def own(self) -> frozenset[OwnAddress]:
+        """Where the service listens that is not this process: its public pages, and its database."""
+        return frozenset(read_own_address(url) for url in (self.base_url, self.endpoint) if url)
+
+
+def find_endpoint(database: object) -> str | None:
+    """Return the endpoint of a database; None if this process has opened it."""
+    endpoint = getattr(database, "endpoint", None)
+    return endpoint if isinstance(endpoint, str) else None
+
+
 def list_own_origins(base_url: str, ports: Iterable[int]) -> tuple[str, ...]:
     """Return the origins of a service: that of its pages, and those of the ports of its process."""
     local = (f"http://{host}:{port}" for host in LOOPBACK_HOSTS for port in sorted(ports))

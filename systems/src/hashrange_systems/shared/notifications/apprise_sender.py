@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
+from hashrange_systems.shared.user_url import MAX_URL_LENGTH
 
 if TYPE_CHECKING:
     from apprise import AppriseAsset, NotifyBase
 
 TIMEOUT_S = 30.0
 THREADS = 4
-MAX_URL_LENGTH = 2000
 
 # Services with fixed vendor addresses.
 VENDORS: Final = frozenset(

@@ -75,5 +75,6 @@ def hash_target(target: str) -> str:
     folded = target
     if "@" in target and "://" not in target:
         local, _, domain = target.rpartition("@")
-        folded = f"{fold_email(local).partition('+')[0]}@{fold_domain(domain)}"  # ann+shop@ and ann@ are one mailbox
+        mailbox = fold_email(local).partition("+")[0].replace(".", "")  # ann+shop@, a.nn@ and ann@ may be one mailbox
+        folded = f"{mailbox}@{fold_domain(domain)}"
     return hashlib.sha256(folded.encode()).hexdigest()[:32]

@@ -80,7 +80,8 @@ class SandboxProcess:
         message = Call(self._calls, module, name, seconds, arguments)
         content = self._exchange(message, find_wall_time(seconds), self._budget.max_answer)
         answer = self._decode(content, Answer)
-        self.retired = answer.retire
+        if answer.retire:  # never set to False: `kill` of another thread may have set it meanwhile
+            self.retired = True
         if answer.number != self._calls:
             raise self._fail(Reason.CRASH, "the process answered another call")
         if answer.failure == Reason.MEMORY:

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hashrange import CursorInvalid, ValueInvalid
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing, SignInRequired
 from hashrange_systems.shared.web.request_guard import HEADERS
 from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
@@ -35,6 +36,8 @@ class ErrorPages:
     def install(self) -> None:
         """Use these pages for the errors of the application."""
         self.app.add_exception_handler(ApplicationError, self.render_application_error)
+        self.app.add_exception_handler(CursorInvalid, self.render_invalid_cursor)
+        self.app.add_exception_handler(ValueInvalid, self.render_invalid_value)
         self.app.add_exception_handler(RequestValidationError, self.render_not_found)
         self.app.add_exception_handler(HTTPException, self.render_http_error)
         self.app.add_exception_handler(Exception, self.render_crash)
@@ -54,6 +57,15 @@ class ErrorPages:
         response = redirect_to(request, self.sign_in)
         response.headers["Location"] += f"?next={quote(path)}" if path not in {"", self.home} else ""
         return response
+
+    async def render_invalid_cursor(self, request: Request, _error: Exception) -> Response:
+        """Render a 404 for a page of a list that is not there any more."""
+        return self.render(request, 404, "Not found", "There is no such page: begin again at the first one.")
+
+    async def render_invalid_value(self, request: Request, error: Exception) -> Response:
+        """Render a 404 for a value that cannot be a key, such as a name that is empty or too long."""
+        log.warning("a value of a request cannot be a key: %s", str(error)[:200])
+        return self.render(request, 404, "Not found", NO_SUCH_PAGE)
 
     async def render_not_found(self, request: Request, _error: Exception) -> Response:
         """Render a 404, as for an address with parameters that are not valid."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from hashrange import CursorInvalid
+from hashrange import CursorInvalid, ValueInvalid
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
 from hashrange_systems.shared.validation import MESSAGES
 
@@ -59,6 +59,7 @@ class ProblemHandlers:
         """Answer every error of the API with a problem."""
         app.add_exception_handler(ApplicationError, self.handle_application_error)
         app.add_exception_handler(CursorInvalid, self.handle_invalid_cursor)
+        app.add_exception_handler(ValueInvalid, self.handle_invalid_value)
         app.add_exception_handler(RequestValidationError, self.handle_validation_error)
         app.add_exception_handler(HTTPException, self.handle_http_error)
         app.add_exception_handler(Exception, self.handle_crash)
@@ -85,6 +86,11 @@ class ProblemHandlers:
         """Answer that the cursor is not one of ours."""
         error = FieldError("cursor", "must be one that an answer gave, unchanged")
         return self.make_problem(422, InvalidInput.__name__, str(error), [error])
+
+    async def handle_invalid_value(self, _request: Request, error: Exception) -> Response:
+        """Answer that a value is none that can be stored, such as a name that is empty or too long."""
+        log.warning("a value of a request cannot be a key: %s", str(error)[:200])
+        return self.make_problem(422, InvalidInput.__name__, "A value is empty, too long, or not possible.")
 
     async def handle_validation_error(self, _request: Request, error: Exception) -> Response:
         """Answer with every field that does not have the documented form."""

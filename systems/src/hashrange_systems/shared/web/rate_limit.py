@@ -1,4 +1,4 @@
-"""A rate limit for each name, such as an API key or a client address: a burst, refilled at a constant rate.
+"""A rate limit for each name, such as an API key or a client's network: a burst, refilled at a constant rate.
 
 The state is in memory: each process has its own, and a restart forgets it.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address, ip_address, ip_network
 from math import ceil
 
 from hashrange import Clock
 from hashrange_systems.shared.errors import TooManyRequests
 
+CLIENT_PREFIX = 64  # of IPv6: what a provider gives one customer, who can use a new address for every request
 MAX_NAMES = 10_000  # remembered at the same time; the least recently used is forgotten first
 
 
@@ -35,3 +37,15 @@ class RateLimit:
             self._spent.popitem(last=False)
         if refused:
             raise TooManyRequests(max(1, ceil((spent + 1 - self.burst) / self.per_second)))
+
+
+def find_network(host: str) -> str:
+    """Return by what a client is counted: its IPv4 address, or the /64 network of its IPv6 address."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    inner = getattr(address, "ipv4_mapped", None) or address
+    if isinstance(inner, IPv4Address):
+        return str(inner)
+    return str(ip_network((inner, CLIENT_PREFIX), strict=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hashrange_systems.shared.web.problem import describe_problem
@@ -50,7 +51,10 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         most = next((size for end, size in self._uploads.items() if scope["path"].endswith(end)), self._max_bytes)
-        body = await read_body(scope, receive, most)
+        try:
+            body = await read_body(scope, receive, most)
+        except ClientDisconnect:
+            return  # half a request is none
         if body is None:
             await self._send_too_long(self._add_headers(send), most)
         else:
@@ -77,7 +81,7 @@ class RequestGuard:
 
 
 async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes | None:
-    """Return the whole body; None if it is too long, without reading the rest."""
+    """Return the whole body; None if it is too long, without reading the rest; raise ClientDisconnect if it ends."""
     announced = Headers(scope=scope).get("content-length", "0")
     if announced.isdecimal() and int(announced) > max_bytes:
         return None
@@ -85,7 +89,7 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes | N
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return body  # the client has gone
+            raise ClientDisconnect
         body += bytes(message.get("body", b""))
         if len(body) > max_bytes:
             return None

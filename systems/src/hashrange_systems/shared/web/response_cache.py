@@ -1,15 +1,16 @@
 """Caches the public pages of an application for some seconds, so that many visitors cost one rendering, not one each.
 
-Only GET requests below a prefix, or one of several, are cached, by the query parameters that the pages have.
-Concurrent requests for the same page wait for one rendering. Who sends a cookie, as a signed-in owner, gets a new one.
-Renderings are limited for each client address.
+Only GET requests below a prefix, or one of several, are cached, by the query parameters that the pages have. Pages are
+rendered without the cookies of who asks. Concurrent requests for the same page wait for one rendering. Signed-in users
+get a new one, which replaces the cached one; a cookie that is no session does not. Renderings are limited for each
+client's network.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hashrange import Clock
 from hashrange_systems.shared.errors import TooManyRequests
-from hashrange_systems.shared.web.rate_limit import RateLimit
+from hashrange_systems.shared.web.rate_limit import RateLimit, find_network
 
 Stored = list[Message]
 
@@ -34,6 +35,12 @@ class CachedResponse:
 
 
 Refuse = Callable[[TooManyRequests, str], CachedResponse]
+IsSignedIn = Callable[[Scope], Awaitable[bool]]
+
+
+async def is_nobody(_scope: Scope) -> bool:
+    """Return that nobody is signed in: the pages have no sessions."""
+    return False
 
 
 @dataclass(slots=True)
@@ -48,6 +55,7 @@ class ResponseCache:
     burst: int = 30  # renderings at once for an address, then `per_second`
     per_second: float = 1.0
     refuse: Refuse = field(default=lambda error, _path: describe_refusal(error))
+    is_signed_in: IsSignedIn = is_nobody
     _stored: OrderedDict[tuple[str, str], CachedResponse] = field(default_factory=OrderedDict)
     _rendering: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
     _limit: RateLimit = field(init=False)
@@ -66,8 +74,9 @@ class ResponseCache:
         lock = self._rendering.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                found = None if has_cookie(scope) else self._find(key)
-                stored = found or await self._render(key, {**scope, "query_string": query}, receive)
+                signed_in = has_cookie(scope) and await self.is_signed_in(scope)
+                found = None if signed_in else self._find(key)
+                stored = found or await self._render(key, {**drop_cookies(scope), "query_string": query}, receive)
         finally:
             if not lock.locked():
                 self._rendering.pop(key, None)
@@ -89,9 +98,9 @@ class ResponseCache:
     async def _render(self, key: tuple[str, str], scope: Scope, receive: Receive) -> CachedResponse:
         client = scope.get("client")
         try:
-            self._limit.consume(str(client[0]) if client else "")
+            self._limit.consume(find_network(str(client[0])) if client else "")
         except TooManyRequests as error:
-            return self.refuse(error, key[0])
+            return self._find(key) or self.refuse(error, key[0])
         messages: Stored = []
 
         async def keep(message: Message) -> None:
@@ -100,7 +109,7 @@ class ResponseCache:
         await self.app(scope, receive, keep)
         size = sum(len(message.get("body", b"")) for message in messages)
         response = CachedResponse(self.clock.millis(), messages, size)
-        if messages[0].get("status") == 200 and not has_cookie(scope):
+        if messages[0].get("status") == 200:
             self._store(key, response)
         return response
 
@@ -115,6 +124,11 @@ class ResponseCache:
 def has_cookie(scope: Scope) -> bool:
     """Return whether the request may be that of a signed-in user."""
     return any(name == b"cookie" for name, _ in scope["headers"])
+
+
+def drop_cookies(scope: Scope) -> Scope:
+    """Return the request without its cookies: what is rendered is for everybody."""
+    return {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"cookie"]}
 
 
 def describe_refusal(

@@ -7,6 +7,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hashrange_systems.shared.web.rate_limit import find_network
 from hashrange_systems.shared.web.session import Session, SessionCookies
 from hashrange_systems.shared.web.templating import find_mount_path
 
@@ -19,8 +20,13 @@ def parse_next_path(path: str) -> str:
 
 
 def find_client_address(request: Request) -> str:
-    """Return the address of the client, which rate limits count."""
+    """Return the address of the client."""
     return request.client.host if request.client else ""
+
+
+def find_client_network(request: Request) -> str:
+    """Return by what rate limits count the client: its IPv4 address, or the /64 network of its IPv6 address."""
+    return find_network(find_client_address(request))
 
 
 def write_session(

@@ -1,4 +1,4 @@
-// What pages do beyond HTML, and without which they work as well: local times, live lists, copying, exploring plots.
+// What pages do beyond HTML, and without which they work as well: local times, live parts, copying, exploring plots.
 "use strict";
 
 function showLocalTimes(root) {
@@ -29,16 +29,6 @@ function offerCopying(root) {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
       button.textContent = "Copied";
     });
-  }
-}
-
-// A button says what it does: its label follows a checkbox.
-function followCheckboxes(root) {
-  for (const box of root.querySelectorAll("input[data-labels]")) {
-    const button = document.getElementById(box.dataset.labels);
-    const label = () => { button.textContent = box.checked ? button.dataset.checked : button.dataset.unchecked; };
-    box.addEventListener("change", label);
-    label();
   }
 }
 
@@ -80,22 +70,65 @@ function describePlace(place) {
   return `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}: ${place.dataset.text}`;
 }
 
-async function refresh(part) {
-  const busy = document.hidden || part.contains(document.activeElement) || part.querySelector("details[open], .on");
-  if (busy) return;
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!answer.ok || answer.redirected) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);
-  if (!fresh) return;
-  part.replaceChildren(...fresh.childNodes);
-  showLocalTimes(part);
+// A part is replaced with what the server shows now, every few seconds. If that fails for a while, the page says since
+// when: what is not refreshed must not look current.
+const STALE_AFTER = 60_000;
+const READ_FOR = 300_000; // by somebody who has the focus in the part, or something open there
+const ANSWERED_WITHIN = 20_000;
+
+function keepCurrent(part) {
+  const every = Number(part.dataset.refresh) * 1000;
+  const notice = document.createElement("div");
+  notice.setAttribute("role", "status");
+  part.before(notice);
+  let since = Date.now();
+  let failed = false;
+  const step = async () => {
+    if (document.hidden) return;
+    if (!part.contains(document.activeElement) && !part.querySelector("details[open], .on")) {
+      failed = !(await replacePart(part).catch(() => false));
+      if (!failed) since = Date.now();
+    }
+    const stale = Date.now() - since > (failed ? Math.max(STALE_AFTER, 3 * every) : READ_FOR);
+    if (stale !== notice.hasChildNodes()) notice.replaceChildren(...(stale ? [describeStale(since)] : []));
+  };
+  setInterval(step, every);
+  document.addEventListener("visibilitychange", step);
+}
+
+function describeStale(since) {
+  const note = document.createElement("div");
+  const text = document.createElement("p");
+  note.className = "note warn";
+  text.textContent = `Not refreshed since ${new Date(since).toLocaleTimeString()}. What follows may be out of date.`;
+  note.append(text);
+  return note;
+}
+
+async function replacePart(part) {
+  const options = { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(ANSWERED_WITHIN) };
+  const answer = await fetch(part.dataset.from || location.href, options);
+  if (!answer.ok || answer.redirected) return false;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const found = fresh.getElementById(part.id);
+  if (!found) return false;
+  part.replaceChildren(...found.childNodes);
+  for (const other of document.querySelectorAll("[data-follow]")) follow(other, fresh.getElementById(other.id));
+  showLocalTimes(document);
   offerExploring(part);
+  return true;
+}
+
+// What follows is replaced only when it has changed, so that a notice is read out once.
+const followed = new Map([...document.querySelectorAll("[data-follow]")].map((part) => [part.id, part.innerHTML]));
+
+function follow(part, found) {
+  if (!found || found.innerHTML === followed.get(part.id)) return;
+  followed.set(part.id, found.innerHTML);
+  part.replaceChildren(...found.childNodes);
 }
 
 showLocalTimes(document);
 offerCopying(document);
-followCheckboxes(document);
 offerExploring(document);
-for (const part of document.querySelectorAll("[data-refresh]")) {
-  setInterval(() => refresh(part).catch(() => {}), Number(part.dataset.refresh) * 1000);
-}
+document.querySelectorAll("[data-refresh]").forEach(keepCurrent);
