@@ -5,7 +5,7 @@ to the start of the request. Twice: all pages answer at once; one in ten hangs a
 the lateness of the others counts.
 
 Each port has a host name of its own, because requests are limited by host. With fewer checks there are as many fewer
-places and checks of a user, so that those that hang need the same share of the places: five of six.
+permits and checks of a user, so that those that hang need the same share of the permits: five of six.
 """
 
 import asyncio
@@ -130,12 +130,12 @@ async def soak(directory: Path, ports: list[int], settings: Settings, *, bad: bo
 def make_url(number: int, ports: list[int], *, bad: bool) -> str:
     """The page of a check; with `bad`, one in ten hangs and one in ten is slow."""
     name = BAD_PAGES.get(number % 10, "ok") if bad else "ok"
-    place = number // 10 % len(ports)
-    return f"http://host{place}.example:{ports[place]}/{name}/{number}"
+    host = number // 10 % len(ports)
+    return f"http://host{host}.example:{ports[host]}/{name}/{number}"
 
 
 def fill(db: Checks, clock: Clock, count: int, find_url: Callable[[int], str]) -> int:
-    """Writes users and their checks, each with its own place in the minute; gives back when the first may be due."""
+    """Writes users and their checks, each due at its own time of the minute; returns when the first may be due."""
     now = datetime.now(UTC).replace(microsecond=0)
     began, of_a_user = clock.millis(), scale_down(PER_USER, count)
     start_at = began + WRITING_MS

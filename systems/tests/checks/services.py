@@ -94,16 +94,19 @@ class Crash(Exception):
 
 
 class CrashingTransport:
-    """A transport that raises Crash after a number of calls."""
+    """A transport that raises Crash after a number of calls: instead of the next one, or once that is done."""
 
-    def __init__(self, inner, calls):
-        self.inner, self.left = inner, calls
+    def __init__(self, inner, calls, *, afterwards=False):
+        self.inner, self.left, self.afterwards = inner, calls, afterwards
 
     def call(self, operation, request, *read):
         return self.inner.call(operation, request, *read)
 
     async def call_async(self, operation, request, *read):
         if self.left == 0:
+            if self.afterwards:
+                self.afterwards = False
+                await self.inner.call_async(operation, request, *read)
             raise Crash
         self.left -= 1
         return await self.inner.call_async(operation, request, *read)

@@ -273,6 +273,19 @@ def test_a_user_sends_no_more_confirmations_a_day_than_allowed(db, clock):
         do(channels.add("u1", "EMAIL", "another@example.com"))
 
 
+def test_asking_for_ones_own_address_again_and_again_is_no_way_around_the_limits(db, clock):
+    users, channels = Users(db, clock), Channels(db, clock)
+    new = do(users.create("victim@example.com"))
+    for _ in range(TO_AN_ADDRESS):
+        for channel in do(channels.list_by_user(new.user.userid)):
+            do(channels.remove(new.user.userid, channel.channel_id))
+        changed = do(users.request_email(new.user.userid, "Victim@example.com"))
+        assert changed.channel.channel.target == changed.user.email == "Victim@example.com"
+    do(channels.remove(new.user.userid, changed.channel.channel.channel_id))
+    with pytest.raises(DayBudgetSpent):
+        do(users.request_email(new.user.userid, "victim@example.com"))
+
+
 def test_an_address_that_is_not_confirmed_is_nobodys(db, clock):
     users, channels = Users(db, clock), Channels(db, clock)
     ann, mallory = (do(users.create(f"{name}@example.com")) for name in ("ann", "mallory"))

@@ -42,7 +42,7 @@ def test_the_time_of_a_pause_is_neither_up_nor_down(services, ann):
     found = reversed(services.db.runs(checkid).run())
     samples = [Sample(at=to_ms(r.at), verdict=Verdict(r.verdict), delay_ms=r.delay_ms) for r in found]
     rollup = summarise(samples, start, services.clock.millis())
-    assert (rollup.up, rollup.paused, rollup.blind, rollup.down) == (60_000, 7_200_000, 0, 0)
+    assert (rollup.up, rollup.paused, rollup.unobserved, rollup.down) == (60_000, 7_200_000, 0, 0)
 
 
 def test_a_pause_at_the_moment_of_a_run_hides_neither(services, ann):

@@ -80,6 +80,17 @@ def visited():
         runner.run(site.close())
 
 
+# -- the address policy
+
+
+def test_the_address_policy_is_shown_and_changed(terminal):
+    assert terminal.run("policy", "set", "10.0.0.0/8, wiki.internal:8080").stdout == "10.0.0.0/8\nwiki.internal:8080\n"
+    assert terminal.read("policy", "show") == {"allow": ["10.0.0.0/8", "wiki.internal:8080"]}
+    assert "cannot be used" in terminal.run("policy", "set", "10.0.0.1/8", code=1).stderr
+    assert terminal.run("policy", "set", "").stdout == "public addresses only\n"
+    assert terminal.read("policy", "show") == {"allow": []}
+
+
 # -- users and keys
 
 

@@ -30,32 +30,19 @@ from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.worker import Worker
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from systems.tests.access_cost import CapacityMeter, describe_plan, read_rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
-READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
 UP = Outcome(status=Status.UP, http_status=200, response_time=120)
 DOWN = Outcome(status=Status.DOWN, cause=Cause.STATUS, message="answered 500", http_status=500, response_time=90)
 
 
-def describe_plan(plan):
-    """A plan as a row of the documentation."""
-    text = plan.explain()
-    where = re.match(r".*<- ([\w-]+)", text)[1]
-    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
-    key = f"`{found[1]}`" if found else "all of it"
-    table = plan.table.physical_name
-    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
-    where = table if where == "table" else f"{table}, {where}"
-    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
-
-
-def read_rows(heading):
-    section = DOCS.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return [line for line in section.splitlines() if line.startswith("| ")][1:]
+def list_patterns():
+    return [describe_plan(plan, plan.table.physical_name) for plan in Checks.plans.values()]
 
 
 def test_every_access_pattern_is_listed_with_what_it_costs():
-    assert read_rows("Access patterns") == [describe_plan(plan) for plan in Checks.plans.values()]
+    assert read_rows(DOCS, "Access patterns") == list_patterns()
 
 
 def test_no_pattern_but_the_operators_list_of_users_and_the_first_check_of_the_keys_scans():
@@ -76,14 +63,14 @@ def test_every_tier_is_listed_with_what_it_allows(tier):
     assert row in DOCS.read_text("utf-8").splitlines()
 
 
-class Meter:
+class Meter(CapacityMeter):
     """A user with checks on an embedded database, and what each action costs there."""
 
     def __init__(self):
+        super().__init__()
         self.clock = ManualClock(1_768_478_400)
         self.database = hashrange.open(clock=self.clock)
         hashrange.create_tables(self.database, Checks)
-        self.events = []
         self.db = Checks.open(self.database, clock=self.clock, hooks=[self.events.append])
         self.outcome = UP
         self.runs = Runs(self.db, self.clock, self)
@@ -131,18 +118,6 @@ class Meter:
         for shard in range(SHARDS):
             await self.outbox.send_due(str(shard))
 
-    def spend(self, action):
-        """The read and write units of an action."""
-        self.events.clear()
-        asyncio.run(action)
-        spent = {True: 0.0, False: 0.0}
-        for event in self.events:
-            if event.capacity is None:  # DescribeTable, once
-                continue
-            reports = event.capacity if isinstance(event.capacity, list) else [event.capacity]
-            spent[event.operation in READS] += sum(report["CapacityUnits"] for report in reports)
-        return spent[True], spent[False]
-
 
 def measure():
     """What each action costs, in the order of a check's life."""
@@ -163,8 +138,8 @@ def measure():
 
 
 def test_what_actions_cost_is_as_documented():
-    assert read_rows("What it costs") == measure()
+    assert read_rows(DOCS, "What it costs") == measure()
 
 
 if __name__ == "__main__":
-    print("\n".join([*measure(), "", *map(describe_plan, Checks.plans.values())]))  # noqa: T201
+    print("\n".join([*measure(), "", *list_patterns()]))  # noqa: T201

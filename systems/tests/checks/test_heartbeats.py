@@ -181,7 +181,7 @@ def test_a_signal_that_nobody_could_receive_is_not_late_and_the_next_one_is(job)
     assert incident.cause == "LATE"
 
 
-def test_an_interruption_long_before_a_signal_is_expected_is_no_excuse(job):
+def test_an_interruption_long_before_a_signal_is_expected_does_not_matter(job):
     presence = watch(job)
     job.signal()
     job.work()

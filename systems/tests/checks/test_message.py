@@ -38,7 +38,7 @@ GOLDEN = [
         CONTENT,
         "warning",
         "FLAPPING: Shop",
-        "Shop goes up and down too often to tell each time. The next message comes when it is steady.",
+        "Shop goes up and down too often to report each time. The next message comes when it is steady.",
     ),
     ("STEADY", CONTENT, "failure", "STEADY, DOWN: Shop", "Shop no longer flaps: it is down."),
     ("STEADY", CONTENT | {"incident": None}, "success", "STEADY: Shop", "Shop no longer flaps: it is up."),

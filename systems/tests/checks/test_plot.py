@@ -84,9 +84,9 @@ def test_each_percentile_has_a_line_and_higher_is_slower():
 def test_intervals_without_runs_break_the_lines_and_are_shown():
     picture = plot(100, 100, None, None, 100, None)
     assert [[len(stroke) for stroke in line] for line in lines(picture)] == [[2, 2]] * 3
-    assert titles(picture, "gap") == ["No runs for 2 h", "No runs for 1 h"]
-    assert "no runs for 3 h" in picture.find(f"{SVG}desc").text
-    assert "no runs" in texts(picture)
+    assert titles(picture, "gap") == ["No data for 2 h", "No data for 1 h"]
+    assert "no data for 3 h" in picture.find(f"{SVG}desc").text
+    assert "no data" in texts(picture)
 
 
 def test_a_single_interval_is_a_dash_as_wide_as_itself():
@@ -118,8 +118,8 @@ def test_an_incident_that_begins_before_and_ends_after_is_cut_to_the_period():
 
 def test_a_period_without_runs_says_so():
     picture = plot(None, None)
-    assert "No runs in this period" in texts(picture)
-    assert picture.find(f"{SVG}desc").text == "No runs in this period."
+    assert "No data in this period" in texts(picture)
+    assert picture.find(f"{SVG}desc").text == "No data in this period."
     assert lines(picture) == []
 
 

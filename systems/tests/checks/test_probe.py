@@ -75,6 +75,17 @@ def test_a_page_that_takes_too_long_is_down():
     assert outcome.response_time >= 150
 
 
+@pytest.mark.parametrize(("threshold", "found"), [("slowMs", "DEGRADED"), ("tooSlowMs", "DOWN")])
+def test_a_page_that_takes_longer_than_its_threshold_is_a_warning_or_an_outage(threshold, found):
+    async def script(exchange):
+        await asyncio.sleep(0.05)
+        await exchange.respond(b"hello")
+
+    outcome = probe(script, **{threshold: 20})
+    assert (outcome.status, outcome.cause) == (Status(found), Cause.SLOW)
+    assert probe(answering(), **{threshold: 60_000}).status is Status.UP
+
+
 def test_a_connection_that_is_reset_is_down():
     async def script(exchange):
         exchange.reset()

@@ -129,6 +129,12 @@ def test_the_pdf_has_a_cover_and_a_table_of_checks_and_incidents():
     assert count_pages(data) == 2
 
 
+def test_of_very_many_incidents_the_pdf_has_the_latest_and_says_so():
+    text, _ = read_pdf(write_pdf(make_report(make_row(incidents=2000)), NO_FONTS))
+    assert "The latest 500 of 2,000; the API has all of them." in text
+    assert text.count("Shop") < 600
+
+
 def test_an_incident_that_goes_on_says_so():
     row = make_row(incidents=0)
     ongoing = Ongoing(checkid="c1", started_at=NOON, evidence="down")

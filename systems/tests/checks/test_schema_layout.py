@@ -41,7 +41,11 @@ def test_the_check_table_has_the_seeds_keys_indexes_and_projection(db, database)
     projection = indexes["Type-Status-Index"]["Projection"]
     assert projection["ProjectionType"] == "INCLUDE"
     assert {*projection["NonKeyAttributes"], "PK"} == {"PK", "userid", "createdAt"}
-    assert indexes.keys() - {"User-Check-Index", "Type-Status-Index"} == {"Due-Index", "Outbox-Index"}
+    assert indexes.keys() - {"User-Check-Index", "Type-Status-Index"} == {
+        "Due-Index",
+        "Outbox-Index",
+        "Owner-Alert-Index",
+    }
 
 
 def test_the_seeds_example_user_is_read_as_it_is_and_stored_back_to_the_letter(db, database):

@@ -246,9 +246,9 @@ def test_a_paused_check_can_be_created_and_edited(db):
     assert due(db, LATER) == []
 
 
-def test_a_shelved_check_comes_back_with_its_status(db):
+def test_a_suspended_check_comes_back_with_its_status(db):
     check = db.create(make_check()).run()
-    shelved = db.suspend_check(check, shelved_at=LATER, seen=None).run()
-    assert (type(shelved), shelved.status, due(db, LATER)) == (SuspendedCheck, "ACTIVE", [])
-    back = db.resume_schedule(shelved, next_run_at=LATER + MINUTE).run()
+    suspended = db.suspend_check(check, suspended_at=LATER, seen=None).run()
+    assert (type(suspended), suspended.status, due(db, LATER)) == (SuspendedCheck, "ACTIVE", [])
+    back = db.resume_schedule(suspended, next_run_at=LATER + MINUTE).run()
     assert (type(back), back.updated_at) == (Scheduled, NOON)

@@ -139,7 +139,7 @@ def test_03_only_active_checks_are_in_the_due_index(db, database):
     steps = {
         "paused": lambda check: db.pause(check, updated_at=LATER, seen=None).run(),
         "failed": lambda check: db.disable(check, updated_at=LATER).run(),
-        "shelved": lambda check: db.suspend_check(check, shelved_at=LATER, seen=None).run(),
+        "suspended": lambda check: db.suspend_check(check, suspended_at=LATER, seen=None).run(),
         "dropped": lambda check: db.drop(check.checkid, userid="u1").run(),
         "edited": lambda check: db.edit(
             check, updated_at=LATER, revision=1, seen=None, url="https://other.example"
@@ -202,7 +202,7 @@ def test_08_a_suspended_users_checks_leave_the_schedule_and_come_back(db):
     gone = db.suspend(user, updated_at=LATER).run()
     for check in db.checks_of("u1"):
         if isinstance(check, Active):
-            db.suspend_check(check, shelved_at=LATER, seen=None).run()
+            db.suspend_check(check, suspended_at=LATER, seen=None).run()
     assert due(db, LATER) == []
     assert {check.status for check in db.checks_of("u1")} == {"ACTIVE", "PAUSED"}
     back = db.reinstate(gone, updated_at=LATER).run()
@@ -216,19 +216,19 @@ def test_08_a_suspended_users_checks_leave_the_schedule_and_come_back(db):
 def test_08_a_suspended_user_adds_and_schedules_no_checks(db):
     user = sign_up(db)
     check = add_check(db, user, make_check("c1"))
-    shelved = db.suspend_check(check, shelved_at=LATER, seen=None).run()
+    suspended = db.suspend_check(check, suspended_at=LATER, seen=None).run()
     db.suspend(user, updated_at=LATER).run()
     with pytest.raises(Conflict):
         add_check(db, user, make_check("c2"))
     with pytest.raises(Conflict):
-        db.transact(db.is_active(user), db.resume_schedule(shelved, next_run_at=LATER)).run()
+        db.transact(db.is_active(user), db.resume_schedule(suspended, next_run_at=LATER)).run()
     assert due(db, LATER) == []
 
 
-def test_08_a_claim_that_was_about_to_be_made_finds_the_check_shelved(db):
+def test_08_a_claim_that_was_about_to_be_made_finds_the_check_suspended(db):
     check = db.create(make_check()).run()
     due_at = find_due(db, "c1")
-    db.suspend_check(check, shelved_at=LATER, seen=None).run()
+    db.suspend_check(check, suspended_at=LATER, seen=None).run()
     with pytest.raises(Conflict) as conflict:
         db.claim_run(due_at, next_run_at=LATER).run()
     assert type(conflict.value.current) is SuspendedCheck
@@ -240,6 +240,7 @@ def test_09_the_projections_hold_what_is_asked_of_them(db, database):
         ("CHECK", "User-Check-Index", "ALL"),
         ("CHECK", "Due-Index", "KEYS_ONLY"),
         ("CHECK", "Outbox-Index", "KEYS_ONLY"),
+        ("CHECK", "Owner-Alert-Index", "KEYS_ONLY"),
     ):
         indexes = database.call("DescribeTable", {"TableName": table})["Table"]["GlobalSecondaryIndexes"]
         (projection,) = [index["Projection"] for index in indexes if index["IndexName"] == name]

@@ -9,8 +9,8 @@ from hashrange_systems.checks.schema import Active, Checks, Failed, Scheduled
 from hashrange_systems.checks.web.check_view import StateLabel, describe_state
 from hashrange_systems.checks.web.status_page import summarise_states
 from hashrange_systems.checks.worker import WorkerSettings, is_slow
-from systems.tests.checks.check_items import NOON, given_check, make_check, sign_up
-from systems.tests.checks.run_scenario import Target, make_worker, set_up
+from systems.tests.checks.check_items import NOON, find_due, given_check, make_check, sign_up
+from systems.tests.checks.run_scenario import Target, make_runs, make_worker, next_run, now_of, set_up
 
 
 def test_an_overdue_check_is_neither_up_nor_down(db, clock):
@@ -24,6 +24,44 @@ def test_an_overdue_check_is_neither_up_nor_down(db, clock):
     state = describe_state(check, clock.millis())
     assert (state.tone, state.word) == ("idle", "Overdue")
     assert summarise_states([state]).word == "unknown"
+
+
+@pytest.mark.parametrize("trouble", ["fails", "is put off"])
+def test_a_check_whose_run_never_comes_to_an_end_is_overdue(db, clock, trouble):
+    """Each attempt claims the check anew, so that its next run is always ahead; its due time stays."""
+    set_up(db)
+    asyncio.run(make_worker(db, clock).run_due())
+    due = next_run(db)
+    clock.set(due.timestamp())
+
+    async def break_down():
+        raise RuntimeError("unforeseen")
+
+    async def attempt():
+        worker, runs = make_worker(db, clock, Target("u", break_down)), make_runs(db, clock)
+        if trouble == "fails":
+            await worker.run_due()
+        else:
+            await runs.postpone(await runs.claim(find_due(db, "c1", now_of(clock))), 60_000)
+
+    for waited in (60, 120, 180):
+        asyncio.run(attempt())
+        clock.set(due.timestamp() + waited)
+        state = describe_state(db.check("c1").required().run(), clock.millis())
+        assert state.word == ("Up" if waited <= 150 else "Overdue")
+    asyncio.run(make_worker(db, clock).run_due())
+    assert describe_state(db.check("c1").required().run(), clock.millis()).word == "Up"
+
+
+def test_an_active_check_that_nobody_schedules_does_not_stay_up(db, clock):
+    """As the original system leaves it: the last result, and no schedule."""
+    sign_up(db)
+    db.put(Active(**given_check("seeded", last_executed_at=NOON, last_result={"status": "UP"}))).run()
+    check = db.check("seeded").required().run()
+    clock.advance(450)
+    assert describe_state(check, clock.millis()).word == "Up"
+    clock.advance(1)
+    assert describe_state(check, clock.millis()).word == "Overdue"
 
 
 def test_a_disabled_check_is_neither_up_nor_down(db, clock):

@@ -13,6 +13,7 @@ from hashrange.hosting.discovery import find_systems
 from hashrange_systems.checks.demo.demo_scenario import THRESHOLD, find_price, is_failing
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
+from hashrange_systems.checks.service import outbound_policy
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.system import SYSTEM
@@ -147,6 +148,37 @@ def test_a_process_without_the_demo_may_request_what_the_demo_may(opened):
     found, stored = asyncio.run(look())
     assert found.outcome.status.value == "UP", found.outcome
     assert stored == ["127.0.0.0/8", "::1", "localhost"]
+
+
+def test_a_running_process_follows_the_address_policy_and_keeps_the_last_that_it_could_read(opened, monkeypatch):
+    monkeypatch.setattr(outbound_policy, "REFRESH_S", 0.01)
+
+    async def look():
+        site = DemoSite(SystemClock(), 0)
+        await site.start()
+        async with running(opened) as system:
+            services = system.application.services
+            following = asyncio.create_task(system.application.outbound.follow())
+            user = (await services.users.create("ann@example.com", "BUSINESS")).user.userid
+            check = await services.checks.create(user, CheckInput(url=f"{site.url}/shop"))
+
+            async def run_until(status):
+                async with asyncio.timeout(100):
+                    while (await services.checks.run_now(user, check.checkid)).outcome.status.value != status:  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)  # until the policy has been read
+
+            await run_until("UNKNOWN")
+            await services.deployment.change_policy(["127.0.0.0/8"])
+            await run_until("UP")
+            await services.db.change_policy(["no/address"], check.created_at, revision=3, seen=2)
+            await asyncio.sleep(0.1)
+            await run_until("UP")
+            await services.deployment.change_policy([])
+            await run_until("UNKNOWN")
+            following.cancel()
+        await site.close()
+
+    asyncio.run(look())
 
 
 @pytest.mark.parametrize("allowance", [{"demo": True}, {"CHECKS_ALLOW": "127.0.0.0/8"}])

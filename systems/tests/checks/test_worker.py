@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
 
@@ -30,7 +31,9 @@ from systems.tests.checks.run_scenario import (
     open_throttled,
     set_up,
     until,
+    wait_until_due,
 )
+from systems.tests.checks.services import Crash, CrashingTransport
 from systems.tests.checks.worker_process import LEASE_MS
 from tests.conftest import ROOT, find_free_port, start_server, stop, wait_until_healthy
 
@@ -214,6 +217,33 @@ def test_past_days_of_every_scheduled_check_are_finalised(db, clock):
     asyncio.run(make_worker(db, clock).maintain())
     days = (NOON.date(), NOON.date() + timedelta(days=3))
     assert [[each.day for each in db.rollups(f"c{n}", day=days)] for n in range(12)] == [[NOON.date()]] * 12
+
+
+# ── death at every step ──────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("afterwards", [False, True], ids=["before a call", "after a call"])
+def test_a_worker_that_dies_at_any_call_to_the_database_loses_and_doubles_nothing(db, database, clock, afterwards):
+    set_up(db)
+    add_channel(db)
+    deaths = [die_until_recorded(db, database, clock, letter, afterwards=afterwards) for letter in "udddduu"]
+    assert min(deaths) >= 3, "at the query of due checks, the claim, and the user, before the write that records it"
+    runs = db.runs("c1").run()[::-1]
+    assert len({run.due_at for run in runs}) == len(runs) == 7
+    assert Counter(topic for topic, _ in alerts_of(db)) == {"DOWN": 1, "UP": 1}
+    (incident,) = db.incidents("c1").run()
+    assert (incident.started_at, incident.ended_at) == (runs[1].at, runs[5].at)
+
+
+def die_until_recorded(db, database, clock, letter, *, afterwards):
+    """Let workers find this, each dying a call later than the one before, until a run is recorded; return how many."""
+    before = len(db.runs("c1").run())
+    for calls in range(50):
+        wait_until_due(db, clock)
+        own = Checks.open(CrashingTransport(database, calls, afterwards=afterwards), clock=clock)
+        with suppress(Crash):
+            asyncio.run(make_worker(own, clock, letter).run_due())
+        if len(db.runs("c1").run()) > before:
+            return calls
+    raise AssertionError("no run is ever recorded")
 
 
 # ── kill -9 ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -29,7 +29,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import OwnAddress, list_own_origins, read_own_address
+from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.notifications.apprise_sender import Apprise
 from hashrange_systems.shared.notifications.channel_senders import make_senders
@@ -41,23 +41,10 @@ from hashrange_systems.shared.secret_file import find_keys, find_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """Where the system runs: its URL, the ports of its process, and the pages of the demo, if any."""
+class Deployment(ServiceLocation):
+    """Where the system runs, and the pages of the demo, if any."""
 
-    base_url: str
-    own_ports: frozenset[int] = frozenset()
-    endpoint: str | None = None  # of a database that is not this process's
     site: DemoSite | None = None
-
-    @property
-    def own_origins(self) -> tuple[str, ...]:
-        """The origins of this service, which checks and webhooks must not use."""
-        return list_own_origins(self.base_url, self.own_ports)
-
-    @property
-    def own(self) -> frozenset[OwnAddress]:
-        """Where the service listens that is not this process: its public pages, and its database."""
-        return frozenset(read_own_address(url) for url in (self.base_url, self.endpoint) if url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
-"""What all processes of a deployment share: the address policy, a mark of the keys, presence, budgets of messages."""
+"""What all processes of a deployment share: the address policy, a mark of the keys, presence, budgets, the demo."""
 
 from datetime import date, datetime
+from typing import Annotated
 
-from hashrange import Item, Key, Secret, Ttl
+from hashrange import Item, Key, Secret, Stored, Ttl
 from hashrange_systems.checks.table_definitions import checks, users
 from hashrange_systems.shared.presence import PresenceFields
 
@@ -20,6 +21,13 @@ class KeyMark(Item, table=users, PK="KEYS", SK="KEYS"):
 
     mark: Secret[str]
     created_at: datetime
+
+
+class DemoProgress(Item, table=users, PK="DEMO", SK="DEMO"):
+    """The start time of the demo data, and whether it is complete."""
+
+    started_at: Annotated[datetime, Stored("anchor")]
+    complete: bool = False
 
 
 class WorkerPresence(PresenceFields, Item, table=users, PK="WORKERS", SK="WORKER#{worker_id}"):

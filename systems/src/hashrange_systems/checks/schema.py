@@ -160,13 +160,6 @@ class TwoFactor(Item, table=users, PK="{userid}", SK="TOTP"):
     locked_until: IsoMillis | None = None
 
 
-class DemoProgress(Item, table=users, PK="DEMO", SK="DEMO"):
-    """The start time of the demo data, and whether it is complete."""
-
-    started_at: Annotated[datetime, Stored("anchor")]
-    complete: bool = False
-
-
 # ── CHECK ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 class Check(Item, table=checks, PK="{checkid}", SK="CHECK"):
     checkid: Key[str]
@@ -212,7 +205,7 @@ class Scheduled(Active, dueShard="{checkid:shard8}"):
 class SuspendedCheck(Active):
     """An active check of a suspended user: unscheduled until the user is reinstated."""
 
-    shelved_at: datetime
+    suspended_at: Annotated[datetime, Stored("shelvedAt")]
 
 
 class Paused(Check):
@@ -310,6 +303,13 @@ class Sent(Alert):
 
 class Undeliverable(Alert):
     delivery: Literal["UNDELIVERABLE"] = "UNDELIVERABLE"
+
+
+class ListedAlert(View[Alert]):
+    """An alert in the index by owner."""
+
+    checkid: Key[str]
+    message_id: Key[str]
 
 
 class Outgoing(View[Waiting]):
@@ -452,7 +452,8 @@ class Checks(Patterns, Protocol):
     def disable(self, check: Active, updated_at: datetime, failed_reason: str = ...) -> Update[Failed]: ...
     @unchanged
     def suspend_check(
-        self, check: Active, shelved_at: datetime, seen: Record | None, state: Record = ..., alert_history: Record = ...
+        self, check: Active, suspended_at: datetime,
+        seen: Record | None, state: Record = ..., alert_history: Record = ...,
     ) -> Update[SuspendedCheck]: ...
     def resume_schedule(self, check: Active, next_run_at: datetime) -> Update[Scheduled]: ...  # suspended, or foreign
     def drop(self, checkid: str, userid: Eq[str]) -> Delete[Check]: ...
@@ -489,6 +490,7 @@ class Checks(Patterns, Protocol):
 
     # alerts
     def alerts(self, checkid: str) -> Query[Waiting | Sent | Undeliverable]: ...
+    def alerts_of(self, owner: str) -> Latest[ListedAlert]: ...
     def outbox(self, outbox_shard: str, send_at: Le[datetime]) -> Query[Outgoing]: ...
     def claim_alert(self, alert: Outgoing, send_at: datetime, attempts: Add[int]) -> Update[Waiting]: ...
     def retry_alert(self, alert: Waiting, send_at: datetime, last_error: str) -> Update[Waiting]: ...

@@ -13,6 +13,7 @@ from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.settings import read_settings
 from hashrange_systems.checks.web.app import make_app
+from hashrange_systems.shared.fetching.own_address import find_endpoint
 from hashrange_systems.shared.text import format_iso_time
 
 if TYPE_CHECKING:
@@ -28,8 +29,12 @@ class RunningChecks:
         self.settings = read_settings(host.environment)
         self.site = DemoSite(host.clock, self.settings.demo_port) if host.demo else None
         base_url = self.settings.url or host.base_url
-        endpoint = getattr(host.database, "endpoint", None)  # of a database elsewhere
-        deployment = Deployment(base_url=base_url, own_ports=host.own_ports, endpoint=endpoint, site=self.site)
+        deployment = Deployment(
+            base_url=base_url,
+            own_ports=host.own_ports,
+            endpoint=find_endpoint(host.database),
+            site=self.site,
+        )
         db = open_tables(host.database, host.clock, self.settings, host.directory)
         self.application = build_application(db, host.clock, self.settings, deployment)
         kept = host.directory is not None or self.settings.keys is not None

@@ -23,5 +23,6 @@ checks = Table(
         Gsi("Type-Status-Index", "checkType", "status", ["PK", "userid", "createdAt"]),
         Gsi("Due-Index", "dueShard", "nextRunAt", KEYS_ONLY),  # added: only active checks of active users are in it
         Gsi("Outbox-Index", "outboxShard", "sendAt", KEYS_ONLY),  # added: only alerts that are still to be sent
+        Gsi("Owner-Alert-Index", "owner", "createdAt", KEYS_ONLY),  # added: the alerts of a user, by time
     ],
 )

@@ -171,3 +171,10 @@ def test_a_certificate_that_expires_soon_is_a_warning_not_an_outage(days, status
 
 def test_a_failing_page_stays_down_whatever_its_certificate():
     assert evaluate(PageResponse(status=500, certificate_not_after=NOW)).status is Status.DOWN
+
+
+@pytest.mark.parametrize(
+    ("cause", "time"), [(None, 90), (Cause.STATUS, 90), (Cause.SLOW, 90), (Cause.CONNECT, None), (Cause.TIMEOUT, None)]
+)
+def test_only_a_response_has_a_response_time(cause, time):
+    assert Outcome(status=Status.DOWN, cause=cause, response_time=90).answer_time == time

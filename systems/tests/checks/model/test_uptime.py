@@ -50,7 +50,7 @@ def make_samples(letters, *, every=60_000, delay=60_000, start=0):
 
 def minutes(letters):
     rollup = summarise(make_samples(letters), 0, len(letters) * 60_000)
-    return {name: getattr(rollup, name) / 60_000 for name in DURATIONS if name != "runs" and getattr(rollup, name)}
+    return {name: getattr(rollup, name) / 60_000 for name in DURATIONS if getattr(rollup, name)}
 
 
 @st.composite
@@ -80,7 +80,7 @@ def look_at_second(samples, at, windows):
     if last.verdict is Verdict.PAUSED:
         return "paused"
     if (at - last.at) >= 2.5 * last.delay_ms:
-        return "blind"
+        return "unobserved"
     if last.verdict in (Verdict.PENDING, Verdict.FIRST_FAILURE, Verdict.RECOVERING):
         return find_out(samples[before[-1] + 1 :], last.verdict)
     return last.verdict.value.lower()
@@ -103,8 +103,8 @@ def test_uptime_agrees_with_an_oracle_that_looks_at_every_second(history):
     samples, start, end, windows = history
     seconds = [look_at_second(samples, at, windows) for at in range(start, end, 1000)]
     rollup = summarise(samples, start, end, windows)
-    assert {name: getattr(rollup, name) for name in DURATIONS if name != "runs"} == {
-        name: seconds.count(name) * 1000 for name in DURATIONS if name != "runs"
+    assert {name: getattr(rollup, name) for name in DURATIONS} == {
+        name: seconds.count(name) * 1000 for name in DURATIONS
     }
 
 
@@ -156,7 +156,7 @@ def test_our_own_outage_is_not_the_targets():
     samples = [*make_samples("dd"), *make_samples("uu", start=3_600_000)]
     rollup = summarise(samples, 0, 3_720_000)
     assert rollup.down == 60_000 + 150_000
-    assert rollup.blind == 3_600_000 - rollup.down
+    assert rollup.unobserved == 3_600_000 - rollup.down
     assert rollup.up == 120_000
 
 
@@ -177,7 +177,7 @@ def test_the_time_before_the_first_run_is_no_time_of_the_check():
 
 def test_nothing_known_has_no_uptime():
     assert find_uptime(Rollup()) is None
-    assert find_uptime(Rollup(unknown=5, blind=5)) is None
+    assert find_uptime(Rollup(unknown=5, unobserved=5)) is None
     assert format_uptime(None) == "—"
 
 
@@ -247,3 +247,8 @@ def test_a_check_that_never_succeeded_has_no_uptime():
     assert minutes("f") == {"unknown": 1}
     assert find_uptime(summarise(make_samples("ff"), 0, 120_000)) is None
     assert minutes("ffd") == {"down": 3}
+
+
+def test_unobserved_time_is_stored_under_its_first_name():
+    assert write_rollup(Rollup(unobserved=5, runs=1)) == {"blind": 5, "runs": 1}
+    assert read_rollup({"blind": 5, "runs": 1}) == Rollup(unobserved=5, runs=1)

@@ -1,7 +1,10 @@
 """TCP: a port that accepts is up, one that refuses is down; addresses that users may not reach are refused."""
 
 import asyncio
+import os
+import resource
 import socket
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -42,6 +45,33 @@ def test_a_port_where_nobody_listens_is_down():
         free.bind(("127.0.0.1", 0))
         outcome = probe("TCP", f"tcp://127.0.0.1:{free.getsockname()[1]}")
     assert (outcome.status, outcome.cause) == (Status.DOWN, Cause.CONNECT)
+
+
+@contextmanager
+def no_descriptors_left():
+    """Take every descriptor that this process may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_probe_without_a_descriptor_left_here_says_nothing_about_the_host():
+    async def run():
+        async with accepting(lambda *_: asyncio.sleep(0)) as port:
+            with no_descriptors_left():
+                return await look("TCP", f"tcp://a.example:{port}")
+
+    outcome = asyncio.run(run())
+    assert (outcome.status, outcome.cause) == (Status.UNKNOWN, Cause.OURS)
 
 
 def test_a_name_without_address_is_down():

@@ -159,6 +159,15 @@ def test_incidents_and_uptime_are_told(client, ann, api):
     assert [(day["day"], day["down"]) for day in days] == [("2026-01-14", 0), ("2026-01-15", 300_000)]
 
 
+def test_incidents_are_paged_from_the_latest_on(client, ann, api):
+    checkid = add(api)["checkid"]
+    client.run(ann.user.userid, checkid, "uuuddddduuuddddduuu")
+    found = api.get(f"/checks/{checkid}/incidents").json()["items"]
+    latest = api.get(f"/checks/{checkid}/incidents", params={"limit": 1}).json()
+    older = api.get(f"/checks/{checkid}/incidents", params={"limit": 1, "cursor": latest["cursor"]}).json()
+    assert (len(found), latest["items"] + older["items"]) == (2, found)
+
+
 def test_the_types_of_checks_describe_their_attributes(api):
     found = {each["checkType"]: each["attributes"] for each in api.get("/check-types").json()["items"]}
     assert {"AVAILABILITY", "EBAY", "HEARTBEAT", "TCP", "DNS", "TLS", "DOMAIN", "PING"} == set(found)

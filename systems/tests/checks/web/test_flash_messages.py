@@ -17,9 +17,13 @@ def browser(client, clock):
 
 
 def add(browser, check_type="AVAILABILITY", **fields):
-    """Add a check; return the page that follows, and the path of the check."""
+    """Add a daily check, whose regular time is hardly ever within seconds; return the next page, and its path."""
     form = Forms(browser.get("/new", params={"type": check_type}).text).values
-    form |= {"name": "Shop"} | ({"url": "https://example.com/"} if check_type == "AVAILABILITY" else {}) | fields
+    form |= (
+        {"name": "Shop", "delayMs": "86400000"}
+        | ({"url": "https://example.com/"} if check_type == "AVAILABILITY" else {})
+        | fields
+    )
     path = browser.post("/new", data=form).headers["location"]
     return browser.get(path).text, path.partition("?")[0].removeprefix("/checks")
 

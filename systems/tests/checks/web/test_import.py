@@ -38,6 +38,12 @@ def test_what_a_check_may_not_be_is_refused_in_a_file_too(client, bob):
     assert "must not be a page of this service" in page
 
 
+def test_a_trial_of_a_file_that_adds_nothing_does_not_say_that_something_was_done(client, bob):
+    monitors = [{"name": "own", "type": "http", "url": "http://127.0.0.1:8002/"}]
+    page = read_text(upload(client.browser(bob.key), json.dumps({"monitorList": monitors}), **{"try": "on"}))
+    assert "0 of 1 checks would be added" in page
+
+
 def test_no_more_checks_are_imported_than_the_tier_allows(client):
     new = client.sign_up("carl", "FREE")
     browser = client.browser(new.key)

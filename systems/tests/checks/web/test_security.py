@@ -230,6 +230,21 @@ def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, ow
     assert client.check(owned_ids["checkid"]) is not None
 
 
+WITHOUT_SESSION = {"/sign-in", "/sign-in/code", "/sign-in/demo", "/verify"} | HEARTBEATS
+FORMS = sorted({route.path for route in flatten(make_app(Nothing(), "http://127.0.0.1/checks").routes)
+                if "POST" in route.methods} - WITHOUT_SESSION)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_every_form_needs_the_token_of_its_session(client, ann, bob, owned_ids, path):
+    browser, before = client.browser(ann.key), client.everything()
+    for token in ("", find_token(client.browser(bob.key))):
+        refused = browser.post(path.format(**owned_ids), data={"form_token": token})
+        assert refused.status_code == 403
+    assert client.everything() == before
+    assert len(FORMS) > 20
+
+
 @pytest.mark.parametrize(
     "headers",
     [

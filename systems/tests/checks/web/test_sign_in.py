@@ -57,6 +57,16 @@ def test_signing_out_everywhere_ends_all_sessions_but_not_later_ones(client, ann
     assert client.browser(ann.key).get("/").status_code == 200
 
 
+def test_signing_in_starts_a_session_that_nobody_has_set_before(client, ann, bob):
+    """Session fixation: whoever put a cookie into a browser does not have the session that is started there."""
+    set_before = client.browser(bob.key).cookies[COOKIE]
+    response = client.browser().post("/sign-in", data={"key": ann.key}, headers={"Cookie": f"{COOKIE}={set_before}"})
+    assert response.cookies[COOKIE] != set_before
+    thief = client.browser()
+    thief.cookies.set(COOKIE, set_before, path="/checks")
+    assert 'title="bob@example.com"' in thief.get("/account").text
+
+
 def test_with_two_factors_a_key_alone_does_not_open_the_pages(client, ann):
     secret, codes = turn_on(client, client.browser(ann.key))
     browser, page, fields = begin(client, ann.key)

@@ -10,7 +10,7 @@ import typer
 
 from hashrange_systems.checks.cli.target import NOT_UP, CheckId, Owner, find_check, find_user, run_with_services
 from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
-from hashrange_systems.shared.epoch import DAY_MS
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 
 if TYPE_CHECKING:
     from hashrange_systems.checks.schema import AnyCheck, Check
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hashrange_systems.checks.service.runs import RunReport
     from hashrange_systems.checks.services import Services
 
-UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
+UNITS = {"ms": 1, "s": 1000, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 DAYS_SHOWN = 30
 ADD_HELP = """Add a check of a user. It runs at once, and then again and again.
 

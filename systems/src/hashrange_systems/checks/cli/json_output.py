@@ -80,7 +80,7 @@ def report_json(row: ReportRow) -> dict[str, Any]:
         "url": row.check.url,
         "uptimePercent": None if row.uptime is None else float(row.uptime * 100),
         "downMs": row.rollup.down,
-        "unknownMs": row.rollup.unknown + row.rollup.blind,
+        "unknownMs": row.rollup.unknown + row.rollup.unobserved,
         "pausedMs": row.rollup.paused,
         "maintenanceMs": row.rollup.maintenance,
         "runs": row.rollup.runs,

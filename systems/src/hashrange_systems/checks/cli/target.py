@@ -36,13 +36,14 @@ async def open_application(target: DatabaseTarget, *, works: bool = False) -> As
     from hashrange_systems.checks.application import Deployment, agree, build_application, open_tables
     from hashrange_systems.checks.schema import Checks
     from hashrange_systems.checks.settings import read_settings
+    from hashrange_systems.shared.fetching.own_address import find_endpoint
 
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(Checks) as database:
         directory = target.find_directory("checks")
         db = open_tables(database, clock, settings, directory)
-        endpoint = getattr(database, "endpoint", None)
-        deployment = Deployment(base_url=settings.url or find_default_url("checks"), endpoint=endpoint)
+        base_url = settings.url or find_default_url("checks")
+        deployment = Deployment(base_url=base_url, endpoint=find_endpoint(database))
         application = build_application(db, clock, settings, deployment)
         try:
             if not works:

@@ -15,18 +15,9 @@ from typing import Any
 from hashrange import Clock, Conflict, Item, Taken, Write
 from hashrange_systems.checks.demo.demo_history import DemoHistory, HistoryWriter
 from hashrange_systems.checks.demo.demo_scenario import SCENARIOS, Behaviour, Scenario
+from hashrange_systems.checks.deployment_schema import DemoProgress
 from hashrange_systems.checks.model.tier import BUSINESS
-from hashrange_systems.checks.schema import (
-    Active,
-    ActiveUser,
-    Channel,
-    Checks,
-    DemoProgress,
-    EmailClaim,
-    Failed,
-    Paused,
-    StatusPage,
-)
+from hashrange_systems.checks.schema import Active, ActiveUser, Channel, Checks, EmailClaim, Failed, Paused, StatusPage
 from hashrange_systems.checks.types.ebay_price import EBAY_SITE
 from hashrange_systems.shared.epoch import from_ms, to_ms
 

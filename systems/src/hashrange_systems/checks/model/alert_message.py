@@ -125,7 +125,7 @@ def message_for_restored(alert: AlertContext) -> MessageParts:
 
 def message_for_flapping(alert: AlertContext) -> MessageParts:
     """The message that a check flaps."""
-    sentence = f"{alert.name} goes up and down too often to tell each time. The next message comes when it is steady."
+    sentence = f"{alert.name} goes up and down too often to report each time. The next message comes when it is steady."
     return "warning", f"FLAPPING: {alert.name}", sentence
 
 

@@ -16,6 +16,7 @@ from pydantic.alias_generators import to_camel
 from hashrange_systems.checks.model.condition import parse_conditions
 from hashrange_systems.checks.model.regex import explain_regex
 from hashrange_systems.checks.model.status_range import parse_ranges
+from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import FieldError
 from hashrange_systems.shared.fetching.http_message import Method
 from hashrange_systems.shared.money import CURRENCIES
@@ -26,7 +27,9 @@ MAX_BODY_LENGTH = 16_384
 MAX_HEADER_LENGTH = 4096
 MAX_HEADERS = 32
 MAX_TIMEOUT_MS = 24_000  # 0.8 of the shortest delay of any tier: a run ends before the next one is due
-MAX_SLOW_MS = 86_400_000
+MAX_NAME_LENGTH = 100  # of a check
+MAX_GROUP_LENGTH = 60
+MAX_SLOW_MS = DAY_MS
 MAX_PRICE = 10**12
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}", re.ASCII)

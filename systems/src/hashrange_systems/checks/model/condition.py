@@ -28,7 +28,7 @@ SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why a response has no such value; `unknown` if that cannot be told."""
+    """Why a response has no such value; `unknown` if that cannot be decided."""
 
     reason: str
     unknown: bool = False
@@ -167,7 +167,7 @@ def unquote(value: str) -> str:
 
 
 def evaluate_conditions(lines: Sequence[str], response: PageResponse, outcome: Outcome) -> Outcome:
-    """Return the outcome after all conditions: an outage outweighs what cannot be told, which outweighs a warning."""
+    """Return the outcome after all conditions: an outage outweighs what is undecided, which outweighs a warning."""
     for condition in sorted(parse_conditions(tuple(lines)), key=lambda each: each.warns):
         failed = explain_condition(condition, response)
         if failed is None:

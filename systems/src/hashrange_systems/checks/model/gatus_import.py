@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH, MAX_SLOW_MS
+from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.imported_check import (
-    MAX_GROUP,
-    MAX_NAME,
     ImportedCheck,
     ImportedFile,
     NotImportable,
@@ -21,10 +21,12 @@ from hashrange_systems.checks.model.imported_check import (
     limit,
     read_line,
 )
+from hashrange_systems.checks.model.signals import MAX_PERIOD_MS, MIN_PERIOD_MS
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 
 SOURCE = "Gatus"
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)", re.ASCII)
-UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+UNITS_MS = {"ms": 1, "s": 1000, "m": MINUTE_MS, "h": HOUR_MS}
 CONDITION = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)", re.DOTALL)
 BODY_PATH = re.compile(r"\[BODY\]\.([A-Za-z0-9_.\[\]-]+)", re.ASCII)
 HAS_PATH = re.compile(r"has\(\[BODY\]\.([A-Za-z0-9_.\[\]-]+)\)", re.ASCII)
@@ -61,7 +63,7 @@ def read_gatus(content: bytes, most: int) -> ImportedFile:
         try:
             checks += read(each)
         except NotImportable as error:
-            skipped.append(SkippedCheck(name=read_line(each, "name", MAX_NAME), reason=str(error)))
+            skipped.append(SkippedCheck(name=read_line(each, "name", MAX_NAME_LENGTH), reason=str(error)))
     return ImportedFile(source=SOURCE, checks=checks[:most], skipped=skipped)
 
 
@@ -99,8 +101,8 @@ def read_endpoint(endpoint: Endpoint) -> list[ImportedCheck]:
     if expiration is None:
         return [check]
     host = re.sub(r"^.*?://|[:/].*$", "", url)
-    name = f"{common['name'][: MAX_NAME - 10]} (domain)"
-    domain = common | {"name": name, "delay_ms": 86_400_000}
+    name = f"{common['name'][: MAX_NAME_LENGTH - 10]} (domain)"
+    domain = common | {"name": name, "delay_ms": DAY_MS}
     return [check, ImportedCheck(check_type="DOMAIN", url=host, attributes={"warningDays": expiration}, **domain)]
 
 
@@ -110,9 +112,9 @@ SCHEMES = {"http": "AVAILABILITY", "https": "AVAILABILITY", "tcp": "TCP", "icmp"
 def read_common(endpoint: Endpoint) -> dict[str, Any]:
     """Return what every check has."""
     return {
-        "name": read_line(endpoint, "name", MAX_NAME),
-        "group": read_line(endpoint, "group", MAX_GROUP) or None,
-        "delay_ms": limit(read_duration(endpoint.get("interval"), 60_000), 1000, 86_400_000),
+        "name": read_line(endpoint, "name", MAX_NAME_LENGTH),
+        "group": read_line(endpoint, "group", MAX_GROUP_LENGTH) or None,
+        "delay_ms": limit(read_duration(endpoint.get("interval"), MINUTE_MS), 1000, MAX_DELAY_MS),
         "paused": endpoint.get("enabled") is False,
     }
 
@@ -166,7 +168,7 @@ def read_condition(subject: str, operator: str, value: str) -> dict[str, Any] | 
     if subject == "[CONNECTED]" and value == "true":
         return {}
     if subject == "[RESPONSE_TIME]" and operator in ("<", "<=") and value.isdecimal():
-        return {"tooSlowMs": limit(int(value) - (operator == "<"), 1, 86_400_000)}
+        return {"tooSlowMs": limit(int(value) - (operator == "<"), 1, MAX_SLOW_MS)}
     if subject in ("[CERTIFICATE_EXPIRATION]", "[DOMAIN_EXPIRATION]") and operator in (">", ">="):
         days = limit(-(-read_duration(value, 0) // UNITS_MS["h"]) // DAY_HOURS, 0, 365)
         return {"tlsWarningDays" if "CERT" in subject else "domainDays": days}
@@ -225,5 +227,5 @@ def read_external(endpoint: Endpoint) -> list[ImportedCheck]:
     period = read_duration(heartbeat.get("interval"), 0) if isinstance(heartbeat, Mapping) else 0
     if not period:
         raise NotImportable("an external endpoint without a heartbeat interval has no schedule")
-    attributes = {"periodMs": limit(period, 60_000, 366 * 86_400_000), "graceMs": 60_000}
+    attributes = {"periodMs": limit(period, MIN_PERIOD_MS, MAX_PERIOD_MS), "graceMs": MINUTE_MS}
     return [ImportedCheck(check_type="HEARTBEAT", attributes=attributes, **read_common(endpoint))]

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hashrange_systems.shared.epoch import MINUTE_MS
 from hashrange_systems.shared.text import clean
-
-MAX_NAME = 100
-MAX_GROUP = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +17,7 @@ class ImportedCheck:
     check_type: str
     name: str
     url: str | None = None
-    delay_ms: int = 60_000
+    delay_ms: int = MINUTE_MS
     attributes: dict[str, Any] = field(default_factory=dict)
     group: str | None = None
     tags: list[str] = field(default_factory=list)

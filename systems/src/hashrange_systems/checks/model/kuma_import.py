@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
+from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH
+from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.imported_check import (
-    MAX_GROUP,
-    MAX_NAME,
     ImportedCheck,
     ImportedFile,
     NotImportable,
@@ -19,6 +19,7 @@ from hashrange_systems.checks.model.imported_check import (
     read_count,
     read_line,
 )
+from hashrange_systems.checks.model.signals import MAX_PERIOD_MS, MIN_PERIOD_MS
 from hashrange_systems.shared.epoch import MINUTE_MS
 
 SOURCE = "Uptime Kuma"
@@ -38,13 +39,15 @@ def read_kuma(content: bytes, most: int) -> ImportedFile:
     if not isinstance(monitors, list):
         return ImportedFile(error="The file has no monitorList: export a backup in Uptime Kuma under Settings, Backup.")
     known = [each for each in monitors if isinstance(each, Mapping)]
-    groups = {each.get("id"): read_line(each, "name", MAX_GROUP) for each in known if each.get("type") == "group"}
+    groups = {
+        each.get("id"): read_line(each, "name", MAX_GROUP_LENGTH) for each in known if each.get("type") == "group"
+    }
     checks, skipped = [], []
     for each in [each for each in known if each.get("type") != "group"][:most]:
         try:
             checks.append(read_monitor(each, groups))
         except NotImportable as error:
-            skipped.append(SkippedCheck(name=read_line(each, "name", MAX_NAME), reason=str(error)))
+            skipped.append(SkippedCheck(name=read_line(each, "name", MAX_NAME_LENGTH), reason=str(error)))
     return ImportedFile(source=SOURCE, checks=checks, skipped=skipped)
 
 
@@ -60,9 +63,9 @@ def read_monitor(monitor: Monitor, groups: Mapping[Any, str]) -> ImportedCheck:
     parent = groups.get(monitor.get("parent"))
     return ImportedCheck(
         check_type=check_type,
-        name=read_line(monitor, "name", MAX_NAME),
+        name=read_line(monitor, "name", MAX_NAME_LENGTH),
         url=url,
-        delay_ms=limit(read_count(monitor, "interval", 60), 1, 86_400) * 1000,
+        delay_ms=limit(read_count(monitor, "interval", 60) * 1000, 1000, MAX_DELAY_MS),
         attributes=attributes,
         group=parent or None,
         tags=read_tags(monitor),
@@ -150,7 +153,7 @@ def read_dns(monitor: Monitor) -> tuple[str, str | None, dict[str, Any]]:
 
 def read_push(monitor: Monitor) -> tuple[str, str | None, dict[str, Any]]:
     """Return the check of a job that calls a URL, which is another one here."""
-    period = limit(read_count(monitor, "interval", 60) * 1000, MINUTE_MS, 366 * 86_400_000)
+    period = limit(read_count(monitor, "interval", 60) * 1000, MIN_PERIOD_MS, MAX_PERIOD_MS)
     return "HEARTBEAT", None, {"periodMs": period, "graceMs": MINUTE_MS}
 
 

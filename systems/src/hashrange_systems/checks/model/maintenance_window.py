@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from hashrange_systems.shared.epoch import MINUTE_MS
+
 Span = tuple[int, int]
 
 CLOCK_TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -60,7 +62,7 @@ class Weekly(BaseModel):
 
     def spans(self, start: int, end: int) -> Iterator[Span]:
         """Yield every window that overlaps the period, in order."""
-        length = self.minutes * 60_000
+        length = self.minutes * MINUTE_MS
         day = to_local(start - length, self.zone).date() - timedelta(days=1)
         while (opens := self.open_on(day.year, day.month, day.day)) < end:
             if day.weekday() in self.days and opens + length > start:

@@ -56,7 +56,13 @@ class Outcome:
         """Whether the target works, possibly with a warning."""
         return self.status in (Status.UP, Status.DEGRADED)
 
+    @property
+    def answer_time(self) -> int | None:
+        """The response time, if there was a response: a connection that is refused at once is not fast."""
+        return None if self.cause in UNANSWERED else self.response_time
 
+
+UNANSWERED = frozenset({Cause.NAME, Cause.CONNECT, Cause.TLS, Cause.TIMEOUT, Cause.REFUSED})
 PHASES = {"dns": "dns", "connect": "connect", "tls": "tls", "first_byte": "firstByte"}
 
 

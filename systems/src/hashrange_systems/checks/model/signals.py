@@ -17,10 +17,12 @@ from cronsim import CronSim, CronSimError
 
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_text, read_whole
+from hashrange_systems.shared.epoch import DAY_MS, MINUTE_MS
 from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration, format_time, shorten
 
 MAX_SIGNAL_MESSAGE = 200
+MIN_PERIOD_MS, MAX_PERIOD_MS = MINUTE_MS, 366 * DAY_MS  # of a schedule, and of its grace time
 
 
 class Signal(StrEnum):
@@ -103,8 +105,8 @@ def find_deadline(schedule: Schedule, signals: Signals) -> int | None:
     return min(due, default=None)
 
 
-def excuse_lateness(schedule: Schedule, signals: Signals, now: int, gap: Gap) -> Outcome | None:
-    """Return UNKNOWN if a late signal may have been lost, because nobody received it; None if that is no excuse.
+def evaluate_gap(schedule: Schedule, signals: Signals, now: int, gap: Gap) -> Outcome | None:
+    """Return UNKNOWN if a late signal may have been lost, as no worker received it; None if it is late.
 
     A signal is expected around its time; if nobody was there then, the job has another period and its grace time.
     """

@@ -1,7 +1,8 @@
-"""Time-weighted uptime. A run counts until the next one, at most for 2.5 delays: after that the time is blind.
+"""Time-weighted uptime. A run counts until the next one, at most for 2.5 delays: after that the time is unobserved.
 
-Unconfirmed failures are no downtime; confirmed ones count from the first on. Unknown, paused, blind and maintenance
-time is separate and never counted. Roll-ups are milliseconds and histograms, so days add up to months exactly.
+Unconfirmed failures are no downtime; confirmed ones count from the first on. Unknown, paused, unobserved and
+maintenance time is separate and never counted. Roll-ups are milliseconds and histograms, so days add up to months
+exactly.
 """
 
 from __future__ import annotations
@@ -66,13 +67,14 @@ class Rollup:
     down: int = 0
     unknown: int = 0
     paused: int = 0
-    blind: int = 0
+    unobserved: int = 0
     maintenance: int = 0
     runs: int = 0
     latency: Latency = field(default_factory=dict)
 
 
-DURATIONS = tuple(each.name for each in fields(Rollup) if each.name != "latency")
+DURATIONS = tuple(each.name for each in fields(Rollup) if each.name not in {"runs", "latency"})
+STORED_NAMES = {name: name for name in (*DURATIONS, "runs")} | {"unobserved": "blind"}
 
 
 def find_verdict(state: State, outcome: Outcome, *, maintenance: bool = False) -> Verdict:
@@ -107,12 +109,12 @@ def summarise(samples: Sequence[Sample], start: int, end: int, windows: Iterable
     for name, begin, finish in make_spans(resolve_pending(samples), end):
         low, high = max(begin, start), min(finish, end)
         if low < high:
-            excused = sum(overlap(low, high, span) for span in maintained)
-            tally["maintenance"] += excused
-            tally[name] += high - low - excused
+            maintenance = sum(overlap(low, high, span) for span in maintained)
+            tally["maintenance"] += maintenance
+            tally[name] += high - low - maintenance
     within = [sample for sample in samples if start <= sample.at < end and sample.verdict is not Verdict.PAUSED]
     times = (sample.response_time for sample in within if sample.response_time is not None)
-    return Rollup(**(tally | {"runs": len(within)}), latency=count_times(times))
+    return Rollup(**tally, runs=len(within), latency=count_times(times))
 
 
 def make_spans(samples: Sequence[Sample], end: int) -> Iterator[tuple[str, int, int]]:
@@ -121,7 +123,7 @@ def make_spans(samples: Sequence[Sample], end: int) -> Iterator[tuple[str, int, 
     for sample, finish in zip(samples, ends, strict=False):
         seen = finish if sample.verdict is Verdict.PAUSED else min(finish, sample.at + sample.delay_ms * 5 // 2)
         yield TALLIES[sample.verdict], sample.at, seen
-        yield "blind", seen, finish
+        yield "unobserved", seen, finish
 
 
 def join_spans(spans: Iterable[Span]) -> list[Span]:
@@ -142,7 +144,7 @@ def overlap(low: int, high: int, span: Span) -> int:
 
 def merge_rollups(one: Rollup, other: Rollup) -> Rollup:
     """Return the sum of both roll-ups."""
-    sums = {name: getattr(one, name) + getattr(other, name) for name in DURATIONS}
+    sums = {name: getattr(one, name) + getattr(other, name) for name in STORED_NAMES}
     return Rollup(**sums, latency=merge_counts(one.latency, other.latency))
 
 
@@ -174,7 +176,8 @@ def split_days(start: int, end: int) -> Iterator[Span]:
 def write_rollup(rollup: Rollup) -> dict[str, Any]:
     """Return a roll-up as it is stored."""
     latency = {str(bucket): count for bucket, count in rollup.latency.items()}
-    return drop_absent({name: getattr(rollup, name) or None for name in DURATIONS} | {"latency": latency or None})
+    counts = {stored: getattr(rollup, name) or None for name, stored in STORED_NAMES.items()}
+    return drop_absent(counts | {"latency": latency or None})
 
 
 def read_rollup(stored: Mapping[str, object]) -> Rollup:
@@ -182,4 +185,4 @@ def read_rollup(stored: Mapping[str, object]) -> Rollup:
     latency = stored.get("latency")
     buckets = latency if isinstance(latency, Mapping) else {}
     counts = {int(bucket): read_whole(count) or 0 for bucket, count in buckets.items()}
-    return Rollup(**{name: read_whole(stored.get(name)) or 0 for name in DURATIONS}, latency=counts)
+    return Rollup(**{name: read_whole(stored.get(key)) or 0 for name, key in STORED_NAMES.items()}, latency=counts)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from hashrange_systems.checks.model.alert import MIN_REMINDER_MS
+from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH
 from hashrange_systems.checks.model.delay import validate_delay
 from hashrange_systems.checks.model.maintenance_window import WINDOW
 from hashrange_systems.checks.model.tier import Tier
@@ -24,8 +25,6 @@ from hashrange_systems.shared.errors import FieldError, InvalidInput
 from hashrange_systems.shared.user_url import validate_url
 from hashrange_systems.shared.validation import MESSAGES
 
-MAX_NAME_LENGTH = 100
-MAX_GROUP_LENGTH = 60
 MAX_WINDOWS = 20
 WEEK_MS = 7 * DAY_MS
 MAX_TAGS = 20
@@ -139,13 +138,13 @@ def _validate_attributes(value: object, context: ValidationContext) -> dict[str,
     try:
         written = write_attributes(context.check_type, value, context.stored)
     except InvalidInput as refused:
-        raise InvalidInput([_place(error) for error in refused.errors]) from None
+        raise InvalidInput([_prefix_path(error) for error in refused.errors]) from None
     if isinstance(written.get("url"), str):
         validate_url(written["url"], context.own_origins, "attributes.url")
     return written
 
 
-def _place(error: FieldError) -> FieldError:
+def _prefix_path(error: FieldError) -> FieldError:
     return error if error.field == "checkType" else FieldError(f"attributes.{error.field}", error.message)
 
 

@@ -49,7 +49,7 @@ class ProbeTools:
 
     @asynccontextmanager
     async def limit(self, host: str, timeout_s: float) -> AsyncIterator[PhaseTimer]:
-        """Hold a place at the host for the block, and limit its time; the timer measures its phases."""
+        """Hold a permit of the host for the block, and limit its time; the timer measures its phases."""
         async with self.pages.limiter.enter(host):
             timer = PhaseTimer(time.monotonic)
             try:
@@ -66,7 +66,7 @@ class ProbeTools:
 
 Probe = Callable[[ProbeTools, str, Any], Awaitable[Outcome]]
 Observe = Callable[[Check, Any, int], Outcome]
-Excuse = Callable[[Check, Any, int, Gap], Outcome | None]
+ObserveGap = Callable[[Check, Any, int, Gap], Outcome | None]
 
 
 def show_url(url: str, _attributes: Mapping[str, object] | None = None) -> str:
@@ -88,7 +88,7 @@ class CheckType:
     form: tuple[Group, ...]
     probe: Probe | None = None
     observe: Observe | None = None
-    excuse: Excuse | None = None  # what is observed instead of lateness, if no worker was there
+    observe_gap: ObserveGap | None = None  # the outcome instead of lateness, if no worker was there; None: it is late
     validate_target: Callable[[object, Collection[str]], str] = validate_url
     make_name: Callable[[str, Mapping[str, object]], str] = show_url
     usual_delay_ms: int = USUAL_DELAY_MS

@@ -40,6 +40,7 @@ from hashrange_systems.shared.charts.plot import PricePoint
 from hashrange_systems.shared.epoch import DAY_MS, EPOCH, from_ms, to_ms
 
 RUNS_AT_ONCE = 500
+INCIDENTS_AT_ONCE = 200
 PAGE = 25
 
 
@@ -117,7 +118,7 @@ class History:
             return [make_percentiles(at, rollup.latency) for at, rollup in zip(starts, rollups, strict=True)]
         times: dict[int, list[int]] = {at: [] for at in starts}
         for run in await self.runs(check.checkid, start, end):
-            if (time := read_outcome(dict(run.result)).response_time) is not None:
+            if (time := read_outcome(dict(run.result)).answer_time) is not None:
                 times[start + (to_ms(run.at) - start) // interval_ms * interval_ms].append(time)
         return [make_percentiles(at, count_times(found)) for at, found in times.items()]
 
@@ -133,16 +134,23 @@ class History:
                 lowest[at] = price if known is None else min(known, price)
         return [PricePoint(at, price) for at, price in lowest.items()]
 
-    async def incidents(self, checkid: str, start: int | None = None, end: int | None = None) -> list[Ongoing | Ended]:
-        """Return the incidents that overlap a period, or all, latest first."""
-        await asyncio.sleep(0)
-        found = await self.db.incidents(checkid)
-        return [
-            incident
-            for incident in found
-            if (end is None or to_ms(incident.started_at) < end)
-            and (start is None or incident.ended_at is None or to_ms(incident.ended_at) > start)
-        ]
+    async def incidents(
+        self, checkid: str, start: int = 0, end: int | None = None, most: int | None = None
+    ) -> list[Ongoing | Ended]:
+        """Return the incidents that overlap a period, latest first, at most so many; those before it are not read.
+
+        A page that fails every other minute has thousands of them.
+        """
+        query, found = self.db.incidents(checkid), list[Ongoing | Ended]()
+        cursor, more = None, True
+        while more:
+            await asyncio.sleep(0)
+            page = await query.page(min(INCIDENTS_AT_ONCE, most or INCIDENTS_AT_ONCE), after=cursor)
+            within = [each for each in page if each.ended_at is None or to_ms(each.ended_at) > start]
+            found += [each for each in within if end is None or to_ms(each.started_at) < end]
+            cursor, enough = page.cursor, most is not None and len(found) >= most
+            more = cursor is not None and len(within) == len(page) and not enough
+        return found[:most]
 
     async def report(self, user: User, month: date) -> list[ReportRow]:
         """Return the monthly report of a user, ordered by check id."""
@@ -252,7 +260,7 @@ def read_sample(run: Run, check: Check) -> Sample:
         at=to_ms(run.at),
         verdict=Verdict(run.verdict) if known and run.verdict else Verdict(outcome.status.value),
         delay_ms=run.delay_ms or read_delay(check),
-        response_time=outcome.response_time,
+        response_time=outcome.answer_time,
     )
 
 

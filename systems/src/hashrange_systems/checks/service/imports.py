@@ -5,6 +5,7 @@ The file is parsed in the sandbox, and each check is validated as any other.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from hashrange_systems.checks.model.delay import MAX_DELAY_MS
@@ -39,6 +40,7 @@ class ImportReport:
 
     source: str
     rows: tuple[ImportRow, ...]
+    only_tried: bool = False
 
     @property
     def added(self) -> int:
@@ -53,12 +55,13 @@ class Imports:
     checks: CheckService
 
     async def run(self, userid: str, content: bytes, *, only_try: bool = False) -> ImportReport:
-        """Add the checks of a file, or only tell what would be added; raise InvalidInput if it is no such file."""
+        """Add the checks of a file, or only report what would be added; raise InvalidInput if it is no such file."""
         user = await find_active_user(self.checks.db, userid)
         found = await parse_file(content, userid)
         tier, room = read_tier(user.tier), user.check_limit - (user.check_count or 0)
         rows = []
         for number, each in enumerate(found.checks):
+            await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
             if only_try:
                 rows.append(await self._try(userid, each, tier, has_room=number < room))
             else:
@@ -66,7 +69,7 @@ class Imports:
         skipped = [
             ImportRow(name=each.name, check_type="", outcome="skipped", text=each.reason) for each in found.skipped
         ]
-        return ImportReport(source=found.source, rows=(*rows, *skipped))
+        return ImportReport(source=found.source, rows=(*rows, *skipped), only_tried=only_try)
 
     async def _try(self, userid: str, each: ImportedCheck, tier: Tier, *, has_room: bool) -> ImportRow:
         try:

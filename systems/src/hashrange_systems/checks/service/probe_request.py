@@ -22,6 +22,7 @@ from hashrange_systems.shared.fetching.errors import (
     ConnectionLost,
     FetchError,
     NameUnresolved,
+    NotConnected,
     NotDecompressed,
     OwnAddressForbidden,
     RedirectForbidden,
@@ -40,6 +41,7 @@ CAUSES: tuple[tuple[type[FetchError], Cause], ...] = (  # the first that fits
     (TooManyChunks, Cause.OURS),  # these are our limits: the page may be all right
     (CompressionBomb, Cause.OURS),
     (NotDecompressed, Cause.OURS),
+    (NotConnected, Cause.OURS),
     (RedirectForbidden, Cause.PROTOCOL),  # one bad redirect must not disable a check
     (ConnectFailed, Cause.CONNECT),
     (ConnectionLost, Cause.CONNECT),

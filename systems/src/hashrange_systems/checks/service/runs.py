@@ -86,7 +86,7 @@ class Runs:
         await self._move(claim, claim.due_at)
 
     async def postpone(self, claim: Claim, pause_ms: int) -> None:
-        """Put off a claimed check that found no place; it keeps its due time, so that its lateness is known."""
+        """Put off a claimed check that got no permit; it keeps its due time, so that its lateness is known."""
         again = from_ms(self.clock.millis() + pause_ms)
         try:
             await retry_transient(
@@ -124,9 +124,9 @@ class Runs:
         if check_type.observe is None:
             return await self.prober.probe(check.url, attributes, check.userid)
         outcome = check_type.observe(check, attributes, now)
-        if outcome.cause is Cause.LATE and check_type.excuse is not None and self.presence is not None:
+        if outcome.cause is Cause.LATE and check_type.observe_gap is not None and self.presence is not None:
             gap = await self.presence.find_last_gap()
-            outcome = (check_type.excuse(check, attributes, now, gap) if gap else None) or outcome
+            outcome = (check_type.observe_gap(check, attributes, now, gap) if gap else None) or outcome
         return evaluate_time(attributes, outcome)
 
     async def _disable(

@@ -32,7 +32,7 @@ async def suspend_schedule(db: Checks, user: SuspendedUser, check: Active, now: 
     """Unschedule a check of a user who is still suspended."""
     state, alert_history, beside = _stop(check, user.tier, now)
     suspend_check = db.suspend_check(
-        check, shelved_at=from_ms(now), seen=check.state, state=state, alert_history=alert_history
+        check, suspended_at=from_ms(now), seen=check.state, state=state, alert_history=alert_history
     )
     await commit(db, [suspend_check, db.is_suspended(user), *map(db.put, beside)])
 

@@ -151,7 +151,11 @@ class Users:
         address = validate_email(email)
         user = await find_user(self.db, userid)
         known = find_address(await self.db.channels(userid).consistent(), address)
-        if fold_email(user.email) == fold_email(address) or (known and known.verified_at):
+        is_own = fold_email(user.email) == fold_email(address)
+        if is_own and known is None:  # its channel was removed: the message counts like any other
+            mail = await self._channels().add(userid, "EMAIL", address)
+            return NewEmail((await self.change_email(userid, address)).user, mail)
+        if is_own or (known and known.verified_at):
             return await self.change_email(userid, address)
         claim = await self.db.claim(fold_email(address)).consistent()
         if claim is not None and claim.owner != userid:
@@ -255,8 +259,8 @@ class Users:
             user = await self._move(userid, self.db.reinstate(user, updated_at=now))
         if not isinstance(user, ActiveUser):
             raise StateConflict(f"This user is {user.status}.")
-        shelved = [check.checkid for check in await self.db.checks_of(userid) if isinstance(check, SuspendedCheck)]
-        await self._each(shelved, lambda checkid: self._resume_schedule(userid, checkid))
+        suspended = [check.checkid for check in await self.db.checks_of(userid) if isinstance(check, SuspendedCheck)]
+        await self._each(suspended, lambda checkid: self._resume_schedule(userid, checkid))
         return await find_user(self.db, userid)
 
     async def _resume_schedule(self, userid: str, checkid: str) -> None:

@@ -20,6 +20,8 @@ from hashrange_systems.checks.service.check_fields import MORE
 from hashrange_systems.checks.service.check_type import CheckType, ProbeTools, describe_timing
 from hashrange_systems.checks.service.page_evaluation import explain_failure
 from hashrange_systems.shared.fetching.dns_exchange import AnswerTooLarge, exchange
+from hashrange_systems.shared.fetching.errors import NotConnected
+from hashrange_systems.shared.fetching.http_stream import is_local
 from hashrange_systems.shared.fetching.timing import PhaseTimer
 from hashrange_systems.shared.sandbox.errors import SandboxError
 from hashrange_systems.shared.text import shorten
@@ -110,7 +112,9 @@ async def ask_one(query: bytes, address: str, port: int, timeout_s: float) -> by
     try:
         async with asyncio.timeout(timeout_s):
             return await exchange(query, address, port)
-    except OSError:  # includes TimeoutError
+    except OSError as error:  # includes TimeoutError
+        if is_local(error):
+            raise NotConnected from error
         return None
 
 

@@ -12,9 +12,11 @@ from hashrange_systems.checks.model.attributes import Attributes
 from hashrange_systems.checks.model.maintenance_window import allow_zone
 from hashrange_systems.checks.model.outcome import Outcome
 from hashrange_systems.checks.model.signals import (
+    MAX_PERIOD_MS,
+    MIN_PERIOD_MS,
     Schedule,
+    evaluate_gap,
     evaluate_signals,
-    excuse_lateness,
     explain_cron,
     read_signals,
 )
@@ -28,7 +30,6 @@ from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group
 
-MIN_MS, MAX_MS = MINUTE_MS, 366 * DAY_MS
 PERIODS = (
     *(MINUTE_MS * n for n in (1, 2, 5, 10, 15, 30)),
     *(HOUR_MS * n for n in (1, 2, 3, 6, 12)),
@@ -42,10 +43,10 @@ class Heartbeat(Attributes):
     check_type = "HEARTBEAT"
     successes = 1  # a signal is a proof
 
-    period_ms: int | None = Limit(default=None, ge=MIN_MS, le=MAX_MS)
+    period_ms: int | None = Limit(default=None, ge=MIN_PERIOD_MS, le=MAX_PERIOD_MS)
     cron: Annotated[str, Limit(min_length=1, max_length=100)] | None = None
     zone: Annotated[str, AfterValidator(allow_zone)] = "UTC"
-    grace_ms: int = Limit(default=HOUR_MS, ge=MIN_MS, le=MAX_MS)
+    grace_ms: int = Limit(default=HOUR_MS, ge=MIN_PERIOD_MS, le=MAX_PERIOD_MS)
     retries: int = Limit(default=0, ge=0, le=10)
 
     @property
@@ -69,9 +70,9 @@ def observe_signals(check: Check, attributes: Heartbeat, now: int) -> Outcome:
     return evaluate_signals(attributes.schedule, read_signals(check.signals), now, read_state(check.state).last_at)
 
 
-def excuse_signals(check: Check, attributes: Heartbeat, now: int, gap: Gap) -> Outcome | None:
+def observe_gap(check: Check, attributes: Heartbeat, now: int, gap: Gap) -> Outcome | None:
     """Return UNKNOWN if no worker was there when a signal was expected."""
-    return excuse_lateness(attributes.schedule, read_signals(check.signals), now, gap)
+    return evaluate_gap(attributes.schedule, read_signals(check.signals), now, gap)
 
 
 def accept_any(_value: object, _own_origins: Collection[str] = ()) -> str:
@@ -117,7 +118,7 @@ CHECK_TYPE = CheckType(
     summary="Does a backup, cron job or other program call its URL in time?",
     form=(Group("Job", EXPECTED), Group("More", (*THRESHOLDS, RETRIES), folded=True)),
     observe=observe_signals,
-    excuse=excuse_signals,
+    observe_gap=observe_gap,
     validate_target=accept_any,
     make_name=name_job,
     usual_delay_ms=HOUR_MS,

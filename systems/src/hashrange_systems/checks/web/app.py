@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.types import Scope
 
 from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
 from hashrange_systems.checks.services import Services
@@ -35,17 +37,18 @@ PUBLIC = ("/status/", "/api/status/")  # readable without signing in
 UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
 IMPORTS = 6  # of a user at once, then one every 50 seconds
 SIGNALS = 20  # at once for a heartbeat, then one every two seconds
-SIGN_INS = 10  # at once from a client address, then one every ten seconds
+SIGN_INS = 10  # at once from a client's network, then one every ten seconds
 
 
 def make_app(services: Services, base_url: str) -> FastAPI:
     """Return the application; `base_url` is its public URL."""
     renderer = PageRenderer(services, base_url, demo=services.demo_email is not None)
     app = FastAPI(title="hashrange checks", openapi_url=None, docs_url=None, redoc_url=None)
+    authenticator = SessionAuthenticator(UserAccounts(services), services.sessions, services.clock, base_url)
     app.state.deps = PageDependencies(
         services=services,
         renderer=renderer,
-        authenticator=SessionAuthenticator(UserAccounts(services), services.sessions, services.clock, base_url),
+        authenticator=authenticator,
         sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
         import_limit=RateLimit(services.clock, burst=IMPORTS, per_second=0.02),
         signal_limit=RateLimit(services.clock, burst=SIGNALS, per_second=0.5),
@@ -69,8 +72,17 @@ def make_app(services: Services, base_url: str) -> FastAPI:
     app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url), name="api")
     ErrorPages(app, renderer.render_error).install()
+
+    async def is_signed_in(scope: Scope) -> bool:
+        return await authenticator.find_visitor(Request(scope)) is not None
+
     app.add_middleware(
-        ResponseCache, clock=services.clock, prefix=PUBLIC, parameters={"of", "page"}, refuse=refuse_rendering
+        ResponseCache,
+        clock=services.clock,
+        prefix=PUBLIC,
+        parameters={"of", "page"},
+        refuse=refuse_rendering,
+        is_signed_in=is_signed_in,
     )
     app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"), uploads=UPLOADS)
     return app

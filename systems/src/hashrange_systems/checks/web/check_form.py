@@ -13,15 +13,18 @@ from hashrange_systems.checks.model.tier import Tier
 from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_fields import PRICE
+from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 from hashrange_systems.shared.errors import FieldError
 from hashrange_systems.shared.money import CURRENCIES, from_decimal
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group, group_field_errors, read_number, write_value
 
-MINUTE = 60_000
-HOUR = 60 * MINUTE
-DELAYS = (MINUTE // 2, *(MINUTE * n for n in (1, 2, 5, 10, 15, 30)), *(HOUR * n for n in (1, 3, 6, 12, 24)))
-REMINDERS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR)
+DELAYS = (
+    MINUTE_MS // 2,
+    *(MINUTE_MS * n for n in (1, 2, 5, 10, 15, 30)),
+    *(HOUR_MS * n for n in (1, 3, 6, 12, 24)),
+)
+REMINDERS = (15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS)
 NAME = Field(path="name", label="Name", hint="Shop front page", help="Empty for one that is made from the rest.")
 ARRANGEMENT = (
     Field(path="group", label="Group", hint="Web shop", help="Checks of a group are listed together.", short=True),

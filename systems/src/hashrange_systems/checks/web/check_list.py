@@ -105,7 +105,7 @@ def order_by_name(listed: ListedCheck) -> tuple[Any, ...]:
 def read_time(check: AnyCheck) -> int:
     """Return the last response time."""
     outcome = read_last(check)
-    return NO_TIME if outcome is None or outcome.response_time is None else outcome.response_time
+    return NO_TIME if outcome is None or outcome.answer_time is None else outcome.answer_time
 
 
 ORDERS: Mapping[str, Callable[[ListedCheck], Any]] = {

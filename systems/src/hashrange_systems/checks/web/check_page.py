@@ -33,6 +33,7 @@ PERIODS = (("24 h", DAY_MS), ("7 days", 7 * DAY_MS), ("30 days", 30 * DAY_MS))
 RANGES = {"24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS, "90d": 90 * DAY_MS}
 MAX_RUNS = 15
 MAX_INCIDENTS = 15
+MAX_SHADED = 300  # incidents in a plot
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 CONCURRENCY = 16
 VERDICTS = {
@@ -89,7 +90,7 @@ async def read_check_page(services: Services, check: AnyCheck, period: str) -> d
         "older": found.cursor,
         "expects_signals": check.signal_key is not None,
         "signals": read_signals(check.signals) if check.signal_key else None,
-        "incidents": (await history.incidents(check.checkid))[:MAX_INCIDENTS],
+        "incidents": await history.incidents(check.checkid, most=MAX_INCIDENTS),
         "windows": [format_window(window) for window in read_windows(check)],
     }
 
@@ -127,7 +128,7 @@ async def draw_times(history: History, check: AnyCheck, period: str, now: int) -
     times = await history.response_times(check, start // interval * interval, now, interval)
     incidents = [
         (to_ms(each.started_at), to_ms(each.ended_at) if each.ended_at else find_seen_until(check, now))
-        for each in await history.incidents(check.checkid, start, now)
+        for each in await history.incidents(check.checkid, start, now, MAX_SHADED)
     ]
     name = name_check(check)
     picture = both_sizes(lambda size: plot_times(times, start, now, interval, incidents, name=name, size=size))

@@ -12,7 +12,7 @@ from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome
 from hashrange_systems.checks.model.state import Phase, read_state
 from hashrange_systems.checks.model.uptime import NO_UPTIME, Rollup, find_uptime, format_uptime, merge_rollups
 from hashrange_systems.checks.registry import CHECK_TYPES, name_check
-from hashrange_systems.checks.schema import AnyCheck, Failed, Paused, Scheduled, SuspendedCheck
+from hashrange_systems.checks.schema import Active, AnyCheck, Failed, Paused, Scheduled, SuspendedCheck
 from hashrange_systems.checks.service.history import Day
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.plot import Bar
@@ -76,11 +76,21 @@ def describe_state(check: AnyCheck, now: int) -> StateLabel:
 
 
 def is_overdue(check: AnyCheck, now: int) -> bool:
-    """Return whether a check has not been run for so long after its due time that its last result says nothing."""
-    if not isinstance(check, Scheduled):
-        return False
-    grace = max(OVERDUE_MS, read_delay(check) // 2)
-    return now - to_ms(check.next_run_at) > grace
+    """Return whether a check has not been run for so long after its due time that its last result says nothing.
+
+    A run that was claimed has a due time and a lease: one that is put off, or fails, again and again is overdue, too.
+    """
+    due_at = find_due_time(check)
+    return due_at is not None and now - due_at > max(OVERDUE_MS, read_delay(check) // 2)
+
+
+def find_due_time(check: AnyCheck) -> int | None:
+    """Return when an active check is or was due; one that another system wrote, without a schedule, after its delay."""
+    if isinstance(check, Scheduled):
+        return to_ms(min(check.next_run_at, check.due_at or check.next_run_at))
+    if not isinstance(check, Active) or isinstance(check, SuspendedCheck) or check.last_executed_at is None:
+        return None
+    return to_ms(check.last_executed_at) + read_delay(check)
 
 
 def find_seen_until(check: AnyCheck, now: int) -> int:

@@ -24,7 +24,7 @@ class PageDependencies:
     services: Services
     renderer: PageRenderer
     authenticator: SessionAuthenticator[ActiveUser]
-    sign_in_limit: RateLimit  # by client address
+    sign_in_limit: RateLimit  # by the client's network
     import_limit: RateLimit  # by user
     signal_limit: RateLimit  # by heartbeat URL
     base_url: str

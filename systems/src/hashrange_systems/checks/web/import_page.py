@@ -21,7 +21,7 @@ async def show_import(request: Request, deps: Deps, visitor: SignedIn) -> Respon
 
 @router.post("")
 async def import_file(request: Request, deps: Deps) -> Response:
-    """Import a file, or only tell what would be added."""
+    """Import a file, or only show what would be added."""
     sent = await deps.authenticator.read_form(request, max_files=1)
     deps.import_limit.consume(sent.visitor.user.userid)
     content, only_try = sent.file("file"), sent.text("try") == "on"

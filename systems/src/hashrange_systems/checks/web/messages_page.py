@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,14 +11,13 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.alert_message import read_alert_context, render_notification
-from hashrange_systems.checks.schema import Alert, AnyCheck, Channel, Sent, Undeliverable
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, SignedIn
+from hashrange_systems.checks.schema import Alert, Channel, Sent, Undeliverable
+from hashrange_systems.checks.web.dependencies import Deps, SignedIn
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.notifications.demo_mailbox import Mail
 from hashrange_systems.shared.notifications.sender import Notification
 
 MAX_SHOWN = 50
-MAX_CHECKS = 200
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,7 +51,7 @@ async def show_messages(request: Request, deps: Deps, visitor: SignedIn) -> Resp
     userid, services = visitor.user.userid, deps.services
     mails = services.mailbox.mails(userid)[:MAX_SHOWN] if services.mailbox else []
     channels = await services.channels.list_by_user(userid)
-    alerts = await read_alerts(deps, await services.checks.list_by_user(userid))
+    alerts: list[Alert] = list(await services.db.alerts_of(userid).whole().page(MAX_SHOWN))
     return deps.renderer.render(
         request,
         "messages.html",
@@ -61,18 +59,6 @@ async def show_messages(request: Request, deps: Deps, visitor: SignedIn) -> Resp
         mails=[make_mail_row(mail, deps.base_url) for mail in mails],
         alerts=[make_alert_row(alert, channels) for alert in alerts],
     )
-
-
-async def read_alerts(deps: PageDependencies, checks: Sequence[AnyCheck]) -> list[Alert]:
-    """Return the latest alerts of these checks, latest first."""
-    queries = (deps.services.db.alerts(check.checkid) for check in checks[:MAX_CHECKS])
-    found = [alert for some in await asyncio.gather(*map(_wait, queries)) for alert in some]
-    return sorted(found, key=lambda alert: (alert.created_at, alert.message_id), reverse=True)[:MAX_SHOWN]
-
-
-async def _wait(query: object) -> list[Alert]:
-    found: list[Alert] = await query  # type: ignore[misc]  # a query is awaitable, not a coroutine
-    return found
 
 
 def make_mail_row(mail: Mail, base_url: str) -> MailRow:

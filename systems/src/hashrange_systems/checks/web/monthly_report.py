@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from functools import reduce
 
-from hashrange_systems.checks.model.uptime import Rollup, format_uptime, merge_rollups
+from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, format_uptime, merge_rollups
 from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.service.history import ReportRow
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.reports.csv_export import write_csv
 from hashrange_systems.shared.text import format_iso_time
 
-DURATIONS = ("up", "degraded", "down", "unknown", "paused", "blind", "maintenance")
 COLUMNS = (
     *("month", "check", "name", "url", "type", "status", "uptime_percent", "incidents", "runs"),
     *("p50_ms", "p95_ms", "p99_ms"),

@@ -17,7 +17,7 @@ from hashrange_systems.shared.errors import (
 )
 from hashrange_systems.shared.web import sign_in_routes
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address, parse_next_path
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network, parse_next_path
 from hashrange_systems.shared.web.sign_in_routes import render_sign_in
 
 router = APIRouter(include_in_schema=False)
@@ -31,7 +31,7 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     form = await request.form(max_files=0, max_fields=10)
     key, path = str(form.get("key", "")).strip(), parse_next_path(str(form.get("next", "/")))
     try:
-        deps.sign_in_limit.consume(find_client_address(request))
+        deps.sign_in_limit.consume(find_client_network(request))
         userid, key_id = await deps.authenticator.accounts.authenticate_key(key)
     except ApiKeyInvalid:
         return render_sign_in(request, deps, path, "This key is not valid.", 401)
@@ -50,7 +50,7 @@ async def sign_in_with_code(request: Request, deps: Deps) -> Response:
     token, code = str(form.get("token", "")), str(form.get("code", ""))
     path = parse_next_path(str(form.get("next", "/")))
     try:
-        deps.sign_in_limit.consume(find_client_address(request))
+        deps.sign_in_limit.consume(find_client_network(request))
         userid, key_id = await SecondFactorStep(deps.services).check_code(token, code)
     except (TokenInvalid, ResourceMissing):
         return render_sign_in(request, deps, path, "That took too long: sign in again.", 401)

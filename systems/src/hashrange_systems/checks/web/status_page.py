@@ -146,6 +146,6 @@ async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str,
     found = [
         (row.name, incident, find_seen_until(row.check, now), is_overdue(row.check, now))
         for row in rows
-        for incident in await services.history.incidents(row.check.checkid, since)
+        for incident in await services.history.incidents(row.check.checkid, since, most=MAX_INCIDENTS)
     ]
     return sorted(found, key=lambda each: each[1].started_at, reverse=True)[:MAX_INCIDENTS]

@@ -31,7 +31,7 @@ answer is 429, with `Retry-After`. Every refusal is a problem document (RFC 9457
 
 
 def make_api(services: Services, base_url: str, burst: int = BURST, failures: int = FAILURES) -> FastAPI:
-    """Return the API; `burst` limits the requests of a key, `failures` the invalid keys of a client address."""
+    """Return the API; `burst` limits the requests of a key, `failures` the invalid keys of a client's network."""
     app = make_json_api("hashrange checks", ABOUT, base_url)
     app.state.deps = ApiDependencies(
         services=services,

@@ -15,7 +15,7 @@ from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
 KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)
 OPERATOR = HTTPBearer(scheme_name="operator", description="The operator's token; no API key.", auto_error=False)
@@ -28,11 +28,11 @@ class ApiDependencies:
     services: Services
     base_url: str
     per_key: RateLimit
-    failures: RateLimit  # invalid keys, by client address
+    failures: RateLimit  # invalid keys, by the client's network
 
     def count_failure(self, request: Request) -> ApiKeyInvalid:
         """Count an invalid key and return the error; raise TooManyRequests at the limit."""
-        self.failures.consume(find_client_address(request))
+        self.failures.consume(find_client_network(request))
         return ApiKeyInvalid()
 
 

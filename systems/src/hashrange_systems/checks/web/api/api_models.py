@@ -14,11 +14,12 @@ from pydantic.alias_generators import to_camel
 
 from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.model.announcement import Announcement, Importance
+from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH
 from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.tier import TIERS
 from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import AnyCheck, Failed, Run, Scheduled
-from hashrange_systems.checks.service.check_input import MAX_GROUP_LENGTH, MAX_NAME_LENGTH, AlertRules
+from hashrange_systems.checks.service.check_input import AlertRules
 from hashrange_systems.checks.web.check_view import describe_state
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
 from hashrange_systems.shared.epoch import from_ms
@@ -177,7 +178,12 @@ class RollupModel(ResponseModel):
     down: int
     unknown: int
     paused: int
-    blind: int
+    unobserved: int
+    blind: int = Field(
+        validation_alias=AliasChoices("unobserved", "blind"),
+        description="The same as `unobserved`, under its name of before 0.4.",
+        deprecated=True,
+    )
     maintenance: int
     runs: int
     p50: int | None
@@ -289,7 +295,7 @@ class ChannelModel(ResponseModel):
 
 
 class NewChannelModel(ChannelModel):
-    """A new channel; `asked` tells whether the verification link was sent, `secret` of a webhook is shown only once."""
+    """A new channel; `asked` is whether the verification link was sent, `secret` of a webhook is shown only once."""
 
     asked: bool
     secret: str | None = None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
 from hashrange_systems.checks.model.latency import find_percentile
-from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime
+from hashrange_systems.checks.model.uptime import DURATIONS, Rollup, find_uptime, format_uptime
 from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.service.check_input import CheckChanges, CheckInput
 from hashrange_systems.checks.web.api.api_authentication import Caller, Deps
@@ -106,11 +105,13 @@ async def list_results(
 
 
 @router.get("/checks/{checkid}/incidents")
-async def list_incidents(deps: Deps, caller: Caller, checkid: CheckId) -> Listed[IncidentModel]:
+async def list_incidents(
+    deps: Deps, caller: Caller, checkid: CheckId, limit: Size = 100, cursor: Cursor = None
+) -> Listed[IncidentModel]:
     """List the incidents of a check, latest first."""
     await deps.services.checks.find(caller.userid, checkid)
-    found = await deps.services.history.incidents(checkid)
-    return Listed(items=[IncidentModel.model_validate(incident) for incident in found])
+    page = await deps.services.db.incidents(checkid).page(limit, after=cursor)
+    return Listed(items=[IncidentModel.model_validate(incident) for incident in page], cursor=page.cursor)
 
 
 @router.get("/checks/{checkid}/summary")
@@ -138,7 +139,7 @@ async def list_days(
 def rollup_fields(rollup: Rollup) -> Mapping[str, Any]:
     """Return the fields of a roll-up."""
     uptime = find_uptime(rollup)
-    spent = {each.name: getattr(rollup, each.name) for each in fields(Rollup) if each.name != "latency"}
+    spent = {name: getattr(rollup, name) for name in (*DURATIONS, "runs")}
     percentiles = {f"p{percent}": find_percentile(rollup.latency, percent) for percent in (50, 95, 99)}
     return {"uptime": None if uptime is None else format_uptime(uptime), **spent, **percentiles}
 

@@ -75,7 +75,7 @@ def measure_check(check: AnyCheck, current: bool) -> dict[str, float | None]:
         "hashrange_check_active": float(check.status == "ACTIVE"),
         "hashrange_check_incident_open": float(find_open_incident(read_state(check.state)) is not None),
         "hashrange_check_last_run_timestamp_seconds": None if last is None else to_ms(last) / 1000,
-        "hashrange_check_response_seconds": None if outcome.response_time is None else outcome.response_time / 1000,
+        "hashrange_check_response_seconds": None if outcome.answer_time is None else outcome.answer_time / 1000,
         "hashrange_check_certificate_days": outcome.certificate_days,
         "hashrange_check_domain_days": outcome.domain_days,
         "hashrange_check_price": outcome.price,
