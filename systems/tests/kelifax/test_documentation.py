@@ -4,7 +4,6 @@ When a plan changes, `python -m systems.tests.kelifax.test_documentation` prints
 """
 
 import asyncio
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,35 +15,25 @@ from hashrange_systems.kelifax.cli import app
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.service.directory import Filters
+from systems.tests.access_cost import CapacityMeter, describe_plan, read_rows
 from systems.tests.kelifax.services import ANN, KelifaxServices, make_form
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
-READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
 SCANS = {"search", "from_domain", "popular", "everything", "stored", "claims", "aliases"}
 
 
-def describe_plan(plan):
-    """A plan as a row of the documentation."""
-    text = plan.explain()
-    where = re.match(r".*<- ([\w-]+)", text)[1]
-    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
-    key = f"`{found[1]}`" if found else "all of it"
-    name = plan.table.physical_name.removeprefix("kelifax-")
-    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
-    where = name if where == "table" else f"{name}, {where}"
-    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
-
-
 def list_rows():
-    return [describe_plan(plan) for plan in Kelifax.plans.values() if plan.verb != "Filter"]
+    plans = [plan for plan in Kelifax.plans.values() if plan.verb != "Filter"]
+    return [describe_plan(plan, plan.table.physical_name.removeprefix("kelifax-")) for plan in plans]
 
 
-class Meter:
+class Meter(CapacityMeter):
     """The services on an embedded database with 20 published resources, and what each action costs there."""
 
     def __init__(self):
+        super().__init__()
         clock = ManualClock(1_768_478_400)
-        self.database, self.events = hashrange.open(clock=clock), []
+        self.database = hashrange.open(clock=clock)
         self.kelifax = KelifaxServices(self.database, clock, hooks=[self.events.append])
         fixed_id = "00000000-0000-4000-8000-000000000000"  # the size of an item, and so its cost, depends on its id
         self.kelifax.submissions = replace(self.kelifax.submissions, make_id=lambda: fixed_id)
@@ -53,18 +42,6 @@ class Meter:
         for number in range(20):
             await self.kelifax.list_resource(f"Tool {number:02d}")
             self.kelifax.clock.advance(60)
-
-    def spend(self, action):
-        """The read and write units of an action."""
-        self.events.clear()
-        asyncio.run(action)
-        spent = {True: 0.0, False: 0.0}
-        for event in self.events:
-            if event.capacity is None:  # DescribeTable, once
-                continue
-            reports = event.capacity if isinstance(event.capacity, list) else [event.capacity]
-            spent[event.operation in READS] += sum(report["CapacityUnits"] for report in reports)
-        return spent[True], spent[False]
 
 
 def measure():
@@ -98,8 +75,7 @@ def test_what_actions_cost_is_as_documented():
 
 
 def test_every_access_pattern_is_listed_with_what_it_costs():
-    section = DOCS.read_text("utf-8").partition("### All patterns\n")[2].partition("\n## ")[0]
-    assert [line for line in section.splitlines() if line.startswith("| ")][1:] == list_rows()
+    assert read_rows(DOCS, "All patterns") == list_rows()
 
 
 def test_only_what_the_seed_scans_and_what_operators_ask_for_scans():

@@ -94,6 +94,7 @@ def test_analytics_count_by_domain_and_views(kelifax):
         assert not [row for row in report.domains if isinstance(row.approved, bool)]  # a page would print True
         assert [(row.slug, row.views) for row in report.most_viewed] == [("two-kit", 1), ("one-kit", 0)]
         narrow = await Analytics(kelifax.db).report("other.example.org", min_views=1)
-        assert (narrow.statuses["pending"], narrow.most_viewed) == (2, [])  # one of them damaged
+        assert (narrow.statuses, narrow.damaged, narrow.most_viewed) == ({"pending": 1}, 0, [])
+        assert (await Analytics(kelifax.db).report("techcorp.com")).damaged == 1
 
     run(act())

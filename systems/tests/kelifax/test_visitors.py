@@ -6,6 +6,7 @@ import pytest
 
 from hashrange_systems.kelifax.errors import DecisionTaken, NotPermitted
 from hashrange_systems.shared.errors import (
+    EditConflict,
     InvalidInput,
     LimitReached,
     ResourceMissing,
@@ -161,6 +162,27 @@ def test_favourites_and_collections_belong_to_one_visitor(kelifax):
     run(act())
 
 
+def test_of_two_who_change_a_collection_at_once_one_is_told(kelifax):
+    async def act():
+        made = await kelifax.favourites.create_collection("v", "Mine")
+
+        async def attempt(change):
+            try:
+                await change
+            except EditConflict:
+                return "conflict"
+            return "done"
+
+        changes = [kelifax.favourites.collect("v", made.collection_id, f"tool-{number}") for number in range(4)]
+        changes += [kelifax.favourites.rename("v", made.collection_id, f"Mine {number}") for number in range(4)]
+        outcomes = await asyncio.gather(*map(attempt, changes))
+        assert set(outcomes) <= {"done", "conflict"}
+        kept = await kelifax.favourites.find_collection("v", made.collection_id)
+        assert len(kept.slugs) == outcomes[:4].count("done") >= 1
+
+    run(act())
+
+
 def test_collections_are_few_and_their_titles_are_one_line(kelifax):
     async def act():
         for wrong in ("", "a\nb", "x" * 81, "\u202eevil"):
@@ -240,6 +262,26 @@ def test_the_digest_is_confirmed_sent_weekly_and_ended_with_one_request(services
     run(act(services_anywhere))
 
 
+def test_what_is_published_while_a_digest_is_sent_is_in_exactly_one_digest(kelifax):
+    async def act():
+        await kelifax.digests.subscribe("lena@example.com", [], "c")
+        await kelifax.digests.confirm(await kelifax.find_token("confirm-digest"))
+        kelifax.clock.advance(7 * DAY)
+        await kelifax.list_resource("Just Before")
+        kelifax.clock.advance(0.2)
+        await kelifax.digests.send_due()
+        await kelifax.list_resource("Just After")  # within the same second
+        for _ in range(3):
+            kelifax.clock.advance(7 * DAY)
+            await kelifax.digests.send_due()
+        mails = await kelifax.send_mails()
+        digests = [mail.notification.text for mail in mails if mail.notification.data["topic"] == "digest"]
+        for name in ("Just Before", "Just After"):
+            assert sum(name in text for text in digests) == 1, name
+
+    run(act())
+
+
 def test_subscribing_again_tells_nobody_that_an_address_is_subscribed(kelifax):
     async def act():
         await kelifax.digests.subscribe("lena@example.com", [], "c")
@@ -250,5 +292,32 @@ def test_subscribing_again_tells_nobody_that_an_address_is_subscribed(kelifax):
         await kelifax.digests.subscribe("lena@example.com", [], "c")
         with pytest.raises(TooManyRequests):
             await kelifax.digests.subscribe("lena@example.com", [], "c")
+
+    run(act())
+
+
+# ── limits of mails ──────────────────────────────────────────────────────────────────────────────────────────────────
+MAILS = {
+    "digest": lambda kelifax, email, client: kelifax.digests.subscribe(email, [], client),
+    "review": lambda kelifax, email, client: kelifax.reviews.submit("pixel-kit", REVIEW | {"email": email}, client),
+    "claim": lambda kelifax, email, client: kelifax.ownerships.claim("pixel-kit", email, "It is my listing.", client),
+    "submission": lambda kelifax, email, client: kelifax.submissions.submit(
+        make_form(f"T {client}", email=email), client
+    ),
+}
+
+
+@pytest.mark.parametrize("action", MAILS)
+def test_a_mailbox_gets_few_mails_a_day_however_its_address_is_spelt(kelifax, action):
+    async def send_many():
+        for number in range(11):  # no limit is above ten
+            spelling = f"{'len.a' if number % 2 else 'Lena'}+{number}@example.com"
+            await MAILS[action](kelifax, spelling, f"client {number}")
+
+    async def act():
+        await kelifax.list_resource()
+        with pytest.raises(TooManyRequests):
+            await send_many()
+        await MAILS[action](kelifax, "other@example.com", "client")
 
     run(act())

@@ -37,7 +37,7 @@ from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.kelifax.worker import Worker
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import read_own_address
+from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.notifications.email_sender import Email
@@ -51,11 +51,9 @@ PATTERNS = (Kelifax, LogoRecords)  # all tables of the system
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """Where the system runs: its URL, the ports of its process, its directory, and whether it shows the demo."""
+class Deployment(ServiceLocation):
+    """Where the system runs, its directory, and whether it shows the demo."""
 
-    base_url: str
-    own_ports: frozenset[int] = frozenset()
     directory: Path | None = None
     demo_admin: tuple[str, str] | None = None
 
@@ -132,7 +130,7 @@ def make_parts(
     policy = Policy(
         exempt=settings.allow,
         own_ports=deployment.own_ports,
-        own=frozenset({read_own_address(deployment.base_url)}),
+        own=deployment.own,
     )
     return Parts(
         db=db,
@@ -142,7 +140,7 @@ def make_parts(
         quotas=Quotas(db, clock),
         duplicates=duplicates,
         proofs=Proofs(db, clock, signer.secret, settings.proof_cost),
-        moderation=Moderation(db, clock, mailer, duplicates, logos.exists),
+        moderation=Moderation(db, clock, mailer, duplicates, logos.exists, logos.record_use),
         deletion=Deletion(db, clock),
         fetcher=Fetcher(policy, user_agent="hashrange-kelifax"),
         sender=sender,

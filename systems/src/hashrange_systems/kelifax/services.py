@@ -29,12 +29,11 @@ from hashrange_systems.kelifax.service.view_counts import ViewCounts
 from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.signed_token import TokenSigner
-from hashrange_systems.shared.web.session import SessionCookies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """One of each service; `service/__init__.py` lists what they offer."""
+    """One of each service; `service/__init__.py` says for whom each is."""
 
     db: Kelifax
     clock: Clock
@@ -62,11 +61,6 @@ class Services:
     presence: Presence[WorkerPresence]  # whether the background work is done: `await presence.read()`
     mailbox: Mailbox | None = None  # the demo's mails
     demo_admin: tuple[str, str] | None = None  # name and password that the demo shows at the sign-in
-
-    @property
-    def sessions(self) -> SessionCookies:
-        """The cookies of visitors and their form tokens."""
-        return SessionCookies(self.signer)
 
     @property
     def secret(self) -> bytes:

@@ -13,6 +13,7 @@ from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD, Demo
 from hashrange_systems.kelifax.settings import read_settings
 from hashrange_systems.kelifax.web.app import make_app
 from hashrange_systems.kelifax.web.worker_presence import report_health
+from hashrange_systems.shared.fetching.own_address import find_endpoint
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -29,6 +30,7 @@ class RunningKelifax:
         deployment = Deployment(
             base_url=base_url,
             own_ports=host.own_ports,
+            endpoint=find_endpoint(host.database),
             directory=host.directory,
             demo_admin=(ADMIN, PASSWORD) if host.demo else None,
         )

@@ -106,3 +106,12 @@ def test_what_is_no_small_picture_is_refused_with_a_rule(content):
     converted = convert_logo(content)
     assert converted.problem.startswith(("must be", "must contain"))
     assert converted.content == b""
+
+
+@pytest.mark.parametrize("form", ["PNG", "WEBP"])
+def test_a_moving_picture_becomes_its_first_frame(form):
+    frames = [Image.new("RGB", (64, 64), colour) for colour in ("red", "blue", "lime")]
+    output = io.BytesIO()
+    frames[0].save(output, form, save_all=True, append_images=frames[1:], lossless=True)
+    shown = Image.open(io.BytesIO(convert_logo(output.getvalue()).content))
+    assert (getattr(shown, "n_frames", 1), shown.getpixel((5, 5))) == (1, (255, 0, 0))

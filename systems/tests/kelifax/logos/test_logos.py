@@ -82,6 +82,27 @@ def test_a_logo_is_public_while_an_approved_resource_uses_it(directory):
     assert do(directory.logos.read_public(name)) is None
 
 
+def test_the_logo_of_a_damaged_resource_is_public_while_it_is_approved(directory):
+    name = directory.upload(draw("navy"))
+    live = approve(directory.db, submit(directory.db, "saw", logo_image=name), NOON)
+    do(directory.index_consumer.catch_up())
+    spoil = {
+        "TableName": "kelifax-resources",
+        "Key": {"resourceSlug": {"S": live.resource_slug}},
+        "UpdateExpression": "SET learningResources = :l",
+        "ExpressionAttributeValues": {":l": {"S": "nonsense"}},
+    }
+    directory.db.session.transport.call("UpdateItem", spoil)
+    assert do(directory.logos.read_public(name)) is not None
+    values = {":s": {"S": "rejected"}}
+    directory.db.session.transport.call(
+        "UpdateItem",
+        spoil | {"UpdateExpression": "SET resourceStatus = :s", "ExpressionAttributeValues": values},
+    )
+    directory.clock.advance(120)
+    assert do(directory.logos.read_public(name)) is None
+
+
 def test_equal_pictures_are_stored_once_and_deleted_when_the_last_resource_is_gone(directory):
     name = directory.upload(draw("red"))
     assert directory.upload(draw("red", compress_level=0)) == name

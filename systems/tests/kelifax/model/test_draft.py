@@ -158,7 +158,7 @@ def test_what_moderators_are_warned_of_can_be_found_in_a_stored_resource_too():
 
 def test_a_look_alike_host_is_a_warning_for_moderators():
     (warning,) = parse_draft(make_form(url="https://\u0430pple.com/")).warnings
-    assert "look alike" in warning
+    assert "look like others" in warning
 
 
 def test_text_is_stored_as_it_is_and_not_as_html():

@@ -101,6 +101,10 @@ def test_urls_of_different_pages_have_different_normal_forms(one, other):
 def test_a_host_with_deceptive_letters_is_shown_in_punycode_and_an_honest_one_in_letters():
     assert show_host("https://\u0430pple.com/x") == "xn--pple-43d.com"
     assert show_host("https://www.münchen.example/") == "münchen.example"
+    assert show_host("https://пример.example/") == "пример.example"
+    for whole in ("\u0430\u0440\u0440\u04cf\u0435.com", "\u0455\u0441\u043e\u0440\u0435.org", "l\u0131ve.com"):
+        assert show_host(f"https://{whole}/").startswith("xn--"), whole
+        assert "look like others" in warn_of_host(f"https://{whole}/")
     assert show_host("https://example.com/") == "example.com"
 
 

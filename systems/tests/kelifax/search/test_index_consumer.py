@@ -121,6 +121,25 @@ def test_an_index_that_cannot_be_trusted_is_built_again(db, tmp_path, spoil):
     do(again.close())
 
 
+@pytest.mark.parametrize("spoil", [spoil_files, lose_files, shutil.rmtree])
+def test_an_index_that_is_damaged_while_it_is_used_is_built_again_and_searches_go_on(db, tmp_path, spoil):
+    directory = tmp_path / "search"
+    index_consumer = IndexConsumer(db, directory)
+    publish(db, "first-tool")
+    catch_up(index_consumer)
+    spoil(directory)
+    assert find(db, index_consumer, "first").slugs == ("first-tool",)
+    publish(db, "second-tool", 1)
+    for _ in range(3):
+        catch_up(index_consumer)
+    assert set(find(db, index_consumer, "tool").slugs) == {"first-tool", "second-tool"}
+    do(index_consumer.close())
+    again = IndexConsumer(db, directory)
+    catch_up(again)
+    assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool"}
+    do(again.close())
+
+
 def test_an_index_that_missed_a_day_is_built_again(db, tmp_path, clock):
     index_consumer = IndexConsumer(db, tmp_path)
     publish(db, "first-tool")
@@ -237,7 +256,7 @@ def test_an_index_that_does_not_follow_is_behind(db, clock, monkeypatch):
     catch_up(index_consumer)
     assert not search.is_behind
     publish(db, "new-tool")
-    monkeypatch.setattr(index_consumer.index, "commit", lambda: 1 / 0)
+    monkeypatch.setattr(text_index.TextIndex, "commit", lambda _self: 1 / 0)
     clock.advance(61)
     with pytest.raises(ZeroDivisionError):
         catch_up(index_consumer)

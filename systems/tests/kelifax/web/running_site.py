@@ -64,6 +64,7 @@ class RunningSite:
         return asyncio.run_coroutine_threadsafe(awaitable, self.loop).result(120)
 
     async def serve(self, database, smtp_port):
+        self.database = database
         settings = read_settings(
             {"KELIFAX_SMTP_URL": f"smtp://127.0.0.1:{smtp_port}", "KELIFAX_SENDER": "kelifax@example.com"}
         )

@@ -14,7 +14,7 @@ def test_the_queue_warns_of_look_alike_hosts_and_telephone_numbers_of_no_country
     slug = client.do(client.services.submissions.accept(parse(form), confirmed=True)).slug
     page = client.admin().get(f"/admin/queue/{slug}")
     text = read_text(page)
-    assert "mixes letters that look alike" in text
+    assert "has letters that look like others" in text
     assert "not one that a country has" in text
     assert '<code class="break">xn--pple-43d.com</code>' in page.text
     client.do(client.services.moderation.approve(slug, client.owner))
@@ -160,3 +160,21 @@ def parse(form):
     from hashrange_systems.kelifax.model.draft import parse_draft
 
     return parse_draft(form)
+
+
+def test_the_queue_is_shown_although_its_first_entry_was_deleted_a_moment_ago(client, monkeypatch):
+    client.submit("First One")
+    client.submit("Second One")
+    admin, moderation = client.admin(), client.services.moderation
+    find_holders = type(moderation).find_holders
+
+    async def delete_first(self, slugs):
+        await client.services.deletion.delete("first-one", client.owner)  # the index lags behind the table
+        return await find_holders(self, slugs)
+
+    monkeypatch.setattr(type(moderation), "find_holders", delete_first)
+    page = admin.get("/admin/queue")
+    assert page.status_code == 200
+    assert "Second One" in read_text(page)
+    monkeypatch.undo()
+    assert admin.get("/admin/queue/first-one").status_code == 404

@@ -237,6 +237,15 @@ def test_pending_logos_and_odd_names_are_not_public(client):
         assert browser.get(f"/logo/{odd}").status_code == 404
 
 
+def test_a_logo_is_public_with_its_resource_before_any_worker_has_seen_either(client):
+    output = io.BytesIO()
+    Image.new("RGB", (64, 64), "navy").save(output, "PNG")
+    browser = client.visitor()
+    name = browser.post("/api/logos", content=output.getvalue()).json()["logoImage"]
+    client.publish("Pixel Kit", logoImage=name)
+    assert browser.get(f"/logo/{name}").status_code == 200
+
+
 @pytest.mark.parametrize("content", [b"<svg onload=alert(1)>", b"GIF89a", b"\x89PNG\r\n\x1a\nPK\x03\x04", b""])
 def test_no_picture_no_logo(client, content):
     answer = client.visitor().post("/api/logos", content=content)

@@ -32,11 +32,13 @@ async def open_application(target: DatabaseTarget, *, create: bool = True) -> As
     from hashrange import SystemClock
     from hashrange_systems.kelifax.application import PATTERNS, Deployment, build_application
     from hashrange_systems.kelifax.settings import read_settings
+    from hashrange_systems.shared.fetching.own_address import find_endpoint
 
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(*(PATTERNS if create else ())) as database:
         base_url = settings.url or find_default_url("kelifax")
-        deployment = Deployment(base_url=base_url, directory=target.find_directory("kelifax"))
+        directory = target.find_directory("kelifax")
+        deployment = Deployment(base_url=base_url, endpoint=find_endpoint(database), directory=directory)
         application = build_application(database, clock, settings, deployment)
         try:
             yield application

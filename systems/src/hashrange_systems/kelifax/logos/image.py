@@ -18,7 +18,6 @@ MAX_SIDE = 4096
 MIN_SIDE = 16
 LOGO_SIDE = 256  # pixels of the stored logo: the site shows it at 64, with up to four device pixels each
 FORMATS = ("PNG", "JPEG", "WEBP")
-MIME_TYPE = "image/png"
 NOT_A_PICTURE = "must be a PNG, JPEG or WebP picture"
 PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 

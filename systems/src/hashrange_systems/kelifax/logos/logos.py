@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hashrange import Clock, Conflict
+from hashrange import Clock, Conflict, Unreadable
 from hashrange_systems.kelifax.logos.image import MAX_BYTES, convert_logo
-from hashrange_systems.kelifax.logos.logo_schema import DeletingLogo, DueLogo, KeptLogo, LogoRecords
+from hashrange_systems.kelifax.logos.logo_schema import DeletingLogo, DueLogo, KeptLogo, LogoRecords, LogoUse
 from hashrange_systems.kelifax.logos.object_store import LogoStore
 from hashrange_systems.kelifax.schema import Approved, Kelifax
 from hashrange_systems.shared.epoch import from_ms
@@ -82,6 +82,11 @@ class Logos:
         """Return whether a logo was uploaded and is kept."""
         return bool(NAME.fullmatch(name)) and isinstance(await self.db.logo(name), KeptLogo)
 
+    async def record_use(self, name: str, slug: str) -> None:
+        """Record that a resource uses a logo, before the stream says so: it is public as soon as the resource is."""
+        if NAME.fullmatch(name):
+            await self.db.put(LogoUse(name=name, slug=slug))
+
     async def read(self, name: str) -> bytes | None:
         """Return the content of a logo, for those who may see pending ones."""
         return await self.store.get(name) if NAME.fullmatch(name) else None
@@ -101,10 +106,18 @@ class Logos:
 
     async def _is_public(self, name: str) -> bool:
         async for use in self.db.uses(name):
-            resource = await self.resources.published(use.slug)
-            if isinstance(resource, Approved) and resource.logo_image == name:
+            if await self._is_shown_by(name, use.slug):
                 return True
         return False
+
+    async def _is_shown_by(self, name: str, slug: str) -> bool:
+        """Return whether an approved resource, readable or damaged, has this logo."""
+        try:
+            resource = await self.resources.published(slug)
+        except Unreadable as error:
+            stored = {attribute: error.raw.get(attribute) for attribute in ("resourceStatus", "logoImage")}
+            return stored == {"resourceStatus": {"S": "approved"}, "logoImage": {"S": name}}
+        return isinstance(resource, Approved) and resource.logo_image == name
 
     # ── deletion ─────────────────────────────────────────────────────────────────────────────────────────────────────
     async def sweep(self) -> int:

@@ -91,8 +91,8 @@ class Checker:
         if not isinstance(value, str):
             self.refuse(name, "must be text")
             return ""
-        text = tidy(value, lines=lines)
-        if problem := explain_text(text, length, without):
+        text = tidy(value)
+        if problem := explain_text(text, length, without, lines=lines):
             self.refuse(name, problem)
             return ""
         return text
@@ -238,19 +238,17 @@ def find_unknown(given: Mapping[str, Any], known: Collection[str]) -> list[str]:
     return list(islice(unknown, MAX_UNKNOWN))
 
 
-def tidy(value: str, *, lines: bool = False) -> str:
-    """Return a text in NFC without spaces around it; without `lines` on one line."""
+def tidy(value: str) -> str:
+    """Return a text in NFC, without spaces around it and around its lines."""
     text = unicodedata.normalize("NFC", value[:MAX_TEXT]) if value.isprintable() else value[:MAX_TEXT]
-    if lines:
-        return "\n".join(" ".join(line.split(" ")).strip() for line in text.replace("\r\n", "\n").split("\n")).strip()
-    return " ".join(text.split(" ")).strip()
+    return "\n".join(line.strip() for line in text.replace("\r\n", "\n").split("\n")).strip()
 
 
-def explain_text(text: str, length: range, without: str = "") -> str | None:
+def explain_text(text: str, length: range, without: str = "", *, lines: bool = False) -> str | None:
     """Return why a text cannot be stored; None if it can."""
     if any(sign != "\n" and (is_unseen(sign) or sign in HIDDEN) for sign in text):
         return "must not contain invisible characters"
-    if "\n" in text and length[-1] < 500:
+    if "\n" in text and not lines:
         return "must be one line"
     forbidden = next((sign for sign in without if sign in text), None)
     if forbidden:

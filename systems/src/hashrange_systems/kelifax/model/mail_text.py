@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from markupsafe import escape
@@ -14,6 +15,8 @@ from markupsafe import escape
 from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.notifications.sender import Notification
 from hashrange_systems.shared.text import clean
+
+CONFIRM_WITHIN = timedelta(hours=48)  # of an address; then what waits for it is deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Topic:
     action: str  # what the link is called
     purpose: str | None = None  # None: the link has no token
     page: str = ""
-    valid_ms: int = 2 * DAY_MS
+    valid_ms: int = CONFIRM_WITHIN // timedelta(milliseconds=1)
 
 
 YEAR_MS = 365 * DAY_MS
@@ -33,7 +36,7 @@ YEAR_MS = 365 * DAY_MS
 TOPICS: Mapping[str, Topic] = {
     "confirm-submission": Topic(
         "Confirm your submission of {name}",
-        "You submitted {name} to {site}. It is reviewed once you confirm this address, within 48 hours.\n"
+        "You submitted {name} to {site}. It is reviewed once you confirm this address, within {hours} hours.\n"
         "If that was not you, ignore this mail: nothing is kept.",
         "Confirm the submission",
         "confirm",
@@ -68,14 +71,14 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "confirm-review": Topic(
         "Confirm your review of {name}",
-        "You reviewed {name}. A moderator reads the review once you confirm this address, within 48 hours.",
+        "You reviewed {name}. A moderator reads the review once you confirm this address, within {hours} hours.",
         "Confirm the review",
         "review",
         "/review/confirm/{token}",
     ),
     "confirm-claim": Topic(
         "Confirm that {name} is yours",
-        "You asked to edit the listing of {name} as its owner. Confirm this address within 48 hours.",
+        "You asked to edit the listing of {name} as its owner. Confirm this address within {hours} hours.",
         "Confirm the address",
         "claim",
         "/claim/confirm/{token}",
@@ -97,7 +100,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "confirm-digest": Topic(
         "Confirm the digest",
-        "You asked for the digest of {site}. Confirm this address within 48 hours; without it nothing is sent.",
+        "You asked for the digest of {site}. Confirm this address within {hours} hours; without it nothing is sent.",
         "Confirm the subscription",
         "digest",
         "/digest/confirm/{token}",
@@ -116,6 +119,7 @@ def render_mail(topic: str, content: Mapping[str, Any], link: str, site: str) ->
         "reason": str(content.get("reason", "")),
         "entries": "\n\n".join(content.get("entries", ())),
         "site": site,
+        "hours": CONFIRM_WITHIN // timedelta(hours=1),
     }
     subject, text = kind.subject.format_map(words), kind.text.format_map(words)
     paragraphs = "".join(f"<p>{escape(part)}</p>".replace("\n", "<br>") for part in text.split("\n\n"))

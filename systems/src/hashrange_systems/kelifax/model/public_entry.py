@@ -177,6 +177,18 @@ def to_utc(moment: datetime) -> datetime:
         return plain
 
 
+def read_stored_text(moment: datetime) -> str:
+    """Return the text that a time was read from, whatever its width; of another time the one that would be stored."""
+    original: Mapping[str, str] | None = getattr(moment, "original", None)
+    return original["S"] if original else format_exact_time(moment)
+
+
+def format_exact_time(moment: datetime) -> str:
+    """Return a time in ISO 8601, UTC, with its fraction of a second if it has one."""
+    fraction = f".{moment.microsecond:06d}Z" if moment.microsecond else "Z"
+    return (format_time(moment) or "").replace("Z", fraction)
+
+
 def format_time(moment: datetime | None) -> str | None:
     """Return a time in ISO 8601, UTC, in whole seconds."""
     if moment is None:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 import idna
 from confusable_homoglyphs import confusables
 
+from hashrange_systems.shared.fetching.http_url import DEFAULT_PORTS
 from hashrange_systems.shared.fetching.public_address import explain_forbidden
 from hashrange_systems.shared.user_url import explain_host, explain_url
 
 CAMPAIGN = re.compile(r"utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|igshid", re.IGNORECASE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".internal", ".lan", ".home", ".intranet", ".corp", ".home.arpa")
-DEFAULT_PORTS = {"http": 80, "https": 443}
 PLAIN_HOST = re.compile(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?", re.ASCII)
 SAFE_IN_PATH = ":@!$&'()*+,;=-._~"
 
@@ -83,7 +84,23 @@ def show_host(url: str) -> str:
         shown = idna.decode(host)
     except (idna.IDNAError, UnicodeError):
         return host
-    return host if confusables.is_dangerous(shown) else shown
+    return host if is_deceptive(shown) else shown
+
+
+def is_deceptive(host: str) -> bool:
+    """Return whether a host can be mistaken for another one: a label mixes scripts, or looks like Latin letters."""
+    return any(confusables.is_dangerous(label) or _looks_latin(label) for label in host.split("."))
+
+
+def _looks_latin(label: str) -> bool:
+    """Return whether every letter of a label is, or looks like, one of a-z, and not all are."""
+    return not label.isascii() and all(sign.isascii() or _resembles_ascii(sign) for sign in label)
+
+
+@cache
+def _resembles_ascii(sign: str) -> bool:
+    found = confusables.is_confusable(sign, greedy=True) or []
+    return any(each["c"].isascii() for one in found for each in one["homoglyphs"])
 
 
 def warn_of_host(url: str) -> str | None:
@@ -95,8 +112,8 @@ def warn_of_host(url: str) -> str | None:
         shown = idna.decode(host)
     except (idna.IDNAError, UnicodeError):
         return f"The host {host} cannot be shown in letters."
-    if confusables.is_dangerous(shown):
-        return f"The host {shown} ({host}) mixes letters that look alike."
+    if is_deceptive(shown):
+        return f"The host {shown} ({host}) has letters that look like others."
     return f"The host {shown} is written {host}."
 
 

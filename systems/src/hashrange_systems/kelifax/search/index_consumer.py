@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 CHUNK = 500  # documents that are added in one call of a thread
 
 
+class IndexDamaged(Exception):
+    """The files of the index cannot be written."""
+
+
 @dataclass(slots=True)
 class IndexConsumer:
     """Builds the index and follows the stream; `index` is None until the first one is complete."""
@@ -57,6 +61,9 @@ class IndexConsumer:
             await self._follow()
         except StreamTrimmed:
             log.warning("the search index missed changes of the last day, and is built again")
+            await self.build()
+        except IndexDamaged as error:
+            log.warning("the search index cannot be written, and is built again: %s", error)
             await self.build()
 
     async def build(self) -> None:
@@ -122,7 +129,8 @@ class IndexConsumer:
         old, old_consumer = self.index, self._consumer
         self.index, self._consumer = index, consumer
         if old is not None:
-            await asyncio.to_thread(old.close)
+            with suppress(Exception):  # its files may be gone or damaged, which is why there is a new one
+                await asyncio.to_thread(old.close)
         if old_consumer is not None:
             await old_consumer.forget()
         if self.directory is not None:
@@ -148,6 +156,7 @@ class IndexConsumer:
         resource = change.after or change.before
         assert resource is not None
         if self.directory is not None and not self._changed and self.index is not None:
+            self.directory.mkdir(parents=True, exist_ok=True)  # it may be gone with the index, which is found out next
             self._uncommitted.touch()
         self._changed[resource.resource_slug] = find_document(change.after)
 
@@ -156,7 +165,10 @@ class IndexConsumer:
         assert self._consumer is not None
         await self._consumer
         if self._changed:
-            await asyncio.to_thread(self._apply, self.index, self._changed)
+            try:
+                await asyncio.to_thread(self._apply, self.index, self._changed)
+            except Exception as error:  # whatever is wrong with its files, it is built again
+                raise IndexDamaged(str(error)) from error
             self._changed = {}
             if self.directory is not None:
                 self._uncommitted.unlink(missing_ok=True)

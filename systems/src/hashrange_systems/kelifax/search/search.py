@@ -78,6 +78,9 @@ class Search:
         """Return resources that share tags, words of the name and the category; newest of the category by scan."""
         index = self.index_consumer.index
         if index is not None:
-            return await asyncio.to_thread(index.find_related, document, limit)
+            try:
+                return await asyncio.to_thread(index.find_related, document, limit)
+            except (OSError, ValueError) as error:
+                log.warning("the search index failed, and the scan answers: %s", error)
         found = await find_by_scan(self.db, SearchQuery(category=document.category, sort="newest", limit=limit + 1))
         return tuple(hit.document for hit in found.hits if hit.document.slug != document.slug)[:limit]

@@ -22,6 +22,7 @@ from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, View
 from hashrange.provision import apply, plan
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.search_text import make_search_text
+from hashrange_systems.kelifax.model.stored_list import split_tags
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import Migration, PersonLink
 from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, Resource, UrlClaim, checkpoints
@@ -33,7 +34,7 @@ from hashrange_systems.kelifax.service.damaged_resource import (
     unlist_stale,
 )
 from hashrange_systems.kelifax.service.deletion import Deletion
-from hashrange_systems.kelifax.service.publication import list_entry
+from hashrange_systems.kelifax.service.publication import list_entry, write_tags
 from hashrange_systems.kelifax.service.resource_read import (
     interpret,
     read_ambiguous_slugs,
@@ -200,11 +201,20 @@ class Adoption:
 
     async def _publish_damaged(self, item: DamagedItem, *, dry_run: bool) -> bool:
         """Bring a damaged approved resource into the lists, with its mark; return whether it joins them."""
-        if item.status != "approved" or is_marked(item):
+        if item.status != "approved":
+            return False
+        at = parse_time(item.text("publishedAt") or item.text("approvedAt") or item.text("createdAt"))
+        if not dry_run:
+            await self._list_tags(item, at)
+        if is_marked(item):
             return False
         joins = not item.text("publicFeed")
-        at = parse_time(item.text("approvedAt") or item.text("createdAt"))
         return (dry_run or await publish_damaged(self.db, item, at)) and joins
+
+    async def _list_tags(self, item: DamagedItem, at: datetime) -> None:
+        writes = write_tags(self.db, split_tags(item.text("tags")), at, item.resource_slug)
+        if writes:
+            await self.db.transact_all(writes).unread()
 
     # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def make_consumer(self) -> Consumer:

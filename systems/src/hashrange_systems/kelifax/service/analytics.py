@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hashrange_systems.kelifax.schema import Approved, Kelifax
+from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax
 from hashrange_systems.kelifax.service.resource_read import read_everything
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
-MOST = 50
+MAX_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Analytics:
         domains: dict[str, Counter[str]] = {}
         viewed: list[ViewRow] = []
         async for item in read_everything(self.db):
+            origin = find_origin(item)
+            if domain is not None and origin != domain:
+                continue
             if isinstance(item, DamagedItem):
                 report.damaged += 1
                 statuses[item.status] += 1
-                continue
-            origin = item.submitter_domain or "unknown"
-            if domain is not None and origin != domain:
                 continue
             approved = isinstance(item, Approved)
             statuses[item.resource_status] += 1
@@ -78,6 +78,12 @@ class Analytics:
         report.total = statuses.total()
         report.statuses, report.categories = dict(statuses), dict(categories)
         rows = [DomainRow(name, row["submitted"], row["approved"], row["views"]) for name, row in domains.items()]
-        report.domains = sorted(rows, key=lambda row: (-row.submitted, row.domain))[:MOST]
-        report.most_viewed = sorted(viewed, key=lambda row: (-row.views, row.slug))[:MOST]
+        report.domains = sorted(rows, key=lambda row: (-row.submitted, row.domain))[:MAX_ROWS]
+        report.most_viewed = sorted(viewed, key=lambda row: (-row.views, row.slug))[:MAX_ROWS]
         return report
+
+
+def find_origin(item: AnyResource | DamagedItem) -> str:
+    """Return the domain of the submitter of a resource, readable or damaged."""
+    found = item.text("submitterDomain") if isinstance(item, DamagedItem) else item.submitter_domain
+    return found or "unknown"

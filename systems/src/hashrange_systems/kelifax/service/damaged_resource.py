@@ -13,7 +13,7 @@ from typing import Any
 from hashrange import ServiceError, TransactionCanceledException, dump_item
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.damage import PUBLIC_REASONS
-from hashrange_systems.kelifax.model.public_entry import format_time
+from hashrange_systems.kelifax.model.public_entry import format_exact_time, format_time
 from hashrange_systems.kelifax.schema import Decision, Kelifax, audit, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
@@ -87,8 +87,8 @@ async def publish_damaged(db: Kelifax, item: DamagedItem, published_at: datetime
             "#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory", "#d": "damage",
         },
         "ExpressionAttributeValues": {
-            ":p": {"S": format_time(published_at)}, ":f": {"S": "approved"}, ":d": {"SS": list(item.public_reasons)},
-            ":c": {"S": item.text("category") or "other"},
+            ":p": {"S": format_exact_time(published_at)}, ":f": {"S": "approved"},
+            ":d": {"SS": list(item.public_reasons)}, ":c": {"S": item.text("category") or "other"},
         },
     }  # fmt: skip
     return await write_guarded(db, item, update)

@@ -12,11 +12,13 @@ from typing import Any
 
 from hashrange import Clock, Conflict, Item, TransactionCanceledException, Write, dump_item
 from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.model.public_entry import parse_time
+from hashrange_systems.kelifax.model.stored_list import split_tags
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource, audit
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged_resource import guard_key
-from hashrange_systems.kelifax.service.publication import unlist_entry
+from hashrange_systems.kelifax.service.publication import drop_tags, unlist_entry
 from hashrange_systems.kelifax.service.resource_read import find_any, find_stored, next_moment
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import ResourceMissing
@@ -51,7 +53,6 @@ class Deletion:
             await self._delete_damaged(found, decision)
         else:
             await self._delete_readable(found, decision)
-        await self.db.drop_reservation(slug)
         await self._delete_rest(slug)
 
     async def _delete_readable(self, resource: Resource, decision: Decision) -> None:
@@ -78,6 +79,10 @@ class Deletion:
             await self.db.session.transport.call_async("TransactWriteItems", {"TransactItems": writes})
         except TransactionCanceledException:
             raise DecisionTaken("changed") from None
+        published_at = parse_time(item.text("publishedAt") or item.text("approvedAt"))
+        unlisted = drop_tags(self.db, split_tags(item.text("tags")), published_at, item.resource_slug)
+        if unlisted:
+            await self.db.transact_all(unlisted).unread()
         url = normalise_url(item.text("resourceUrl"))
         claim = await self.db.claim(url).consistent() if url else None
         if claim is not None and claim.claimed_by == item.resource_slug:
@@ -104,6 +109,9 @@ class Deletion:
             self.db.hold_of(slug),
         )
         left += [item for get in single if (item := await get.consistent()) is not None]
+        reservation = await self.db.unconfirmed(slug).consistent()
+        if reservation is not None and reservation.form is None:  # else it is of a submission that may be confirmed
+            left.append(reservation)
         for query in (
             self.db.votes(slug),
             self.db.reviews(slug),

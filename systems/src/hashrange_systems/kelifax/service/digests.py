@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.model.draft import CATEGORIES
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.record_item import DueDigest, Subscribed, UnconfirmedSubscription
 from hashrange_systems.kelifax.schema import Kelifax, Listing
@@ -28,8 +29,8 @@ from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.text import clean
 
 EVERY = timedelta(days=7)
+INDEX_LAG = timedelta(minutes=1)  # after which what was published is in the index, and nothing joins it any more
 LEASE = timedelta(minutes=5)
-CONFIRM_WITHIN = timedelta(hours=48)
 PER_CLIENT, PER_ADDRESS = 20, 3  # subscriptions on a day
 MAX_ENTRIES = 30
 
@@ -55,7 +56,7 @@ class Digests:
         if check.errors or address is None:
             raise InvalidInput(check.errors)
         await self.quotas.use("digest", client, PER_CLIENT)
-        await self.quotas.use("digest", fold_email(address.text), PER_ADDRESS)
+        await self.quotas.use_for_mailbox("digest", address.text, PER_ADDRESS)
         if isinstance(await self.db.subscription(address.text).consistent(), Subscribed):
             return
         now = to_second(self.clock.millis())
@@ -80,7 +81,7 @@ class Digests:
         if isinstance(known, UnconfirmedSubscription):
             now = to_second(self.clock.millis())
             with suppress(Conflict):  # the link was opened twice
-                await self.db.confirm_subscription(known, due_at=now + EVERY, sent_until=now)
+                await self.db.confirm_subscription(known, due_at=now + EVERY, sent_until=now - INDEX_LAG)
 
     async def unsubscribe(self, token: str) -> None:
         """End a subscription, and forget the address."""
@@ -98,10 +99,10 @@ class Digests:
 
     async def _send(self, due: DueDigest) -> int:
         now = to_second(self.clock.millis())
-        lease = now + LEASE
+        lease, until = now + LEASE, now - INDEX_LAG
         subscription = await self.db.move_digest(due, due_at=lease)
-        entries = await self._find_entries(subscription)
-        sent = self.db.digest_sent(subscription, lease=lease, due_at=now + EVERY, sent_until=now)
+        entries = await self._find_entries(subscription, until)
+        sent = self.db.digest_sent(subscription, lease=lease, due_at=now + EVERY, sent_until=until)
         if not entries:
             await sent
             return 0
@@ -111,10 +112,12 @@ class Digests:
         await self.db.transact_all(writes).unread()
         return 1
 
-    async def _find_entries(self, subscription: Subscribed) -> list[Listing]:
+    async def _find_entries(self, subscription: Subscribed, until: datetime) -> list[Listing]:
+        """Return what was published after the last digest, up to a second: the next digest begins after it."""
         found = await self.db.published_since(subscription.sent_until).skip_unreadable().limit(500)
         wanted = set(subscription.categories)
-        return [each for each in found if not wanted or each.category in wanted][:MAX_ENTRIES]
+        complete = [each for each in found if each.published_at <= until]
+        return [each for each in complete if not wanted or each.category in wanted][:MAX_ENTRIES]
 
     def _describe(self, entry: Listing) -> str:
         name, purpose = clean(entry.resource_name, 200), clean(entry.usage_purpose, 200)

@@ -17,15 +17,18 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
-from hashrange import Clock, CursorInvalid, Unreadable
+import orjson
+
+from hashrange import Clock, CursorInvalid, Latest, Unreadable
 from hashrange_systems.kelifax.model.damage import hide_private, join_reasons
 from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import (
     ListedResource,
     PublicResource,
+    read_stored_text,
     show_damaged,
     show_listing,
     show_resource,
@@ -33,9 +36,10 @@ from hashrange_systems.kelifax.model.public_entry import (
 from hashrange_systems.kelifax.model.search_text import contains_all, split_words
 from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax, Listing
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all, read_page
-from hashrange_systems.kelifax.visitor_item import Facets
-from hashrange_systems.shared.epoch import from_ms, to_second
+from hashrange_systems.kelifax.service.time_ordered_list import Chunk, OrderedPage, Place, Placed, TimeOrderedList
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all, read_all_in_order, read_time_page
+from hashrange_systems.kelifax.visitor_item import Facets, TagEntry
+from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_second
 from hashrange_systems.shared.errors import ResourceMissing, TokenInvalid
 from hashrange_systems.shared.signed_token import TokenSigner
 
@@ -45,7 +49,7 @@ COPIED_MS = 10_000  # for which the rows of a sorted list are kept
 MAX_COPIES = 20
 RELATED_TAGS = 5  # tags whose resources are compared
 FACETS_FOR = timedelta(hours=1)
-CURSOR_MS = 86_400_000
+CURSOR_MS = DAY_MS
 
 Sort = Literal["newest", "name", "popular"]
 
@@ -92,25 +96,21 @@ class Directory:
         size = max(1, min(size, MAX_PAGE))
         if filters.sort != "newest":
             return await self._browse_sorted(filters, size, after)
-        if tags := normalise_tags(filters.tags):
-            return await self._browse_tag(tags[0], filters, size, after)
-        query = self.db.listing(filters.category) if filters.category else self.db.feed()
-        if filters.pricing:
-            query = query.filter(self.db.priced(filters.pricing))
-        page = await read_page(query, size, after, "published_at")
+        page = await self._read_newest(filters, size, after)
         return ListPage([show_entry(entry) for entry in page.entries if is_approved(entry)], page.cursor)
 
-    async def _browse_tag(self, tag: str, filters: Filters, size: int, after: str | None) -> ListPage:
-        """Fill a page from the entries of a tag: each is compared with its resource, which may have changed."""
-        found: list[ListedResource] = []
-        while len(found) < size:
-            page = await self.db.tag_entries(tag).page(size - len(found), after=after)
-            shown = await self.read_many([entry.slug for entry in page])
-            found += [entry for entry in shown if filters.accept(entry)]
-            after = page.cursor
-            if after is None:
-                break
-        return ListPage(found, after)
+    async def _read_newest(
+        self, filters: Filters, size: int, after: str | None
+    ) -> OrderedPage[Listing | DamagedItem | ListedResource]:
+        name = orjson.dumps(describe_filters(filters)).decode()
+        if tags := normalise_tags(filters.tags):
+            return await TimeOrderedList(TagIndex(self, tags[0], filters, name), self.signer).read_page(size, after)
+
+        def read_from(at: datetime | None) -> Latest[Listing]:
+            query = self.db.listing(filters.category, at) if filters.category else self.db.feed(at)
+            return query.filter(self.db.priced(filters.pricing)) if filters.pricing else query
+
+        return await read_time_page(read_from, name, "published_at", size, after)
 
     async def _browse_sorted(self, filters: Filters, size: int, after: str | None) -> ListPage:
         rows = await self._sort_all(filters)
@@ -208,7 +208,7 @@ class Directory:
     # ── everything ───────────────────────────────────────────────────────────────────────────────────────────────────
     async def list_all(self) -> AsyncIterator[PublicResource]:
         """Yield every approved resource, damaged ones too, newest submission first."""
-        async for item in read_all(self.db.approved(), "created_at"):
+        async for item in read_all_in_order(self.db.approved(), "created_at"):
             yield show_damaged(item.raw, item.public_reason) if isinstance(item, DamagedItem) else show_resource(item)
 
     async def scan(self, query: str) -> list[PublicResource]:
@@ -255,6 +255,45 @@ class Directory:
         return await self.db.put(counted)
 
 
+@dataclass(frozen=True, slots=True)
+class TagIndex:
+    """The published resources of a tag; each entry is compared with its resource, which may have changed."""
+
+    directory: Directory
+    tag: str
+    filters: Filters
+    name: str
+    backwards: bool = True
+
+    async def read(self, since: datetime | None, count: int, after: str | None) -> Chunk[ListedResource]:
+        """Return those of so many entries that the filters accept."""
+        page = await self.directory.db.tag_entries(self.tag, since).page(count, after=after)
+        shown = {entry.slug: entry for entry in await self.directory.read_many([entry.slug for entry in page])}
+        placed = [
+            Placed(place_tagged(each, shown[each.slug]), shown[each.slug])
+            for each in page
+            if self._is_listed(each, shown.get(each.slug))
+        ]
+        return Chunk(placed, place_stored(page.items[-1]).second if page.items else "", page.cursor)
+
+    def _is_listed(self, tagged: TagEntry, entry: ListedResource | None) -> bool:
+        """Return whether an entry of a tag is the one of its resource, and not of an earlier publication."""
+        if entry is None or not self.filters.accept(entry):
+            return False
+        return entry.published_at.replace(microsecond=0) == tagged.published_at
+
+
+def place_stored(tagged: TagEntry) -> Place:
+    """Return the position of an entry of a tag, which has whole seconds."""
+    return Place.of(read_stored_text(tagged.published_at), tagged.slug)
+
+
+def place_tagged(tagged: TagEntry, entry: ListedResource) -> Place:
+    """Return the position of the resource of a tag: the tag has the second, the resource has the fraction."""
+    stored, exact = place_stored(tagged), Place.of(read_stored_text(entry.published_at), entry.slug)
+    return exact if exact.second == stored.second else stored
+
+
 def rank_related(entry: ListedResource, tags: set[str], other: ListedResource) -> tuple[int, float, str]:
     """Return the rank of a related resource: shared tags, then the category, then the newest."""
     shared = 2 * len(tags & set(normalise_tags(other.tags))) + (other.category == entry.category)
@@ -263,12 +302,16 @@ def rank_related(entry: ListedResource, tags: set[str], other: ListedResource) -
 
 def is_approved(entry: object) -> bool:
     """Return whether an entry of a public index belongs there; another program may have rejected it a moment ago."""
+    if isinstance(entry, ListedResource):  # it was read from the table
+        return True
     status = entry.status if isinstance(entry, DamagedItem) else getattr(entry, "resource_status", "")
     return status == "approved"
 
 
-def show_entry(entry: Listing | DamagedItem) -> ListedResource:
+def show_entry(entry: Listing | DamagedItem | ListedResource) -> ListedResource:
     """Return an entry of a public index, readable or damaged."""
+    if isinstance(entry, ListedResource):
+        return entry
     if isinstance(entry, DamagedItem):
         return show_damaged(entry.raw, entry.public_reason)
     return show_listing(entry, join_reasons(hide_private(entry.damage)) or None)

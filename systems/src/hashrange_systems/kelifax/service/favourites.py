@@ -100,8 +100,11 @@ class Favourites:
     async def rename(self, visitor: str, collection_id: str, title: str) -> Collection:
         """Give a collection another title."""
         found = await self.find_collection(visitor, collection_id)
-        seen = list(found.slugs)
-        return await self.db.change_collection(visitor, collection_id, seen=seen, title=check_title(title))
+        text, seen = check_title(title), list(found.slugs)
+        try:
+            return await self.db.change_collection(visitor, collection_id, seen=seen, title=text)
+        except Conflict:
+            raise EditConflict("collection") from None
 
     async def share(self, visitor: str, collection_id: str, *, shared: bool) -> Collection:
         """Show a collection to everybody who has its id, or to nobody."""

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,7 +47,8 @@ from hashrange_systems.kelifax.service.publication import list_entry, unlist_ent
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, next_moment
 from hashrange_systems.kelifax.service.submissions import HasLogo, make_revision, move_claim, require_uploaded
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage, read_page
+from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_time_page
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import from_ms, to_second
 from hashrange_systems.shared.errors import (
@@ -62,12 +63,11 @@ from hashrange_systems.shared.errors import (
 
 LEASE = timedelta(minutes=10)
 UNDO_WITHIN = timedelta(minutes=10)
-UNDO_MS = 600_000
 MAX_REASON = 500
 MAX_BULK = 100
 MAX_QUEUE_PAGE = 100
 
-BulkAction = Literal["approve", "reject", "unpublish", "delete"]
+RecordLogo = Callable[[str, str], Awaitable[None]]  # name and slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +87,20 @@ class Moderation:
     mailer: Mailer
     duplicates: Duplicates
     has_logo: HasLogo | None = None  # whether a logo of this name was uploaded
+    record_logo: RecordLogo | None = None  # that a resource uses a logo
 
     # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def queue(self, size: int = 20, after: str | None = None) -> TolerantPage[Pending]:
+    async def queue(self, size: int = 20, after: str | None = None) -> OrderedPage[Pending | DamagedItem]:
         """Return a page of what waits, oldest first."""
-        return await read_page(self.db.pending(), min(size, MAX_QUEUE_PAGE), after, "created_at")
+        return await read_time_page(self.db.pending, "pending", "created_at", min(size, MAX_QUEUE_PAGE), after)
 
-    async def rejected(self, size: int = 20, after: str | None = None) -> TolerantPage[Rejected]:
+    async def rejected(self, size: int = 20, after: str | None = None) -> OrderedPage[Rejected | DamagedItem]:
         """Return a page of rejected resources, newest first."""
-        return await read_page(self.db.rejected(), min(size, MAX_QUEUE_PAGE), after, "created_at")
+        return await read_time_page(self.db.rejected, "rejected", "created_at", min(size, MAX_QUEUE_PAGE), after)
 
-    async def live(self, size: int = 20, after: str | None = None) -> TolerantPage[Approved]:
+    async def live(self, size: int = 20, after: str | None = None) -> OrderedPage[Approved | DamagedItem]:
         """Return a page of approved resources, newest first, those of the original system too."""
-        return await read_page(self.db.approved(), min(size, MAX_QUEUE_PAGE), after, "created_at")
+        return await read_time_page(self.db.approved, "approved", "created_at", min(size, MAX_QUEUE_PAGE), after)
 
     async def submitted_since(self, day: datetime, size: int = 100) -> Sequence[Pending]:
         """Return what was submitted on a day or after it and waits, newest first: `createdAt > "2025-10-01"`.
@@ -149,6 +150,7 @@ class Moderation:
     async def approve(self, slug: str, actor: Actor) -> Decision:
         """Publish a pending resource."""
         resource = await self._find_pending(slug, actor)
+        await self._use_logo(resource.logo_image, slug)
         now = to_second(self.clock.millis())
         decision = await self._make_decision(slug, actor, "approved")
         return await self._decide(
@@ -250,7 +252,9 @@ class Moderation:
             "reason": decision.reason or "",
             "words": [slug, resource.submission_id],
         }
-        return self.mailer.write_all(topic, address, name_cause(decision), content, UNDO_MS)
+        return self.mailer.write_all(
+            topic, address, name_cause(decision), content, UNDO_WITHIN // timedelta(milliseconds=1)
+        )
 
     # ── undo ─────────────────────────────────────────────────────────────────────────────────────────────────────────
     async def undo(self, slug: str, actor: Actor) -> Decision:
@@ -354,6 +358,7 @@ class Moderation:
         if not changes and not more:
             return
         await self.require_logo(resource, content)
+        await self._use_logo(content.logo, slug)
         decision = await self._make_decision(slug, actor, "edited", ", ".join(sorted(changes)))
         now = to_second(self.clock.millis())
         edit = self.db.edit(
@@ -379,6 +384,10 @@ class Moderation:
         """Raise InvalidInput if content has another logo than its resource, which was not uploaded."""
         if content.logo != resource.logo_image:
             await require_uploaded(content, self.has_logo)
+
+    async def _use_logo(self, name: str | None, slug: str) -> None:
+        if name and self.record_logo is not None:
+            await self.record_logo(name, slug)
 
     async def add_alias(self, slug: str, alias: str, actor: Actor) -> None:
         """Let another slug lead to a resource, whose own slug never changes."""

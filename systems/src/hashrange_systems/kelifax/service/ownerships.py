@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.model.web_address import find_host
 from hashrange_systems.kelifax.record_item import PersonLink
@@ -31,14 +31,12 @@ from hashrange_systems.kelifax.visitor_item import (
     UnconfirmedOwnership,
     WaitingOwnership,
 )
-from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import to_second
 from hashrange_systems.shared.errors import FieldError, InvalidInput, ResourceMissing, TokenInvalid
 from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id
 from hashrange_systems.shared.signed_token import TokenSigner
 
 PER_CLIENT, PER_ADDRESS = 10, 5  # claims on a day
-CONFIRM_WITHIN = timedelta(hours=48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class Ownerships:
         if check.errors or address is None:
             raise InvalidInput(check.errors)
         await self.quotas.use("claim", client, PER_CLIENT)
-        await self.quotas.use("claim", fold_email(address.text), PER_ADDRESS)
+        await self.quotas.use_for_mailbox("claim", address.text, PER_ADDRESS)
         now = to_second(self.clock.millis())
         host = find_host(resource.resource_url)
         claim = UnconfirmedOwnership(

@@ -25,7 +25,7 @@ def list_entry(db: Kelifax, resource: Resource, published_at: datetime) -> list[
     slug = resource.resource_slug
     spread = int(hashlib.sha256(slug.encode()).hexdigest()[:8], 16) % SPREAD_S
     link = LinkState(slug=slug, due_at=published_at + FIRST_CHECK + timedelta(seconds=spread))
-    return [*_write_tags(db, resource.tags, published_at, slug), db.put(link)]
+    return [*write_tags(db, resource.tags, published_at, slug), db.put(link)]
 
 
 def unlist_entry(db: Kelifax, resource: Resource, *, keep_link: bool = False) -> list[Write[Any]]:
@@ -35,7 +35,7 @@ def unlist_entry(db: Kelifax, resource: Resource, *, keep_link: bool = False) ->
     if not keep_link:
         writes.append(db.drop_link_state(slug))
     if isinstance(resource, Published):
-        writes += [db.drop_tag_entry(tag, resource.published_at, slug) for tag in _choose(resource.tags)]
+        writes += drop_tags(db, resource.tags, resource.published_at, slug)
     return writes
 
 
@@ -44,11 +44,17 @@ def update_entry(db: Kelifax, resource: Published, tags: Sequence[str]) -> list[
     slug, at = resource.resource_slug, resource.published_at
     old, new = _choose(resource.tags), _choose(tags)
     gone = [db.drop_tag_entry(tag, at, slug) for tag in old if tag not in new]
-    return [*gone, *_write_tags(db, [tag for tag in new if tag not in old], at, slug)]
+    return [*gone, *write_tags(db, [tag for tag in new if tag not in old], at, slug)]
 
 
-def _write_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
+def write_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
+    """Return the writes that list a resource under its tags."""
     return [db.put(TagEntry(tag=tag, published_at=at, slug=slug)) for tag in _choose(tags)]
+
+
+def drop_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
+    """Return the writes that take a resource off the lists of its tags."""
+    return [db.drop_tag_entry(tag, at, slug) for tag in _choose(tags)]
 
 
 def _choose(tags: Sequence[str]) -> list[str]:

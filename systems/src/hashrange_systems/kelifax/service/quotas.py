@@ -13,6 +13,7 @@ from hashrange import Clock, Conflict
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import TooManyRequests
+from hashrange_systems.shared.notifications.message_budget import hash_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,10 @@ class Quotas:
 
     db: Kelifax
     clock: Clock
+
+    async def use_for_mailbox(self, action: str, address: str, limit: int) -> None:
+        """Count an action that sends a mail to an address; all spellings of a mailbox share the limit."""
+        await self.use(action, hash_target(address), limit)
 
     async def use(self, action: str, who: str, limit: int) -> None:
         """Count an action of somebody; raise TooManyRequests if the limit of the day is reached."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from hashrange import Clock, Conflict, Taken, Unreadable, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.field_rule import Checker
+from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.record_item import PersonLink, Verdict
 from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax
@@ -39,7 +40,6 @@ from hashrange_systems.shared.identifier import is_valid_id
 from hashrange_systems.shared.signed_token import TokenSigner
 
 PER_CLIENT, PER_ADDRESS, VOTES_PER_CLIENT = 20, 5, 200  # on a day
-CONFIRM_WITHIN = timedelta(hours=48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Reviews:
         if check.errors or address is None:
             raise InvalidInput(check.errors)
         await self.quotas.use("review", client, PER_CLIENT)
-        await self.quotas.use("review", fold_email(address.text), PER_ADDRESS)
+        await self.quotas.use_for_mailbox("review", address.text, PER_ADDRESS)
         now = to_second(self.clock.millis())
         review = UnconfirmedReview(
             slug=slug,

@@ -23,6 +23,7 @@ from uuid import uuid4
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, ExistingEntry
 from hashrange_systems.kelifax.model.draft import Content, Draft, parse_content, parse_draft
+from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import make_slug, number_slugs
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import PersonLink, Revision, Unconfirmed
@@ -33,12 +34,10 @@ from hashrange_systems.kelifax.service.proofs import Proofs
 from hashrange_systems.kelifax.service.quotas import Quotas
 from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_resource, next_moment
-from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import DAY_MS, EPOCH, to_second
 from hashrange_systems.shared.errors import FieldError, InvalidInput, ResourceMissing, TokenInvalid
 from hashrange_systems.shared.signed_token import TokenSigner
 
-CONFIRM_WITHIN = timedelta(hours=48)
 STATUS_VALID_MS = 365 * DAY_MS
 PER_ADDRESS, PER_CLIENT, PER_CLIENT_WITHOUT_PROOF = 10, 50, 5  # submissions on a day
 MAX_NUMBER = 50
@@ -125,7 +124,7 @@ class Submissions:
         else:
             await self.proofs.use(proof)
             await self.quotas.use("submission", client, PER_CLIENT)
-        await self.quotas.use("submission", fold_email(draft.submitter.email), PER_ADDRESS)
+        await self.quotas.use_for_mailbox("submission", draft.submitter.email, PER_ADDRESS)
         return await self.accept(draft, different=different, confirmed=not self.by_mail)
 
     async def accept(self, draft: Draft, *, different: bool = False, confirmed: bool = False) -> Receipt:

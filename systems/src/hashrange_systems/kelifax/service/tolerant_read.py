@@ -6,18 +6,31 @@ A damaged item takes its place in the list, with its raw attributes; it never hi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from hashrange import Latest, Model, Query, Scan, Unreadable, camel
 from hashrange_systems.kelifax.model.damage import describe_damage, hide_private, join_reasons
-from hashrange_systems.kelifax.model.public_entry import format_time
+from hashrange_systems.kelifax.model.public_entry import read_stored_text
+from hashrange_systems.kelifax.service.time_ordered_list import (
+    MAX_TOGETHER,
+    Chunk,
+    OrderedPage,
+    Place,
+    Placed,
+    TimeIndex,
+    TimeOrderedList,
+    sort_placed,
+    to_bound,
+)
+from hashrange_systems.shared.signed_token import TokenSigner
 
 T = TypeVar("T", bound=Model)
+ReadFrom: TypeAlias = Callable[[datetime | None], Query[T] | Latest[T]]  # all of a list, or from a time on
 
 AT_ONCE = 50  # items that are read and parsed before other requests have their turn
-TO_THE_SECOND = len("2026-01-15T12:00:00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +83,51 @@ class TolerantPage(Generic[T]):
     cursor: str | None
 
 
+async def read_time_page(
+    read_from: ReadFrom[T], name: str, by: str, size: int, after: str | None
+) -> OrderedPage[T | DamagedItem]:
+    """Return a page of a list that is ordered by the time `by`; `name` is what its cursors are bound to."""
+    whole = read_from(None)
+    index: TimeIndex[T | DamagedItem] = QueryIndex(read_from, name, by, isinstance(whole, Latest))
+    signer = TokenSigner(whole.session.secret, "kelifax")
+    return await TimeOrderedList(index, signer).read_page(size, after)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryIndex(Generic[T]):
+    """The index of a query whose sort key is a stored time."""
+
+    read_from: ReadFrom[T]
+    name: str
+    by: str
+    backwards: bool
+
+    async def read(self, since: datetime | None, count: int, after: str | None) -> Chunk[T | DamagedItem]:
+        """Return about so many entries in the order of the index."""
+        query = self.read_from(to_bound(since, backwards=self.backwards) if since else None)
+        page = await read_page(query, count, after, self.by)
+        placed = [Placed(find_place(entry, self.by), entry) for entry in page.entries]
+        return Chunk(placed, placed[-1].place.second if placed else "", page.cursor)
+
+
 async def read_page(query: Query[T] | Latest[T] | Scan[T], size: int, after: str | None, by: str) -> TolerantPage[T]:
-    """Return a page of a list that is ordered by the field `by`."""
+    """Return a page of a list in the order of the index, whose sort key is the field `by`."""
     errors: list[Unreadable] = []
     page = await query.skip_unreadable(errors.append).page(size, after=after)
     damaged = {item.resource_slug: item for item in map(DamagedItem.from_error, errors)}
     backwards = isinstance(query, Latest)
     ordered = page.items and page.cursor and not isinstance(query, Scan)
-    last = find_order(page.items[-1], by) if ordered else None
+    last = find_place(page.items[-1], by).second if ordered else None
     kept = [item for item in damaged.values() if last is None or is_within(item, by, last, backwards=backwards)]
     if not kept:
         return TolerantPage(list(page.items), page.cursor)
     entries: list[T | DamagedItem] = [*page.items, *kept]
-    entries.sort(key=lambda entry: find_order(entry, by), reverse=backwards)
+    entries.sort(key=lambda entry: find_place(entry, by).second, reverse=backwards)
     return TolerantPage(entries, page.cursor)
 
 
 async def read_all(query: Query[T] | Latest[T] | Scan[T], by: str) -> AsyncIterator[T | DamagedItem]:
-    """Yield a whole list page by page, each damaged item once."""
+    """Yield a whole list page by page, each damaged item once; its order is that of the index."""
     seen: set[str] = set()
     cursor: str | None = None
     while True:
@@ -104,13 +144,28 @@ async def read_all(query: Query[T] | Latest[T] | Scan[T], by: str) -> AsyncItera
         await asyncio.sleep(0)  # an embedded database answers at once: let other requests have their turn
 
 
+async def read_all_in_order(query: Query[T] | Latest[T], by: str) -> AsyncIterator[T | DamagedItem]:
+    """Yield a whole list in the order of time."""
+    together: list[Placed[T | DamagedItem]] = []
+    backwards = isinstance(query, Latest)
+    async for entry in read_all(query, by):
+        placed = Placed(find_place(entry, by), entry)
+        if together and (together[0].place.second != placed.place.second or len(together) >= MAX_TOGETHER):
+            for each in sort_placed(together, backwards=backwards):
+                yield each.entry
+            together = []
+        together.append(placed)
+    for each in sort_placed(together, backwards=backwards):
+        yield each.entry
+
+
 def is_within(item: DamagedItem, by: str, last: str, *, backwards: bool) -> bool:
     """Return whether a damaged item stands before the end of a page; if not, the next page reports it again."""
-    at = find_order(item, by)
+    at = find_place(item, by).second
     return at >= last if backwards else at <= last
 
 
-def find_order(entry: object, by: str) -> str:
-    """Return what the index orders an entry by: the stored text, to the second, whether it is a time or not."""
-    text = entry.text(camel(by)) if isinstance(entry, DamagedItem) else format_time(getattr(entry, by))
-    return (text or "")[:TO_THE_SECOND]
+def find_place(entry: Any, by: str) -> Place:
+    """Return the position of an entry in a list that is ordered by a time, from the text that is stored."""
+    text = entry.text(camel(by)) if isinstance(entry, DamagedItem) else read_stored_text(getattr(entry, by))
+    return Place.of(text, entry.resource_slug)

@@ -21,7 +21,8 @@ from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.moderation import UNDO_WITHIN, BulkOutcome, Moderation
 from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
 from hashrange_systems.kelifax.service.resource_read import find_names
-from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, TolerantPage
+from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.dependencies import (
     Admin,
@@ -44,7 +45,7 @@ from hashrange_systems.shared.errors import (
 )
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 from hashrange_systems.shared.web.templating import redirect_to
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     sent = PostedForm(await request.form(max_files=0, max_fields=10))
     name, path = sent.text("name"), parse_next(sent.text("next"))
     try:
-        deps.sign_in_limit.consume(find_client_address(request))
+        deps.sign_in_limit.consume(find_client_network(request))
         cookie = await deps.services.admins.sign_in(name, sent.text("password"))
     except (SignInRefused, TooManyRequests) as error:
         response = render_sign_in(request, deps, path, name, str(error), error.status)
@@ -188,7 +189,7 @@ async def render_worklist(
     slugs = [entry.resource_slug for entry in page.entries]
     holders = await deps.services.moderation.find_holders(slugs) if position.name == "queue" else {}
     worklist = make_worklist(position, page, holders)
-    detail = await deps.services.moderation.read_detail(worklist.current) if worklist.current else None
+    detail = await read_current(deps.services.moderation, position, worklist)
     undo_slug = request.query_params.get("undo", "")[:MAX_STORED_BYTES]
     mentioned = [undo_slug, *(each.slug for each in outcomes if each.error)]
     return deps.renderer.render(
@@ -210,7 +211,21 @@ async def render_worklist(
     )
 
 
-def make_worklist(position: WorklistPosition, page: TolerantPage[Any], holders: Mapping[str, str]) -> Worklist:
+async def read_current(
+    moderation: Moderation, position: WorklistPosition, worklist: Worklist
+) -> ModerationDetail | None:
+    """Return the resource that is open; the first of a list may be gone, because an index lags behind the table."""
+    if not worklist.current:
+        return None
+    try:
+        return await moderation.read_detail(worklist.current)
+    except ResourceMissing:
+        if position.slug:
+            raise
+        return None
+
+
+def make_worklist(position: WorklistPosition, page: OrderedPage[Any], holders: Mapping[str, str]) -> Worklist:
     """Return a list with its neighbours of the resource that is open: the first one unless another is named."""
     rows = [replace(make_row(entry), holder=holders.get(entry.resource_slug, "")) for entry in page.entries]
     slugs = [row.slug for row in rows]
@@ -227,11 +242,11 @@ def make_worklist(position: WorklistPosition, page: TolerantPage[Any], holders: 
     )
 
 
-async def read_list(moderation: Moderation, name: ListName, after: str) -> TolerantPage[Any]:
+async def read_list(moderation: Moderation, name: ListName, after: str) -> OrderedPage[Any]:
     """Return a page of a list."""
     read: Any = {"queue": moderation.queue, "live": moderation.live, "rejected": moderation.rejected}[name]
     try:
-        page: TolerantPage[Any] = await read(QUEUE_SIZE, after or None)
+        page: OrderedPage[Any] = await read(QUEUE_SIZE, after or None)
     except CursorInvalid:
         raise ResourceMissing("page: begin again at the first one") from None
     return page

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from hashrange import CursorInvalid, ValueInvalid
 from hashrange_systems.kelifax.logos.image import MAX_BYTES as MAX_LOGO
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web import (
@@ -25,15 +22,13 @@ from hashrange_systems.kelifax.web.dependencies import PageDependencies
 from hashrange_systems.kelifax.web.page_renderer import STATIC, DemoAccount, PageRenderer
 from hashrange_systems.kelifax.web.visitor import Visitors
 from hashrange_systems.shared.signed_token import TokenSigner
-from hashrange_systems.shared.web.error_pages import NO_SUCH_PAGE, ErrorPages
+from hashrange_systems.shared.web.error_pages import ErrorPages
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.request_guard import RequestGuard
 from hashrange_systems.shared.web.templating import make_static_files
 
-log = logging.getLogger(__name__)
-
-SIGN_INS = 10  # at once from a client address, then one every ten seconds
-POSTS = 30  # at once from a client address, then one every two seconds
+SIGN_INS = 10  # at once from a client's network, then one every ten seconds
+POSTS = 30  # at once from a client's network, then one every two seconds
 MAX_BODY = MAX_LOGO + 256 * 1024  # a logo with the form around it
 
 
@@ -56,21 +51,8 @@ def make_app(services: Services, base_url: str) -> FastAPI:
     app.mount("/static", make_static_files(STATIC), name="static")
     app.mount("/api", make_api(services, base_url, RateLimit(services.clock, burst=POSTS, per_second=0.5)), name="api")
     ErrorPages(app, render_error_page, sign_in="/admin/sign-in", home="/admin").install()
-    app.add_exception_handler(CursorInvalid, render_invalid_cursor)
-    app.add_exception_handler(ValueInvalid, render_invalid_value)
     app.add_middleware(RequestGuard, name="kelifax", secure=secure, max_bytes=MAX_BODY)
     return app
-
-
-async def render_invalid_cursor(request: Request, _error: Exception) -> Response:
-    """Render a 404 for a page of a list that is not there any more."""
-    return render_error_page(request, 404, "Not found", "There is no such page: begin again at the first one.")
-
-
-async def render_invalid_value(request: Request, error: Exception) -> Response:
-    """Render a 404 for a value that cannot be a key, such as a slug that is too long."""
-    log.warning("a value of an address cannot be a key: %s", str(error)[:200])
-    return render_error_page(request, 404, "Not found", NO_SUCH_PAGE)
 
 
 def render_error_page(request: Request, status: int, title: str, text: str) -> Response:

@@ -17,7 +17,7 @@ from hashrange_systems.shared.errors import FormRejected
 from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class PageDependencies:
     services: Services
     renderer: PageRenderer
     visitors: Visitors
-    post_limit: RateLimit  # by client address
+    post_limit: RateLimit  # by the client's network
     sign_in_limit: RateLimit
     base_url: str
 
@@ -69,7 +69,7 @@ async def recognise_visitor(request: Request, deps: Deps) -> Visitor:
 
 async def read_visitor_post(request: Request, deps: Deps) -> VisitorPost:
     """Return the form of a visitor; raise FormRejected if it comes from another site, or from a program."""
-    client = find_client_address(request)
+    client = find_client_network(request)
     deps.post_limit.consume(client)
     visitor = deps.visitors.recognise(request)
     sent = await deps.visitors.read_form(request, visitor)
@@ -80,7 +80,7 @@ async def read_visitor_post(request: Request, deps: Deps) -> VisitorPost:
 
 async def read_link_post(request: Request, deps: Deps) -> PostedForm:
     """Return a form that the token of a mailed link authorises."""
-    deps.post_limit.consume(find_client_address(request))
+    deps.post_limit.consume(find_client_network(request))
     return await deps.visitors.read_open_form(request)
 
 

@@ -30,7 +30,6 @@ async def show_favourites(request: Request, deps: Deps, visitor: Guest) -> Respo
         visitor,
         "favourites.html",
         entries=await read_published(deps, slugs),
-        gone=len(slugs),
         collections=collections,
     )
 

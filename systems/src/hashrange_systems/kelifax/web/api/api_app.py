@@ -11,7 +11,6 @@ import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
-from hashrange import ValueInvalid
 from hashrange_systems.kelifax.errors import AlreadyListed
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.api import resource_api
@@ -63,11 +62,10 @@ class ApiProblems(ProblemHandlers):
 
 
 def make_api(services: Services, base_url: str, limit: RateLimit) -> FastAPI:
-    """Return the API; `limit` is that of submissions and uploads, by client address."""
+    """Return the API; `limit` is that of submissions and uploads, by the client's network."""
     app = make_json_api("Kelifax", ABOUT, base_url)
     app.state.deps = ApiDependencies(services=services, base_url=base_url, limit=limit)
     app.include_router(resource_api.router)
     problems = ApiProblems("kelifax")
     problems.install(app)
-    app.add_exception_handler(ValueInvalid, problems.handle_invalid_value)
     return app

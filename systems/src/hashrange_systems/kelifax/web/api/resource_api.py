@@ -29,7 +29,7 @@ from hashrange_systems.shared.errors import ApplicationError, FieldError, Invali
 from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.problem import Problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
 DEFAULT_SIZE, MAX_SIZE = 10, 50  # of a page, as the original has them
 MAX_FORM = 256 * 1024  # bytes of a submission; a logo has its own limit
@@ -81,7 +81,7 @@ class ApiDependencies:
 
     def find_client(self, request: Request) -> str:
         """Return the network address of a request that stores something, and count it."""
-        client = find_client_address(request)
+        client = find_client_network(request)
         self.limit.consume(client)
         return client
 

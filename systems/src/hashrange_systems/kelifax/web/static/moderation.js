@@ -25,7 +25,17 @@ const keys = {
   },
 };
 
+// In the box of a reason: Ctrl and Enter send it, Escape closes it.
+const leave = (event, box) => {
+  if (event.key === "Escape") {
+    box.removeAttribute("open");
+    box.querySelector("summary")?.focus();
+  } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.form?.requestSubmit();
+};
+
 document.addEventListener("keydown", (event) => {
+  const box = event.target.closest?.("details.sure[open]");
+  if (box) leave(event, box);
   const typing = /^(input|textarea|select)$/i.test(event.target.tagName) && event.target.type !== "checkbox";
   if (typing || event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
   event.preventDefault();
