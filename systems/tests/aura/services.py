@@ -27,11 +27,9 @@ OWNER = "w1"
 class AuraServices:
     """All services on one database."""
 
-    def __init__(self, db, work, clock, sandbox, resolver=None, **limits):
+    def __init__(self, db, work, clock, sandbox, fetcher=None, **limits):
         self.db, self.work, self.clock = db, work, clock
-        self.tools = SiteTools(
-            fetcher=loopback_fetcher(resolver=resolver), sandbox=sandbox, clock=clock, agent="aura-test"
-        )
+        self.tools = SiteTools(fetcher=fetcher or loopback_fetcher(), sandbox=sandbox, clock=clock, agent="aura-test")
         limits = CrawlLimits(**{"delay_s": 0.0, "max_pages": 1000, **limits})
         intervals = Intervals(crawl=timedelta(days=2), scrape=timedelta(days=2))
         self.registry = Registry(db, work, clock)

@@ -102,5 +102,7 @@ class LoopbackNames:
         return ["127.0.0.1"]
 
 
-def loopback_fetcher(**options):
-    return Fetcher(LOOPBACK_POLICY, user_agent="aura-test/1", **options)
+def loopback_fetcher(*, port=None, **options):
+    """A fetcher that may request this machine; with a port, nothing else on it."""
+    policy = Policy(exempt=parse_exemptions([f"127.0.0.1:{port}"])) if port else LOOPBACK_POLICY
+    return Fetcher(policy, user_agent="aura-test/1", **options)

@@ -34,7 +34,7 @@ async def add_address(services, address=ADDRESS):
 async def tell(services, change=CHANGE):
     """Write the messages of a change and send what is due."""
     await services.work.create(change)
-    await services.watches.tell_changes()
+    await services.watches.notify_changes()
     await services.outbox.send_due("all")
 
 

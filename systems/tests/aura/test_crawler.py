@@ -9,7 +9,7 @@ from hashrange_systems.aura.schema import Crawled, NeverCrawled
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import Answer, serving_shop
 
-pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
+embedded = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
 
 def run(coroutine):
@@ -68,6 +68,7 @@ def test_what_robots_txt_forbids_is_never_requested(visit):
     assert sorted(server.paths) == ["/", "/moved", "/private/ok", "/robots.txt", "/sitemap.xml", "/x.php?a=1"]
 
 
+@embedded
 @pytest.mark.parametrize(("status", "visited"), [(404, True), (403, True), (500, False), (503, False), (429, False)])
 def test_a_robots_txt_that_is_missing_allows_and_one_that_fails_forbids(visit, status, visited):
     def prepare(server):
@@ -105,6 +106,7 @@ def test_sitemaps_come_first_also_nested_compressed_and_as_text(visit):
     assert set(server.paths[1:first_page]) == {"/index.xml", "/list.txt", "/a.xml.gz", "/broken.xml"}
 
 
+@embedded
 def test_an_entity_bomb_in_a_sitemap_is_refused(visit):
     def prepare(server):
         bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>'
@@ -158,6 +160,7 @@ def test_a_page_that_is_gone_is_counted_and_one_that_returns_is_not(services, cl
     assert run(crawl()) == [1, 2, 0]
 
 
+@embedded
 def test_retry_after_is_kept_and_the_page_is_read_in_the_end(services):
     async def crawl():
         async with serving_shop() as server:
@@ -179,6 +182,7 @@ def test_retry_after_is_kept_and_the_page_is_read_in_the_end(services):
     assert asked[-1] - asked[0] >= 1.5  # two waits of a second; the first request may arrive late
 
 
+@embedded
 def test_requests_are_spaced_by_the_crawl_delay(services):
     async def crawl():
         async with serving_shop() as server:
@@ -196,6 +200,7 @@ def test_requests_are_spaced_by_the_crawl_delay(services):
     assert (report.crawl_delay_s, report.delay_s) == (0.2, 0.2)
 
 
+@embedded
 def test_endless_spaces_end(visit):
     def prepare(server):
         def calendar(exchange):
@@ -213,6 +218,7 @@ def test_endless_spaces_end(visit):
     assert not any("kalender" in path for path in server.paths)
 
 
+@embedded
 def test_a_site_that_is_down_is_tried_again_later(services, clock):
     async def crawl():
         async with serving_shop() as server:
@@ -248,6 +254,7 @@ def test_a_crawl_ends_at_its_limit_of_pages_and_says_so(services, db, work, cloc
     assert report.note == "the limit of 5 pages was reached"
 
 
+@embedded
 def test_a_redirect_to_a_private_address_is_not_followed(visit):
     def prepare(server):
         server.page("/", "/out")

@@ -3,7 +3,6 @@
 When a plan changes, `python -m systems.tests.aura.test_documentation` prints the rows of its page anew.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,18 @@ from hashrange_systems.aura.cli import app
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.settings import VARIABLES
 from hashrange_systems.aura.work_schema import Work
+from systems.tests.access_cost import describe_plan, read_rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "aura.md"
 
 
-def describe_plan(plan):
-    """A plan as a row of the documentation."""
-    text = plan.explain()
-    where = re.match(r".*<- ([\w-]+)", text)[1]
-    found = re.search(r"^ +key +(.*)$", text, re.MULTILINE)
-    key = f"`{found[1]}`" if found else "all of it"
-    cost = re.search(r"^ +cost +(.*)$", text, re.MULTILINE)
-    return f"| `{plan.name}` | {plan.verb} | {where} | {key} | {cost[1] if cost else ''} |"
-
-
-def read_rows(heading):
-    section = DOCS.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return [line for line in section.splitlines() if line.startswith("| ")][1:]
-
-
 def test_every_access_pattern_is_listed_with_what_it_costs():
-    assert read_rows("Access patterns of the original's table") == [describe_plan(plan) for plan in Aura.plans.values()]
-    assert read_rows("Access patterns of the working table") == [describe_plan(plan) for plan in Work.plans.values()]
+    assert read_rows(DOCS, "Access patterns of the original's table") == [
+        describe_plan(plan) for plan in Aura.plans.values()
+    ]
+    assert read_rows(DOCS, "Access patterns of the working table") == [
+        describe_plan(plan) for plan in Work.plans.values()
+    ]
 
 
 def test_no_pattern_but_the_list_of_all_shops_scans():
@@ -43,7 +32,9 @@ def test_no_pattern_but_the_list_of_all_shops_scans():
 
 
 def test_every_setting_is_listed_with_its_default_and_meaning():
-    assert read_rows("Configuration") == [f"| `{each.name}` | {each.usual} | {each.meaning} |" for each in VARIABLES]
+    assert read_rows(DOCS, "Configuration") == [
+        f"| `{each.name}` | {each.usual} | {each.meaning} |" for each in VARIABLES
+    ]
 
 
 def test_every_command_is_in_the_documentation_and_every_option_has_a_help_text():

@@ -1,5 +1,6 @@
 """The feeds of changes: whatever a shop writes in its titles, they can be parsed."""
 
+import asyncio
 from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,7 @@ from hashrange_systems.aura.service.notices import describe_change
 from hashrange_systems.aura.web.change_feed import write_changes_csv, write_rss
 from hashrange_systems.aura.web.page_view import name_product
 from hashrange_systems.aura.work_schema import NewChange
+from hashrange_systems.shared.epoch import from_ms
 
 ODD = "N\x00ul \x1b\x0b\x7f ]]> <b>&amp; \ufffe \uffff \ud800 \u202e 😀"
 
@@ -20,6 +22,25 @@ def make_change(title):
         at=datetime(2026, 1, 15, tzinfo=UTC), change_id="c1", domain="a.de", shop_country="DE", url="https://a.de/x",
         kind="PRICE", title=title, state="AVAILABLE", price_minor=100, currency="EUR",
     )  # fmt: skip
+
+
+def test_no_change_is_lost_between_two_pages_of_changes(services):
+    """Several products are scraped at the same time: changes of one millisecond are nothing special."""
+    moments = [0, 1, 1, 1, 2, 2, 3]
+
+    async def read():
+        for number, moment in enumerate(moments):
+            at = from_ms(services.clock.millis() - 10 + moment)
+            change = make_change(f"Vase {number}").model_copy(update={"change_id": f"c{number}", "at": at})
+            await services.work.create(change)
+        seen, before = [], None
+        while page := await services.changes.latest(2, before=before):
+            seen += [change.title for change in page]
+            before = page[-1].at
+        return seen
+
+    seen = asyncio.run(read())
+    assert sorted(seen) == [f"Vase {number}" for number in range(len(moments))]
 
 
 def test_control_characters_in_a_title_do_not_break_the_feed():

@@ -6,7 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from hashrange_systems.aura.service.pacing import MAX_CRAWL_DELAY_S, MAX_WAIT_S, Pace, choose_delay, parse_retry_after
+from hashrange_systems.aura.service.pacing import (
+    MAX_CRAWL_DELAY_S,
+    MAX_WAIT_S,
+    Pace,
+    SharedPaces,
+    choose_delay,
+    parse_retry_after,
+)
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -74,3 +81,13 @@ def test_the_longer_pause_is_kept_and_an_absurd_one_is_capped(own, asked, kept):
 )
 def test_retry_after_is_a_number_or_a_date(text, seconds):
     assert parse_retry_after(text, NOW) == seconds
+
+
+def test_a_pace_belongs_to_a_shop_in_both_spellings_while_it_is_used():
+    paces = SharedPaces()
+    pace = paces.find("www.antik.de")
+    pace.delay_s = 5.0
+    assert paces.find("antik.de") is pace
+    assert paces.find("other.de") is not pace
+    del pace
+    assert paces.find("antik.de").delay_s == 0.0

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from hashrange_systems.aura.errors import FetchRefused, ShopTaken
 from hashrange_systems.aura.model.domain import find_core_name, parse_address, spellings
+from hashrange_systems.aura.service import registry as registry_module
 from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.registry import Registry, ShopInput
 from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.work_schema import ShopOptions
-from hashrange_systems.shared.errors import InvalidInput, ResourceMissing
+from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing
 from systems.tests.aura.plain import get_item, put_item
 from systems.tests.aura.shop_server import serving_shop
 
@@ -233,3 +234,46 @@ def test_a_webhook_to_an_address_that_is_not_public_is_refused_when_it_is_saved(
 
     with pytest.raises(InvalidInput, match="may not be requested"):
         asyncio.run(save())
+
+
+# ── limits of members ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_member_adds_a_limited_number_of_shops_by_form_and_by_file(services, monkeypatch):
+    monkeypatch.setattr(registry_module, "MAX_SHOPS_ADDED", 3)
+    registry = services.registry
+
+    async def act():
+        member_id = (await services.members.add("ann@example.com")).member.member_id
+        await registry.add(ShopInput(address="a.de"), member_id)
+        with pytest.raises(ShopTaken):
+            await registry.add(ShopInput(address="a.de"), member_id)
+        report = await registry.import_csv("domain\na.de\nb.de\nc.de\nd.de\n", member_id)
+        with pytest.raises(LimitReached, match="at most 3 shops"):
+            await registry.add(ShopInput(address="e.de"), member_id)
+        other = (await services.members.add("bob@example.com")).member.member_id
+        await registry.add(ShopInput(address="e.de"), other)
+        await registry.add(ShopInput(address="f.de"))  # the command line has no limit
+        return report, await services.members.find(member_id)
+
+    report, member = run(act())
+    assert (report.known, report.added) == (("a.de",), ("b.de", "c.de"))
+    assert [(address, "at most 3" in reason) for _, address, reason in report.refused] == [("d.de", True)]
+    assert member.shops_added == 3
+
+
+@pytest.mark.parametrize("database", ["embedded"], indirect=True)
+def test_others_are_served_between_the_rows_of_an_import(services):
+    rows = 50
+
+    async def act():
+        member_id = (await services.members.add("ann@example.com")).member.member_id
+        text = "domain\n" + "".join(f"s{number}.de\n" for number in range(rows))
+        importing = asyncio.create_task(services.registry.import_csv(text, member_id))
+        turns = 0
+        while not importing.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns, len((await importing).added)
+
+    turns, added = run(act())
+    assert added == rows
+    assert turns > rows

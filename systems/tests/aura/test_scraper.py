@@ -9,23 +9,24 @@ import pytest
 from hashrange_systems.aura.model.change import change_hash
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.schema import Scraped, Url
+from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.work_schema import ShopOptions
 from systems.tests.aura.plain import get_item, put_item
 from systems.tests.aura.shop_server import Answer, ShopServer, serving_shop
 
-pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
+embedded = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
 DAY = 86400
 CAPTCHA = b"<html><title>Just a moment...</title><body>Please verify you are a human: captcha</body></html>"
 
 
-class Story:
+class RepeatedScrape:
     """A shop with one vase that is crawled and scraped again and again while its page changes."""
 
     def __init__(self, services, clock):
         self.services, self.clock = services, clock
 
-    def tell(self, *steps, prepare=None):
+    def run(self, *steps, prepare=None):
         """Scrape before the first step and after each; return the scraped vase after every scrape."""
 
         async def run():
@@ -54,12 +55,12 @@ class Story:
 
 
 @pytest.fixture
-def story(services, clock):
-    return Story(services, clock)
+def repeated_scrape(services, clock):
+    return RepeatedScrape(services, clock)
 
 
-def test_a_new_price_is_recorded_with_its_history_and_an_event(story):
-    seen, history, changes = story.tell(
+def test_a_new_price_is_recorded_with_its_history_and_an_event(repeated_scrape):
+    seen, history, changes = repeated_scrape.run(
         lambda server: server.product("/vase", title="Blue vase", price="80.00"),
         lambda server: server.product("/vase", title="Blue vase", price="80.00", availability="SoldOut"),
     )
@@ -82,26 +83,28 @@ def test_a_new_price_is_recorded_with_its_history_and_an_event(story):
     assert changes[0].title == "Blue vase"
 
 
-def test_a_page_that_is_the_same_changes_nothing(story):
-    seen, history, changes = story.tell(lambda server: None, lambda server: None)
+@embedded
+def test_a_page_that_is_the_same_changes_nothing(repeated_scrape):
+    seen, history, changes = repeated_scrape.run(lambda server: None, lambda server: None)
     assert len(history.prices) == len(changes) == 1
     assert seen[2].scraped_at > seen[0].scraped_at
 
 
-def test_a_known_page_is_asked_for_conditionally_but_not_before_it_was_scraped(story):
+def test_a_known_page_is_asked_for_conditionally_but_not_before_it_was_scraped(repeated_scrape):
     def change(server):
         server.product("/vase", title="Blue vase", price="80.00", ETag='"2"')
 
     async def conditional(server):
         server.product("/vase", title="Blue vase", ETag='"1"')
 
-    seen, history, _ = story.tell(lambda server: None, change, prepare=conditional)
+    seen, history, _ = repeated_scrape.run(lambda server: None, change, prepare=conditional)
     assert [url.price_minor for url in seen] == [10000, 10000, 8000]  # the crawl's 200 does not hide the change
-    asked = [head for _, path, head in story.server.log if path == "/vase"]
+    asked = [head for _, path, head in repeated_scrape.server.log if path == "/vase"]
     assert ["If-None-Match" in head for head in asked] == [False, False, True, True, True, True]
     assert len(history.prices) == 2
 
 
+@embedded
 @pytest.mark.parametrize(
     "answer",
     [
@@ -112,33 +115,51 @@ def test_a_known_page_is_asked_for_conditionally_but_not_before_it_was_scraped(s
     ],
     ids=["captcha", "error", "nothing", "no page"],
 )
-def test_a_page_that_proves_nothing_takes_nothing_back(story, answer):
+def test_a_page_that_proves_nothing_takes_nothing_back(repeated_scrape, answer):
     def fail(server):
         server.answers["/vase"] = answer
 
-    seen, history, changes = story.tell(fail)
+    seen, history, changes = repeated_scrape.run(fail)
     assert (seen[1].state, seen[1].price_minor) == ("AVAILABLE", 10000)
     assert len(history.prices) == len(changes) == 1
 
 
-def test_a_product_is_removed_when_it_is_missing_twice_or_gone_for_good(story):
+def test_a_product_is_removed_when_it_is_missing_twice_or_gone_for_good(repeated_scrape):
     def vanish(server):
         server.answers["/vase"] = Answer(b"not found", 404)
 
-    seen, history, changes = story.tell(vanish)
+    seen, history, changes = repeated_scrape.run(vanish)
     assert (seen[1].missing_count, seen[1].state) == (2, "REMOVED")  # the crawl and the scrape both missed it
     assert changes[0].kind == "REMOVED"
     assert history.last_price.price_minor == 10000
 
 
+@embedded
+def test_a_product_that_is_gone_before_its_first_scrape_is_no_news(services, clock):
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/vase")
+            server.product("/vase")
+            await services.add(server)
+            await services.crawl(server)
+            server.answers["/vase"] = Answer(b"gone", 410)
+            clock.advance(60)
+            await services.scrape(server)
+            return (await services.stored(server))["/vase"], await services.changes.latest()
+
+    url, changes = asyncio.run(run())
+    assert (url.state, url.hash) == ("REMOVED", change_hash("REMOVED", None, None))
+    assert changes == []
+
+
 @pytest.mark.parametrize("known", ["5d41402abc4b2a76b9719d911017c592", "f" * 64])
-def test_trap_a_hash_of_another_program_is_replaced_without_an_event(story, database, services, known):
+def test_trap_a_hash_of_another_program_is_replaced_without_an_event(repeated_scrape, database, services, known):
     async def write(server):
         url = f"{server.url}vase"
         item = {"pk": f"SHOP#{server.domain}", "sk": f"URL#{url}", "url": url, "type": "product", "hash": known}
         put_item(database, item)
 
-    seen, history, changes = story.tell(
+    seen, history, changes = repeated_scrape.run(
         lambda server: server.product("/vase", title="Blue vase", price="80.00"), prepare=write
     )
     assert seen[0].hash == change_hash("AVAILABLE", 10000, "EUR")
@@ -146,7 +167,7 @@ def test_trap_a_hash_of_another_program_is_replaced_without_an_event(story, data
     assert len(history.prices) == 2
 
 
-def test_auction_data_that_change_are_events(story):
+def test_auction_data_that_change_are_events(repeated_scrape):
     def lot(server, estimate, **more):
         body = f"<p>Lot 12</p><p>Estimate: {estimate}</p>"
         server.product("/vase", title="Blue vase", **more)
@@ -156,7 +177,7 @@ def test_auction_data_that_change_are_events(story):
     async def first(server):
         lot(server, "EUR 100 - 200")
 
-    seen, _, changes = story.tell(lambda server: lot(server, "EUR 300 - 400"), prepare=first)
+    seen, _, changes = repeated_scrape.run(lambda server: lot(server, "EUR 300 - 400"), prepare=first)
     assert (seen[1].estimate_min_minor, seen[1].estimate_max_minor) == (30000, 40000)
     (change,) = [change for change in changes if change.kind == "ESTIMATE"]
     assert change.detail == "100.00 EUR to 200.00 EUR → 300.00 EUR to 400.00 EUR"
@@ -208,7 +229,7 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
                 await services.scrape(server)
                 (report, *_) = await services.products.scrape_reports(server.domain)
                 broken.append(report.broken)
-            await services.watches.tell_changes()
+            await services.watches.notify_changes()
             await services.outbox.send_due("all")
             await services.outbox.send_due("all")  # nothing is sent twice
             return broken, await services.changes.latest(), Counter(hooks.paths)
@@ -221,15 +242,18 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
     assert sent == {"/alarms": 2, "/everything": 8}
 
 
-def test_a_price_alert_is_told_once_and_armed_again(services, clock, story):
+def test_a_price_alert_is_told_once_and_armed_again(services, clock, repeated_scrape):
     async def watch(server):
         member = (await services.members.add("ann@example.com")).member
         await services.members.add_channel(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
-        story.member = member.member_id
+        repeated_scrape.member = member.member_id
 
     async def watch_vase(server):
         await services.watches.watch(
-            story.member, server.domain, f"{server.url}vase", AlertRule(below_minor=9000, currency="EUR", states=False)
+            repeated_scrape.member,
+            server.domain,
+            f"{server.url}vase",
+            AlertRule(below_minor=9000, currency="EUR", states=False),
         )
 
     async def run():
@@ -245,14 +269,42 @@ def test_a_price_alert_is_told_once_and_armed_again(services, clock, story):
                 await services.crawl(server)
                 clock.advance(60)
                 await services.scrape(server)
-                await services.watches.tell_changes()
-                await services.watches.tell_changes()  # nothing is told twice
+                await services.watches.notify_changes()
+                await services.watches.notify_changes()  # nothing is sent twice
                 if price == "100.00":
                     await watch_vase(server)
-                counts.append(len(await services.notices.list_messages(story.member)))
+                counts.append(len(await services.notices.list_messages(repeated_scrape.member)))
             return counts
 
     assert asyncio.run(run()) == [0, 1, 1, 1, 2]
+
+
+def test_a_saved_search_tells_new_products_and_prices_that_fall_into_its_range_once(services, clock):
+    async def run():
+        async with serving_shop() as server:
+            server.page("/", "/vase", "/lamp")
+            server.product("/lamp", title="Old lamp", price="50.00")
+            await services.add(server)
+            member = (await services.members.add("ann@example.com")).member.member_id
+            await services.members.add_channel(member, "WEBHOOK", "https://hooks.example.com/x")
+            query = ProductQuery(text="blue vase", country="DE", max_minor=9000, currency="EUR")
+            await services.watches.save_search(member, query)
+            await services.watches.save_search(member, ProductQuery(text="lamp"), notify=False)
+            counts = []
+            for price in ("100.00", "80.00", "70.00", "100.00", "90.00"):
+                server.product("/vase", title="Blue vase", price=price)
+                clock.advance(3 * DAY)
+                await services.crawl(server)
+                clock.advance(60)
+                await services.scrape(server)
+                await services.watches.notify_changes()
+                await services.watches.notify_changes()  # nothing is sent twice
+                counts.append(len(await services.notices.list_messages(member)))
+            return counts, await services.notices.list_messages(member)
+
+    counts, messages = asyncio.run(run())
+    assert counts == [0, 1, 1, 1, 2], "when the price falls into the range, and not again while it is there"
+    assert all("found by your search: blue vase" in message.text for message in messages)
 
 
 # ── proofs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,8 +314,9 @@ def serve_offer(server, **offer):
     server.page("/vase", title="Blue vase", body=f'<script type="application/ld+json">{json.dumps(data)}</script>')
 
 
-def test_a_state_stays_when_the_page_only_lost_its_mark(story):
-    seen, _, changes = story.tell(
+@embedded
+def test_a_state_stays_when_the_page_only_lost_its_mark(repeated_scrape):
+    seen, _, changes = repeated_scrape.run(
         lambda server: server.product("/vase", title="Blue vase", availability="SoldOut"),
         lambda server: serve_offer(server, price="100.00", priceCurrency="EUR"),
         lambda server: serve_offer(server, price="90.00", priceCurrency="EUR"),
@@ -272,8 +325,9 @@ def test_a_state_stays_when_the_page_only_lost_its_mark(story):
     assert [change.kind for change in changes] == ["PRICE", "STATE", "NEW"]
 
 
-def test_a_price_stays_until_the_page_says_that_it_is_on_request(story):
-    seen, _, changes = story.tell(
+@embedded
+def test_a_price_stays_until_the_page_says_that_it_is_on_request(repeated_scrape):
+    seen, _, changes = repeated_scrape.run(
         lambda server: serve_offer(server, availability="InStock"),
         lambda server: serve_offer(server, availability="InStock", price="Preis auf Anfrage"),
     )
@@ -281,19 +335,23 @@ def test_a_price_stays_until_the_page_says_that_it_is_on_request(story):
     assert [change.kind for change in changes] == ["PRICE", "NEW"]
 
 
-def test_a_product_that_returns_is_not_removed_any_more(story):
+@embedded
+def test_a_product_that_returns_is_not_removed_any_more(repeated_scrape):
     def vanish(server):
         server.answers["/vase"] = Answer(b"gone", 410)
 
-    seen, _, _ = story.tell(vanish, lambda server: serve_offer(server, price="100.00", priceCurrency="EUR"))
+    seen, _, _ = repeated_scrape.run(vanish, lambda server: serve_offer(server, price="100.00", priceCurrency="EUR"))
     assert [(url.state, url.price_minor) for url in seen[1:]] == [("REMOVED", None), ("UNKNOWN", 10000)]
 
 
-def test_a_page_that_shows_nothing_for_once_stays_a_product(story):
+@embedded
+def test_a_page_that_shows_nothing_for_once_stays_a_product(repeated_scrape):
     def empty(server):
         server.page("/vase", title="", body="<p>We are back soon.</p>")
 
-    seen, _, changes = story.tell(empty, lambda server: server.product("/vase", title="Blue vase", price="80.00"))
+    seen, _, changes = repeated_scrape.run(
+        empty, lambda server: server.product("/vase", title="Blue vase", price="80.00")
+    )
     assert [(url.type, url.title, url.price_minor) for url in seen] == [
         ("product", "Blue vase", 10000),
         ("product", "Blue vase", 10000),
@@ -302,7 +360,8 @@ def test_a_page_that_shows_nothing_for_once_stays_a_product(story):
     assert [change.kind for change in changes] == ["PRICE", "NEW"]
 
 
-def test_new_selectors_read_a_page_again_that_did_not_change(story, services):
+@embedded
+def test_new_selectors_read_a_page_again_that_did_not_change(repeated_scrape, services):
     def serve(server):
         server.product("/vase", title="Blue vase", ETag='"1"')
         answer = server.answers["/vase"]
@@ -329,14 +388,15 @@ def test_new_selectors_read_a_page_again_that_did_not_change(story, services):
     assert asyncio.run(tell()) == [(10000, False), (7700, False), (7700, True), (10000, False)]
 
 
-def test_the_event_of_a_hammer_price_has_the_price_and_state_after_it(story):
+@embedded
+def test_the_event_of_a_hammer_price_has_the_price_and_state_after_it(repeated_scrape):
     def lot(server, *lines):
         server.page("/vase", title="Blue vase", body="".join(f"<p>{line}</p>" for line in ("Lot 12", *lines)))
 
     async def first(server):
         lot(server, "Starting bid: EUR 100", "Estimate: EUR 100 - 200")
 
-    _, _, changes = story.tell(
+    _, _, changes = repeated_scrape.run(
         lambda server: lot(server, "Hammer price: EUR 300", "Estimate: EUR 100 - 200"), prepare=first
     )
     (hammer,) = [change for change in changes if change.kind == "HAMMER"]
@@ -353,6 +413,7 @@ def put_vase(database, server, path):
     put_item(database, item)
 
 
+@embedded
 @pytest.mark.parametrize("path", ["x?b=1&a=2", "m\u00f6bel", "vase#top"])
 def test_a_url_in_the_spelling_of_another_program_is_scraped(services, database, clock, path):
     async def run():
@@ -389,6 +450,7 @@ def test_a_crawl_moves_a_url_to_its_canonical_spelling_so_that_it_is_stored_once
     assert changes == []  # the product is not new
 
 
+@embedded
 def test_products_that_may_not_be_visited_are_counted(services, clock):
     async def run():
         async with serving_shop() as server:

@@ -11,7 +11,7 @@ from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.work_schema import ShopOptions
 from systems.tests.aura.plain import put_shop
 from systems.tests.aura.services import AuraServices
-from systems.tests.aura.shop_server import Answer, LoopbackNames, serving_shop
+from systems.tests.aura.shop_server import Answer, LoopbackNames, loopback_fetcher, serving_shop
 
 pytestmark = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
@@ -21,7 +21,7 @@ FORBID_ALL = "User-agent: *\nDisallow: /\n"
 @pytest.fixture
 def named(db, work, clock, sandbox):
     """The services, for which every name is this machine."""
-    return AuraServices(db, work, clock, sandbox, resolver=LoopbackNames())
+    return AuraServices(db, work, clock, sandbox, loopback_fetcher(resolver=LoopbackNames()))
 
 
 def find_requests(server):

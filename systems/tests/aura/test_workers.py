@@ -46,9 +46,10 @@ def test_of_two_workers_on_one_shop_one_crawls(services):
             leases = await asyncio.gather(*(services.crawls.start(shop, f"w{number}") for number in range(4)))
             (lease,) = [lease for lease in leases if lease is not None]
             await services.crawler.crawl(lease)
-            return server, await services.stored(server)
+            return server, await services.db.shop(server.domain).required(), await services.stored(server)
 
-    server, stored = asyncio.run(run())
+    server, shop, stored = asyncio.run(run())
+    assert (type(shop.crawl), shop.last_crawl_error) == (Crawled, None)
     assert len(stored) == 1 + 2 + 20
     pages = [path for path in server.paths if path not in {"/robots.txt", "/sitemap.xml"}]
     assert len(pages) == len(set(pages))
@@ -397,5 +398,48 @@ def test_a_scrape_that_was_interrupted_does_not_visit_products_again(services, c
     assert eligible == [released.domain], "another worker goes on at once"
     assert shop.last_scrape_error is None
     assert len(again) < 40
-    assert len({change.url for change in changes}) == len(changes) == 120  # nothing is told twice
-    assert report.failed == 0
+    assert len({change.url for change in changes}) == len(changes) == 120  # nothing is recorded twice
+    counted = (report.products, report.priced, report.stated, report.titled, report.failed)
+    assert counted == (120, 120, 120, 120, 0), "also those whose counts were only in memory"
+
+
+@embedded
+def test_a_scrape_killed_in_the_middle_raises_no_alarm_when_it_goes_on(services, clock):
+    """Of a worker that is killed nothing remains but what it has written: here its count is lost with it."""
+
+    async def run():
+        async with serving_shop() as server:
+            prepare(server, 40)
+            await services.add(server)
+            for kill in (False, False, False, True):
+                clock.advance(3 * 86400)
+                await services.crawl(server)
+                clock.advance(60)
+                if kill:
+                    await visit_some_and_die(services, server)
+                await services.scrape(server)
+            reports = await services.products.scrape_reports(server.domain)
+            return reports, await services.changes.latest(500)
+
+    reports, changes = asyncio.run(run())
+    assert [report.products for report in reports] == [40] * 4
+    assert [report.broken for report in reports] == [None] * 4
+    assert {change.kind for change in changes} == {"NEW"}
+
+
+async def visit_some_and_die(services, server):
+    """Begin a scrape, and leave it as kill -9 does: in progress, its lease expired, its counts lost."""
+    lease = await services.scrapes.start(await services.db.shop(server.domain).required(), "killed")
+    most, seen = asyncio.Event(), len(server.log)
+
+    async def watch(path):
+        if len(server.log) - seen >= 35:
+            most.set()
+
+    server.before = watch
+    walk = asyncio.create_task(services.scraper._run(await services.db.shop(server.domain).required(), lease))
+    await most.wait()
+    walk.cancel()
+    await asyncio.gather(walk, return_exceptions=True)
+    server.before = None
+    services.clock.advance(300)

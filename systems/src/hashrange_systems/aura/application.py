@@ -30,7 +30,7 @@ from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work, WorkerPresence
 from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import list_own_origins
+from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
 from hashrange_systems.shared.notifications.channel_senders import make_senders
@@ -43,20 +43,13 @@ LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """Where the system runs: its URL, the ports of its process, and how names are resolved; with the demo's member."""
+class Deployment(ServiceLocation):
+    """Where the system runs, and how names are resolved; with the demo's member."""
 
-    base_url: str
-    own_ports: frozenset[int] = frozenset()
     demo: bool = False
     demo_email: str | None = None
     demo_shop: str | None = None  # the URL of a shop that visitors of the demo may add
     resolver: Resolver | None = None
-
-    @property
-    def own_origins(self) -> tuple[str, ...]:
-        """The origins of this service, which webhooks must not use."""
-        return list_own_origins(self.base_url, self.own_ports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +137,6 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
 
 
 def make_policy(settings: Settings, deployment: Deployment) -> Policy:
-    """Return the policy for crawls and webhooks: the demo may reach this machine, but never this process."""
+    """Return the policy for crawls and webhooks: the demo may reach this machine, but never the service itself."""
     allowed = settings.allow | (LOOPBACK if deployment.demo else frozenset())
-    return Policy(exempt=allowed, ca_file=settings.ca_file, own_ports=deployment.own_ports)
+    return Policy(exempt=allowed, ca_file=settings.ca_file, own_ports=deployment.own_ports, own=deployment.own)

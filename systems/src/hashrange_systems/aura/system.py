@@ -17,6 +17,7 @@ from hashrange_systems.aura.settings import Settings, read_settings
 from hashrange_systems.aura.web.app import make_app
 from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Work
+from hashrange_systems.shared.fetching.own_address import find_endpoint
 from hashrange_systems.shared.fetching.resolver import SystemResolver
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class RunningAura:
         deployment = Deployment(
             base_url=base_url,
             own_ports=host.own_ports,
+            endpoint=find_endpoint(host.database),
             demo=host.demo,
             demo_email=EMAIL if host.demo else None,
             demo_shop=self.demo_server.find_url(FREE_SHOP) if self.demo_server else None,
@@ -58,7 +60,7 @@ class RunningAura:
         return self._app
 
     async def work(self) -> None:
-        """Crawl, scrape and tell until cancelled; return at once if another process does."""
+        """Crawl, scrape and notify until cancelled; return at once if another process does."""
         if self.settings.works:
             await self.application.worker.work()
 
@@ -90,7 +92,7 @@ def apply_demo_pace(settings: Settings) -> Settings:
 SYSTEM = System(
     name="aura",
     title="Antique shops",
-    summary="Crawls antique shops, reads their products and prices, keeps their history, and tells what changed.",
+    summary="Crawls antique shops, reads their products and prices, keeps their history, and reports what changed.",
     patterns=(Aura, Work),
     start=RunningAura,
 )

@@ -1,6 +1,6 @@
 """The working table of aura, beside the original's: frontiers, reports, options, changes, members and their messages.
 
-The original's table keeps its layout; everything that it has no place for is here, in a table that could be rebuilt
+The original's table keeps its layout; everything that it has no attribute for is here, in a table that could be rebuilt
 or emptied without losing a shop, a URL or a price.
 """
 
@@ -25,6 +25,7 @@ from hashrange import (
     Patterns,
     Query,
     Secret,
+    Stored,
     Table,
     Ttl,
     Update,
@@ -43,7 +44,7 @@ work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_
 checkpoints = Table("${AURA_CHECKPOINT_TABLE:-aura-historia-checkpoints}", "consumer", "shard")
 
 Text = Annotated[str, Field(max_length=2000)]
-ChannelKind = Literal["EMAIL", "WEBHOOK"]
+ChannelType = Literal["EMAIL", "WEBHOOK"]
 Subscription = Literal["WATCHED", "ALARMS", "EVERYTHING"]  # each with what the one before has
 ChangeKind = Literal[
     "NEW", "PRICE", "STATE", "REMOVED", "ESTIMATE", "LOT", "SALE_DATE", "HAMMER", "WITHDRAWN", "BROKEN", "MENDED",
@@ -195,12 +196,12 @@ class Change(Item, table=work, pk="CHANGES#{at:date}", sk="{at}#{change_id}",
     detail: str | None = None
 
 class NewChange(Change, todo="NOTIFY", todo_at="{at}"):
-    """A change that watch lists and saved searches have not been asked about."""
+    """A change for which watch lists and saved searches were not yet notified."""
 
-    told: Literal[False] = False
+    notified: Annotated[Literal[False], Stored("told")] = False
 
-class ToldChange(Change):
-    told: Literal[True] = True
+class NotifiedChange(Change):
+    notified: Annotated[Literal[True], Stored("told")] = True
 
 class ProductWord(Item, table=work, pk="WORD#{word}", sk="{domain}#{url:sha}"):
     """A product under each word of its title, for the search."""
@@ -221,7 +222,8 @@ class Member(Item, table=work, pk="MEMBER#{member_id}", sk="MEMBER", group="MEMB
     member_id: Key[str]
     email: str
     created_at: datetime
-    operator: bool = False  # may remove shops
+    operator: bool = False  # may remove shops, and add any number of them
+    shops_added: int = 0  # how many, also those that were removed since
 
 class MemberEmail(Item, table=work, pk="EMAIL#{address}", sk="EMAIL"):
     """Guard: one member per e-mail address."""
@@ -250,7 +252,7 @@ class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id
 
     member_id: Key[str]
     channel_id: Key[str]
-    kind: ChannelKind
+    channel_type: Annotated[ChannelType, Stored("kind")]
     target: str
     secret: Secret[str] | None = None
     subscription: Subscription = "WATCHED"
@@ -260,7 +262,7 @@ class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id
     @property
     def is_usable(self) -> bool:
         """Whether messages may be sent there: an e-mail address only after it was confirmed."""
-        return self.kind != "EMAIL" or self.confirmed_at is not None
+        return self.channel_type != "EMAIL" or self.confirmed_at is not None
 
     @property
     def userid(self) -> str:
@@ -286,8 +288,8 @@ class Watch(Item, table=work, pk="MEMBER#{member_id}", sk="WATCH#{domain}#{url:s
     created_at: datetime
     below_minor: int | None = None
     above_minor: int | None = None
-    percent: int | None = None  # of the price when it was last told, in either direction
-    states: bool = True  # tell every change of state
+    percent: int | None = None  # of the price of the last notification, in either direction
+    states: bool = True  # notify of every change of state
     currency: Currency | None = None  # of the limits
     base_minor: int | None = None  # what `percent` is measured from
     armed_below: bool = True
@@ -365,15 +367,17 @@ class Work(Patterns, Protocol):
     def end_migration(self, source: str) -> Delete[MigrationProgress]: ...
     def demo(self) -> Get[DemoProgress]: ...
 
-    def changes_on(self, at: ByKey[datetime]) -> Latest[NewChange | ToldChange]: ...
-    def changes_of(self, domain: str) -> Latest[NewChange | ToldChange]: ...
-    def untold(self) -> Query[NewChange]: ...
-    def tell(self, change: NewChange) -> Update[ToldChange]: ...
+    def changes_on(self, at: ByKey[datetime]) -> Latest[NewChange | NotifiedChange]: ...
+    def changes_of(self, domain: str) -> Latest[NewChange | NotifiedChange]: ...
+    def new_changes(self) -> Query[NewChange]: ...
+    def mark_notified(self, change: NewChange) -> Update[NotifiedChange]: ...
     def products_with(self, word: str) -> Query[ProductWord]: ...
 
     def member(self, member_id: str) -> Get[Member]: ...
     def members(self) -> Query[Member]: ...
     def set_operator(self, member_id: str, operator: bool) -> Update[Member]: ...
+    @where("attribute_not_exists(shops_added) OR shops_added < {most}")
+    def count_shop(self, member_id: str, shops_added: Add[int], most: int) -> Update[Member]: ...
     def member_by_email(self, address: str) -> Get[MemberEmail]: ...
     def member_key(self, digest: str) -> Get[MemberKey]: ...
     def keys_of(self, member_id: str) -> Query[MemberKey]: ...

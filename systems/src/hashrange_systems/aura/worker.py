@@ -37,7 +37,7 @@ class WorkerSettings:
 
     at_once: int = 4
     poll_every: float = 2.0
-    tell_every: float = 1.0
+    notify_every: float = 1.0
     reap_every: float = 60.0
     register_every: float = 30.0
     after_failure: float = 5.0
@@ -80,7 +80,7 @@ class Worker:
         settings = self.settings
         loops = [
             self._repeat(self.start_due, settings.poll_every),
-            self._repeat(self.tell, settings.tell_every),
+            self._repeat(self.notify, settings.notify_every),
             self._repeat(self.reap, settings.reap_every),
             self._repeat(self.parts.registrar.register_new, settings.register_every),
             self.presence.write_forever(),
@@ -152,9 +152,9 @@ class Worker:
             await self.parts.scraper.scrape(lease)
 
     # ── the rest ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def tell(self) -> None:
+    async def notify(self) -> None:
         """Write the messages of new changes, and send what is due."""
-        await self.parts.watches.tell_changes()
+        await self.parts.watches.notify_changes()
         await self.parts.outbox.send_due("all")
 
     async def reap(self) -> list[str]:

@@ -82,7 +82,7 @@ def test_a_lot_goes_from_its_starting_bid_to_the_hammer():
     assert (withdrawn.state, withdrawn.auction.lot, withdrawn.auction.sale_date) == ("REMOVED", "6", "2027-03-12")
 
 
-def test_a_contradiction_is_reported_and_settled_by_the_price_shown():
+def test_a_contradiction_is_reported_and_decided_by_the_price_shown():
     shop = BY_DOMAIN["widerspruch.test"]
     facts = read(shop, make_product(shop, 1, 0).path)
     assert facts.price_minor == make_product(shop, 1, 0).minor

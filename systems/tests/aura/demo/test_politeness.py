@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from hashrange import ManualClock
 from hashrange_systems.aura.demo.demo_data import Demo
+from hashrange_systems.aura.schema import Price
 from hashrange_systems.aura.service.registry import ShopInput
 from systems.tests.aura.web.hosted_aura import host_aura
 
@@ -71,6 +72,12 @@ def test_the_demo_data_is_the_same_however_often_it_is_written():
             db, work = site.services.db, site.services.work
             shops = [shop async for shop in db.shops()]
             prices = [entry async for entry in db.site("antik-mueller.test")]
+            history = [each for each in prices if isinstance(each, Price)]
+            assert not [
+                each
+                for each, after in pairwise(history)
+                if (each.url, each.price_minor) == (after.url, after.price_minor)
+            ]
             watches = await work.watches("demo")
             site.services.clock.advance(3600)
             await Demo(site.services, site.running.demo_server).fill()

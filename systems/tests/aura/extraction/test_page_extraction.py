@@ -196,7 +196,7 @@ def test_open_graph_is_read_and_is_not_rdfa():
 
 
 # ── disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_price_that_the_page_shows_settles_a_disagreement():
+def test_the_price_that_the_page_shows_decides_a_disagreement():
     shown = '<p class="price">1.100,00 €</p>'
     facts = read(ld(product()) + MICRODATA % ("1100", "InStock") + shown)
     assert facts.price_minor == 110000

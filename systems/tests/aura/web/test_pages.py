@@ -13,6 +13,7 @@ from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
 from hashrange_systems.aura.demo.demo_shop import make_product
 from hashrange_systems.aura.schema import Product
 from hashrange_systems.aura.service.members import name_key
+from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder
 from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.web.page_view import link_product
@@ -229,13 +230,68 @@ def test_a_worker_is_seen_until_it_leaves_or_its_heartbeat_stops():
     run(scenario)
 
 
-async def add_product(site, title="Vase"):
+async def add_product(site, title="Vase", currency="EUR"):
     shop = await site.services.registry.add(ShopInput(address="haus.test", country="DE"))
     url = "https://haus.test/produkt/1"
-    product = Product(domain=shop.domain, url=url, title=title, state="AVAILABLE", price_minor=5000, currency="EUR")
+    product = Product(domain=shop.domain, url=url, title=title, state="AVAILABLE", price_minor=5000, currency=currency)
     await site.services.db.put(product)
     await site.services.products.index_words(product, "DE")
     return url
+
+
+@pytest.mark.parametrize(
+    ("currency", "limit", "shown"), [("EUR", "40", "40.00"), ("EUR", "1250.5", "1250.50"), ("JPY", "4000", "4000")]
+)
+def test_a_limit_is_shown_in_its_form_as_it_was_entered(currency, limit, shown):
+    async def scenario():
+        async with host_aura(ManualClock()) as site:
+            url = await add_product(site, currency=currency)
+            await site.sign_up("one@example.com")
+            await site.post("/product/watch", domain="haus.test", url=url, below=limit, states="on")
+            page = await site.get(link_product("haus.test", url))
+            value = re.search(r'name="below"[^>]*value="([^"]*)"', page.text)[1]
+            assert value == shown
+            await site.post("/product/watch", domain="haus.test", url=url, below=value, states="on")
+            assert (await site.get(link_product("haus.test", url))).text.count(f'value="{shown}"') == 1
+
+    run(scenario)
+
+
+def test_a_product_without_a_price_shows_the_last_known_one_beside_its_state():
+    async def scenario():
+        async with host_aura(clock := ManualClock()) as site:
+            url = await add_product(site)
+            await site.sign_up("one@example.com")
+            product = await site.services.products.find("haus.test", url)
+            recorder = PriceRecorder(site.services.db, site.services.work, clock)
+            for state, minor in (("AVAILABLE", 123_400), ("SOLD", None)):
+                clock.advance(60)
+                product = await recorder.record(product, Finding(state=state, price_minor=minor, currency="EUR"), "DE")
+            page = (await site.get(link_product("haus.test", url))).text
+            assert re.search(r"SOLD|Sold", page)
+            assert re.search(r"1,234\.00 EUR</b><small>last known", page)
+            assert re.search(r"last known <span[^>]*>1,234\.00 EUR", (await site.get("/changes")).text)
+
+    run(scenario)
+
+
+def test_the_stuck_page_tells_abandoned_crawls_from_those_that_live():
+    async def scenario():
+        async with host_aura(clock := ManualClock()) as site:
+            await site.sign_up("one@example.com")
+            for name in ("dead", "live"):
+                shop = await site.services.registry.add(ShopInput(address=f"{name}.test", country="DE"))
+                lease = await site.services.crawls.start(shop, f"worker of {name}")
+            clock.advance(3 * 3600)
+            await site.services.crawls.extend(lease)
+            page = (await site.get("/stuck")).text
+            rows = {row.partition("</a>")[0].rpartition(">")[2]: row for row in page.split("<tr>")[2:]}
+            assert "Abandoned" in rows["dead.test"]
+            assert "worker of dead" in rows["dead.test"]
+            assert "Alive" in rows["live.test"]
+            assert (await site.get("/health", 503)).json()["problems"]
+
+    run(scenario)
 
 
 def test_watch_lists_searches_and_channels_belong_to_their_member():
@@ -245,7 +301,7 @@ def test_watch_lists_searches_and_channels_belong_to_their_member():
             one = (await site.sign_up("one@example.com")).member
             await site.post("/product/watch", domain="haus.test", url=url, below="40", percent="5", states="on")
             await site.post("/search/save", q="Vase", country="DE", currency="EUR")
-            hook = {"kind": "WEBHOOK", "target": "https://hooks.example.com/a"}
+            hook = {"channelType": "WEBHOOK", "target": "https://hooks.example.com/a"}
             await site.post("/account/channel", 422, **hook, subscription="SOMETHING")
             page = await site.post("/account/channel", 200, **hook, subscription="EVERYTHING")
             assert "these, and every change" in page.text
@@ -271,7 +327,7 @@ def test_an_address_is_confirmed_by_the_button_behind_its_link_and_not_by_openin
     async def scenario():
         async with host_aura(ManualClock(), demo=True) as site:
             one = (await site.sign_up("one@example.com")).member
-            await site.post("/account/channel", kind="EMAIL", target="ann@example.com")
+            await site.post("/account/channel", channelType="EMAIL", target="ann@example.com")
             assert "not confirmed: nothing is sent" in (await site.get("/account")).text
             await site.running.application.worker.parts.outbox.send_due("all")
             (mail,) = site.services.mailbox.mails(one.member_id)

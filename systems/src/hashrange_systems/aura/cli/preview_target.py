@@ -25,7 +25,7 @@ def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
     from hashrange_systems.shared.fetching.fetcher import Fetcher
 
     settings = read_settings(os.environ)
-    policy = make_policy(settings, Deployment(base_url=""))
+    policy = make_policy(settings, Deployment(base_url=settings.url or ""))
     sandbox = make_sandbox()
     tools = SiteTools(
         fetcher=Fetcher(policy, user_agent=settings.user_agent, sandbox=sandbox),

@@ -37,13 +37,14 @@ async def open_application(target: DatabaseTarget) -> AsyncIterator[Application]
     from hashrange_systems.aura.schema import Aura
     from hashrange_systems.aura.settings import read_settings
     from hashrange_systems.aura.work_schema import Work, checkpoints
+    from hashrange_systems.shared.fetching.own_address import find_endpoint
 
     settings, clock = read_settings(os.environ), SystemClock()
     with target.open(Aura, Work, checkpoints) as database:
         tables = open_tables(database, clock, settings, target.find_directory("aura"))
-        application = build_application(
-            tables, clock, settings, Deployment(base_url=settings.url or find_default_url("aura"))
-        )
+        base_url = settings.url or find_default_url("aura")
+        deployment = Deployment(base_url=base_url, endpoint=find_endpoint(database))
+        application = build_application(tables, clock, settings, deployment)
         try:
             yield application
         finally:

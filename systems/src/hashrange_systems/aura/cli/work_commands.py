@@ -40,7 +40,7 @@ STUCK_HELP = """List crawls and scrapes that have been in progress for over two 
   hashrange aura stuck --release     those whose worker is gone
 
 A long crawl whose worker extends its lease is listed, but it is not abandoned and is never released."""
-WORKER_HELP = """Crawl and scrape what is due, tell changes and send messages, until Ctrl-C.
+WORKER_HELP = """Crawl and scrape what is due, notify of changes and send messages, until Ctrl-C.
 
 [bold]Examples[/bold]
 

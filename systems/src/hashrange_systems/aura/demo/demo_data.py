@@ -72,7 +72,7 @@ class Demo:
             Channel(
                 member_id=MEMBER,
                 channel_id="demo-mail",
-                kind="EMAIL",
+                channel_type="EMAIL",
                 target=EMAIL,
                 created_at=at,
                 confirmed_at=at,
@@ -112,21 +112,25 @@ class Demo:
             await db.transact(db.create(item), db.add_countries(countries={shop.country}))
 
     def _past_prices(self, shop: DemoShop, at: datetime) -> Iterator[Price]:
-        """Yield prices of the weeks before; they end with the price of today."""
+        """Yield prices of the weeks before, as a scrape records them: only those that differ from the one before."""
         for number in range(shop.products):
             product = make_product(shop, number, 0)
             if product.minor is None:
                 continue
-            for days in DAYS_AGO[number % 3 :: 1 + number % 2]:
-                minor = product.minor + product.minor // 50 * ((days + number) % 7)
-                yield Price(
-                    domain=shop.domain,
-                    url=self._find_url(shop, product.path),
-                    at=at - timedelta(days=days, minutes=number),
-                    state="AVAILABLE",
-                    price_minor=minor,
-                    currency=shop.currency,
-                )
+            days_ago = DAYS_AGO[number % 3 :: 1 + number % 2]
+            amounts = [product.minor + product.minor // 50 * ((days + number) % 7) for days in days_ago]
+            while amounts and amounts[-1] == product.minor:  # which the first scrape records
+                amounts.pop()
+            for days, minor, before in zip(days_ago, amounts, [None, *amounts], strict=False):
+                if minor != before:
+                    yield Price(
+                        domain=shop.domain,
+                        url=self._find_url(shop, product.path),
+                        at=at - timedelta(days=days, minutes=number),
+                        state="AVAILABLE",
+                        price_minor=minor,
+                        currency=shop.currency,
+                    )
 
     def _find_url(self, shop: DemoShop, path: str) -> str:
         """Return the URL of a page as the crawl stores it."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
+from hashrange_systems.aura.extraction.page_text import MAX_TEXT
+
 MAX_MARKS = 5000  # marked elements of a page; the rest is not read
 MAX_ANCESTORS = 60  # between a property and its item
-MAX_TEXT = 5000
 
 LINKS = {"a": "href", "link": "href", "area": "href", "img": "src", "audio": "src", "video": "src", "source": "src"}
 VALUES = {"time": "datetime", "data": "value", "meter": "value", "object": "data", **LINKS}

@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from hashrange_systems.aura.extraction.availability import read_term
 from hashrange_systems.aura.extraction.page_facts import ExtractorAnswer
+from hashrange_systems.aura.extraction.page_text import MAX_TEXT
 from hashrange_systems.aura.extraction.price_text import PriceReading, read_amount
 from hashrange_systems.aura.model.page_type import PageType
 
@@ -15,7 +16,6 @@ TYPES: Mapping[str, PageType] = {
     **dict.fromkeys(("product", "og:product", "product.item"), "product"),
     **dict.fromkeys(("product.group", "og:product.group"), "category"),
 }
-MAX_TEXT = 5000
 MAX_IMAGES = 20
 
 

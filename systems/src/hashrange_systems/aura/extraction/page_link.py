@@ -7,8 +7,9 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
+from hashrange_systems.shared.fetching.http_url import MAX_URL_LENGTH
+
 MAX_LINKS = 5000
-MAX_URL = 8192
 MAX_BYTES = 400_000  # of all links: the sandbox limits its answer
 
 
@@ -62,7 +63,7 @@ def read_robots(page: LexborHTMLParser) -> set[str]:
 def resolve(base: str, address: str) -> str | None:
     """Return an absolute HTTP address without fragment; None for any other, or one with credentials."""
     address = address.strip()
-    if not address or len(address) > MAX_URL:
+    if not address or len(address) > MAX_URL_LENGTH:
         return None
     try:
         joined = urldefrag(urljoin(base, address)).url

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 MAX_BYTES = 4 << 20
+MAX_TEXT = 5000  # characters that are read of one text or attribute
 MAX_DEPTH = 500  # of nested elements; lexbor's time is quadratic in it: 10,000 take 2 s
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from hashrange_systems.aura.extraction.availability import choose_state, read_term
 from hashrange_systems.aura.extraction.page_facts import ExtractorAnswer
+from hashrange_systems.aura.extraction.page_text import MAX_TEXT
 from hashrange_systems.aura.extraction.price_text import PriceReading, choose_price, read_amount
 from hashrange_systems.aura.model.page_type import PageType, ProductState
 
@@ -27,7 +28,6 @@ FORMER_PRICES = {"listprice", "strikethroughprice", "srp", "msrp"}
 MAX_NODES = 5000
 MAX_OFFERS = 200
 MAX_IMAGES = 20
-MAX_TEXT = 5000
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class PriceChange(Protocol):
 
 
 def evaluate_alert(rule: AlertRule, state: AlertState, change: PriceChange) -> AlertResult:
-    """Return what a change tells a watcher."""
+    """Return why a watcher is notified of a change."""
     reasons = []
     if rule.states and change.state is not None and change.old_state is not None and change.state != change.old_state:
         reasons.append(f"now {change.state}, was {change.old_state}")

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hashrange import Page
-from hashrange_systems.aura.work_schema import NewChange, ToldChange, Work
+from hashrange_systems.aura.work_schema import NewChange, NotifiedChange, Work
 from hashrange_systems.shared.epoch import from_ms
 
 if TYPE_CHECKING:
     from hashrange import Clock
 
-AnyChange = NewChange | ToldChange
+AnyChange = NewChange | NotifiedChange
 FEED_DAYS = 30
 
 
@@ -28,13 +28,16 @@ class Changes:
     async def latest(
         self, limit: int = 100, *, days: int = FEED_DAYS, country: str | None = None, before: datetime | None = None
     ) -> list[AnyChange]:
-        """Return the newest changes of the last days; `before` continues after the last one of an earlier call."""
+        """Return the newest changes of the last days; `before` continues after the last one of an earlier call.
+
+        Changes of the same millisecond are returned together, if need be beyond the limit: `before` would skip them.
+        """
         found: list[AnyChange] = []
         async for change in self.walk(days=days, before=before):
+            if len(found) >= limit and change.at != found[-1].at:
+                break
             if country in {None, change.shop_country}:
                 found.append(change)
-            if len(found) >= limit:
-                break
         return found
 
     async def walk(self, *, days: int = FEED_DAYS, before: datetime | None = None) -> AsyncIterator[AnyChange]:

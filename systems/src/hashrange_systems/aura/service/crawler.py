@@ -23,7 +23,17 @@ from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Shop, Url
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.frontier import Frontier, begin_run
 from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
-from hashrange_systems.aura.service.site import PageVisit, Site, SiteTools, Validators, find_start
+from hashrange_systems.aura.service.site import (
+    MAX_FAILURES,
+    MAX_TRIES,
+    PageVisit,
+    Site,
+    SiteTools,
+    SiteUnavailable,
+    Validators,
+    find_start,
+    find_wait,
+)
 from hashrange_systems.aura.work_schema import CrawlReport, ShopOptions, WaitingUrl, Work
 from hashrange_systems.shared.epoch import to_second
 from hashrange_systems.shared.errors import ApplicationError
@@ -38,10 +48,10 @@ log = logging.getLogger(__name__)
 
 READ_AHEAD = 64  # URLs taken from the frontier at a time
 FLUSH_AT = 200  # links and visits in memory
-MAX_TRIES = 3  # of one page
-MAX_FAILURES = 20  # in a row: the site is down
 MAX_SITEMAPS = 500
 MAX_NOTES = 10  # of one report
+MAX_REDIRECTS = 10  # in a row
+MAX_URLS, URLS_PER_PAGE = 100_000, 10  # of one run: the larger one of these, or so many for each page of its limit
 KNOWN_AT_ONCE = 500
 GONE = frozenset({404, 410})
 STOPPED = "stopped by the operator"
@@ -86,7 +96,7 @@ class Crawler:
             await self.crawls.stop(lease, STOPPED)
         except (CrawlFailed, FetchError, SandboxError, ApplicationError) as error:
             log.info("a crawl failed", extra={"fields": {"shop": lease.domain, "reason": str(error)}})
-            await self.crawls.fail(lease, str(error), shop.crawl_attempts)
+            await self.crawls.fail(lease, str(error), shop.crawl_attempts, find_wait(error))
         except asyncio.CancelledError:
             await asyncio.shield(self.crawls.release(lease))
             raise
@@ -100,9 +110,10 @@ class Crawler:
             start_url=find_start(shop.domain, shop.start_url),
             own_delay_s=self.limits.delay_s if options.delay_ms is None else options.delay_ms / 1000,
             excludes=tuple(options.excludes),
+            pace=self.tools.paces.find(shop.domain),
         )
         await site.open()
-        frontier = await begin_run(self.work, self.clock, shop.domain)
+        frontier = await begin_run(self.work, self.clock, shop.domain, lease.last_crawled_end)
         walk = CrawlWalk(self, site, frontier, options.max_pages or self.limits.max_pages)
         if frontier.run.note:
             walk.notes += frontier.run.note.split("; ")
@@ -154,6 +165,7 @@ class CrawlWalk:
     _ready: deque[tuple[WaitingUrl, Url | None]] = field(default_factory=deque)
     _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _tries: Counter[str] = field(default_factory=Counter)
+    _redirects: dict[str, int] = field(default_factory=dict)  # how many in a row led to a URL
     _counts: Counter[str] = field(default_factory=Counter)
     _failures: int = 0
     _visited: int = 0
@@ -199,7 +211,7 @@ class CrawlWalk:
             if sitemap.problem and self.site.robots.sitemaps:
                 self._note(f"the sitemap {address[:200]}: {sitemap.problem}")
             if sitemap.kind == "urls":
-                self.frontier.add(sitemap.locations, 1)
+                self._add_links(sitemap.locations, 1)
                 await self._flush()
                 continue
             fresh = [url for url in sitemap.locations if url not in seen]
@@ -232,6 +244,18 @@ class CrawlWalk:
     async def walk(self) -> None:
         """Visit what waits until nothing does, or a limit is reached."""
         try:
+            await self._visit_waiting()
+        except SiteUnavailable:
+            await self._flush()
+            raise
+        await self._flush()
+        if self._stopped:
+            raise CrawlStopped
+        if self._has_read_nothing:
+            raise CrawlFailed("No page could be read.")
+
+    async def _visit_waiting(self) -> None:
+        try:
             while await self._refill():
                 while self._ready and len(self._busy) < self.crawler.limits.at_once:
                     entry, known = self._ready.popleft()
@@ -248,11 +272,6 @@ class CrawlWalk:
             for task in self._busy.values():
                 task.cancel()
             await asyncio.gather(*self._busy.values(), return_exceptions=True)
-        await self._flush()
-        if self._stopped:
-            raise CrawlStopped
-        if self._has_read_nothing:
-            raise CrawlFailed("No page could be read.")
 
     async def _refill(self) -> bool:
         """Take the next URLs when few are left; return whether there is anything to do."""
@@ -316,6 +335,10 @@ class CrawlWalk:
         except FetchError as error:
             self._fail(entry, known, str(error))
             return
+        except SiteUnavailable:
+            if not self._has_read_nothing:
+                self._finish(entry, "failed")  # else the next attempt would end at the same page
+            raise
         except SandboxError as error:
             if error.reason in {Reason.CLOSED, Reason.BUSY}:
                 raise
@@ -358,7 +381,7 @@ class CrawlWalk:
         db, now = self.crawler.db, self.crawler.now()
         outcome = "fetched"
         if visit.redirect is not None:
-            self.frontier.add(await self.site.select([visit.redirect]), entry.depth)
+            await self._follow(entry, visit.redirect)
         elif visit.status == 304:
             outcome = "unchanged"
             with suppress(Missing):
@@ -383,7 +406,7 @@ class CrawlWalk:
         now = self.crawler.now()
         lost = known is not None and known.type == "product" and facts.type == "other"
         if facts.noindex and facts.type != "product":
-            self.frontier.add(facts.links, entry.depth + 1)
+            self._add_links(facts.links, entry.depth + 1)
             return
         await self.crawler.db.record_visit(
             self.domain,
@@ -398,7 +421,26 @@ class CrawlWalk:
             title=known.title if known is not None and lost else facts.title,
         )
         self.standards.update(facts.standards_used)
-        self.frontier.add(facts.links, entry.depth + 1)
+        self._add_links(facts.links, entry.depth + 1)
+
+    def _add_links(self, urls: Sequence[str], depth: int) -> None:
+        """Note links for the frontier, unless a site invents them without end."""
+        limit = max(MAX_URLS, URLS_PER_PAGE * self.max_pages)
+        room = max(0, limit - self.frontier.run.found - self.frontier.unwritten)
+        if len(urls) > room:
+            self._note(f"the limit of {limit} URLs was reached")
+        self.frontier.add(urls[:room], depth)
+
+    async def _follow(self, entry: WaitingUrl, location: str) -> None:
+        """Let the target of a redirect wait like a link, unless redirects do not end."""
+        in_a_row = self._redirects.pop(entry.url, 0) + 1
+        if in_a_row > MAX_REDIRECTS:
+            self._note(f"more than {MAX_REDIRECTS} redirects in a row were not followed")
+            return
+        for url in await self.site.select([location]):
+            if not self.frontier.has_seen(url):
+                self._redirects[url] = in_a_row
+            self.frontier.add([url], entry.depth)
 
     async def _store_missing(self, entry: WaitingUrl, visit: PageVisit) -> None:
         with suppress(Conflict):

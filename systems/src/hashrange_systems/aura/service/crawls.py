@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hashrange import Conflict
-from hashrange_systems.aura.schema import Aura, Crawled, Crawling, LeasedCrawl, NeverCrawled, Shop
+from hashrange_systems.aura.schema import Aura, Crawled, Crawling, LeasedCrawl, LeasedScrape, NeverCrawled, Shop
 from hashrange_systems.aura.service.schedule import (
     LEASE,
     MAX_ERROR_LENGTH,
@@ -76,6 +76,8 @@ class Crawls:
     def _is_due(self, shop: Shop, now: datetime, options: OptionsByShop) -> bool:
         if options.is_paused(shop.domain) or (shop.crawl_retry_at is not None and shop.crawl_retry_at > now):
             return False
+        if isinstance(shop.scrape, LeasedScrape) and shop.scrape.scrape_lease_until >= now:
+            return False  # a crawl of another worker beside it would double the requests
         match shop.crawl:
             case NeverCrawled():
                 return True
@@ -133,9 +135,9 @@ class Crawls:
             lambda: self.db.finish_crawl(crawl, last_crawled_end=self._now(), crawl_owner=crawl.crawl_owner)
         )
 
-    async def fail(self, crawl: LeasedCrawl, reason: str, attempts: int) -> None:
+    async def fail(self, crawl: LeasedCrawl, reason: str, attempts: int, wait_s: float = 0.0) -> None:
         """Return a crawl to the state before it, with the error; it is tried again later, where it stopped."""
-        await self._return(crawl, reason, {"crawl_retry_at": find_retry_time(attempts, self._now())})
+        await self._return(crawl, reason, {"crawl_retry_at": find_retry_time(attempts, self._now(), wait_s)})
 
     async def stop(self, crawl: LeasedCrawl, note: str) -> None:
         """Return a crawl to the state before it because the operator asked; it goes on as soon as it may."""

@@ -66,6 +66,10 @@ class Frontier:
             self._recent.popitem(last=False)
             self.has_seen_all = False
 
+    def has_seen(self, url: str) -> bool:
+        """Return whether a link was noted lately."""
+        return url in self._recent
+
     def finish(self, entry: WaitingUrl) -> None:
         """Note that a URL was visited."""
         self._visited.append(entry)
@@ -118,11 +122,16 @@ def make_visited(entry: WaitingUrl, expires: datetime) -> VisitedUrl:
     return VisitedUrl(domain=entry.domain, url=entry.url, run=entry.run, depth=entry.depth, expires_at=expires)
 
 
-async def begin_run(work: Work, clock: Clock, domain: str) -> Frontier:
-    """Return the frontier of the interrupted run of a shop, or of a new run."""
+def is_over(started_at: datetime, now: datetime, last_end: datetime | None) -> bool:
+    """Return whether a run is not continued: it is too old, or it ended before its worker was killed."""
+    return started_at < now - RUN_LASTS or (last_end is not None and started_at <= last_end)
+
+
+async def begin_run(work: Work, clock: Clock, domain: str, last_end: datetime | None = None) -> Frontier:
+    """Return the frontier of the interrupted run of a shop, whose crawl before ended then, or of a new run."""
     now = from_ms(clock.millis())
     run = await work.run(domain).consistent()
-    if run is None or run.started_at < now - RUN_LASTS:
+    if run is None or is_over(run.started_at, now, last_end):
         run = await work.put(CrawlRun(domain=domain, run=make_id(), started_at=now))
         return Frontier(work, clock, run, has_seen_all=True)
     return Frontier(work, clock, run)

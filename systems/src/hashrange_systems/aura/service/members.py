@@ -12,7 +12,7 @@ from hashrange_systems.aura.errors import OperatorOnly
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import (
     Channel,
-    ChannelKind,
+    ChannelType,
     EndedSession,
     Member,
     MemberEmail,
@@ -150,7 +150,9 @@ class Members:
         return await self.work.ended_session(session.userid, session.session_id).consistent() is not None
 
     # ── channels ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def add_channel(self, member_id: str, kind: str, target: str, subscription: str = "WATCHED") -> Channel:
+    async def add_channel(
+        self, member_id: str, channel_type: str, target: str, subscription: str = "WATCHED"
+    ) -> Channel:
         """Add a webhook, which gets a signing secret, or an e-mail address, which must be confirmed."""
         await self.find(member_id)
         if len(await self.work.channels(member_id)) >= MAX_CHANNELS:
@@ -158,10 +160,10 @@ class Members:
         channel = Channel(
             member_id=member_id,
             channel_id=self.make_id(),
-            kind=parse_choice("kind", kind, get_args(ChannelKind)),
+            channel_type=parse_choice("channelType", channel_type, get_args(ChannelType)),
             subscription=parse_choice("subscription", subscription, get_args(Subscription)),
-            target=self._read_target(kind, target),
-            secret=make_webhook_secret() if kind == "WEBHOOK" else None,
+            target=self._read_target(channel_type, target),
+            secret=make_webhook_secret() if channel_type == "WEBHOOK" else None,
             created_at=self._now(),
         )
         if not channel.is_usable:
@@ -184,8 +186,8 @@ class Members:
         """The confirmations of addresses."""
         return Confirmations(self.work, self.clock, make_id=self.make_id)
 
-    def _read_target(self, kind: str, target: str) -> str:
-        if kind == "EMAIL":
+    def _read_target(self, channel_type: str, target: str) -> str:
+        if channel_type == "EMAIL":
             return validate_email(target)
         url = validate_url(target, own_origins=self.own_origins)
         try:
@@ -219,6 +221,11 @@ def find_addresses(target: Target) -> list[IPv4Address | IPv6Address]:
 def name_key(digest: str) -> str:
     """Return the id of a key, which names it in sessions and forms: the beginning of its hash."""
     return digest[:KEY_ID_LENGTH]
+
+
+def find_limited(member: Member) -> str | None:
+    """Return the member whose shops are counted; None for operators, who may add any number."""
+    return None if member.operator else member.member_id
 
 
 def require_operator(member: Member) -> None:

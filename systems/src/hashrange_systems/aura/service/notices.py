@@ -60,7 +60,7 @@ class Notices:
 
 @dataclass(frozen=True, kw_only=True)
 class NoticeOutbox(Outbox[WaitingMessage, WaitingMessage]):
-    """Sends due messages; `senders` by kind of channel."""
+    """Sends due messages; `senders` by type of channel."""
 
     work: Work
     senders: Mapping[str, Sender]
@@ -81,9 +81,9 @@ class NoticeOutbox(Outbox[WaitingMessage, WaitingMessage]):
             raise DeliveryRefused("the channel was removed")
         if not channel.is_usable and not message.confirms:
             raise DeliveryRefused("the address is not confirmed")
-        sender = self.senders.get(channel.kind)
+        sender = self.senders.get(channel.channel_type)
         if sender is None:
-            raise DeliveryFailed(f"sending by {channel.kind} is not set up")
+            raise DeliveryFailed(f"sending by {channel.channel_type} is not set up")
         text = self.confirmations.write_text(channel) if message.confirms else message.text
         notification = Notification(
             severity="info",

@@ -8,15 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from weakref import WeakValueDictionary
 
+from hashrange_systems.aura.model.domain import strip_www
 from hashrange_systems.shared.retry import Sleep
 
 MAX_CRAWL_DELAY_S = 30.0  # a longer one is asked by mistake, and would keep a crawl running for months
-MAX_WAIT_S = 600.0
+MAX_WAIT_S = 600.0  # of a crawl that goes on; if a server asks for more, the crawl ends and goes on after that time
 FIRST_WAIT_S = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Pace:
     """Spaces the requests of one crawl: each starts at least `delay_s` after the one before, and after `hold`."""
 
@@ -43,6 +45,17 @@ class Pace:
     def release(self) -> None:
         """Note that the server answered normally."""
         self.waits = 0
+
+
+class SharedPaces:
+    """The paces of the shops that this process works on; a crawl and a scrape of one shop share one."""
+
+    def __init__(self) -> None:
+        self._paces: WeakValueDictionary[str, Pace] = WeakValueDictionary()
+
+    def find(self, domain: str) -> Pace:
+        """Return the pace of a shop; it is forgotten when nothing uses it any more."""
+        return self._paces.setdefault(strip_www(domain), Pace())
 
 
 def choose_delay(own_s: float, asked_s: float | None) -> float:

@@ -11,7 +11,7 @@ from hashrange_systems.aura.extraction.page_facts import Overrides, PageFacts
 from hashrange_systems.aura.model.domain import find_core_name, parse_address
 from hashrange_systems.aura.model.page_url import canonicalise
 from hashrange_systems.aura.service.pacing import Pace
-from hashrange_systems.aura.service.site import MAX_PAGE_BYTES, PageVisit, RobotsUnreachable, Site, SiteTools
+from hashrange_systems.aura.service.site import MAX_PAGE_BYTES, PageVisit, Site, SiteTools, SiteUnavailable
 from hashrange_systems.shared.fetching.errors import FetchError
 from hashrange_systems.shared.sandbox.errors import SandboxError
 
@@ -59,15 +59,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Looks at sites on behalf of the operator, as politely as a crawl."""
+    """Looks at sites on behalf of a member, or of the operator at the command line, as politely as a crawl."""
 
     tools: SiteTools
     delay_s: float = 0.2
 
-    async def dry_run(self, address: str, pages: int = PAGES) -> DryRun:
+    async def dry_run(self, address: str, pages: int = PAGES, *, member: str | None = None) -> DryRun:
         """Return what a crawl would find on its first pages; nothing is stored. Raise InvalidInput or FetchRefused."""
         parsed = parse_address(address)
-        site = await self._open(parsed.domain, parsed.start_url)
+        site = await self._open(parsed.domain, parsed.start_url, member=member)
         found = await self._walk(site, pages)
         declared = site.robots.sitemaps or (urljoin(parsed.start_url, "/sitemap.xml"),)
         sitemap = await site.read_sitemap(declared[0])
@@ -101,7 +101,7 @@ class Preview:
     async def _look(self, site: Site, url: str) -> tuple[PreviewPage, list[str]]:
         try:
             visit = await site.visit(url)
-        except (FetchError, SandboxError) as error:
+        except (FetchError, SandboxError, SiteUnavailable) as error:
             return PreviewPage(url=url, status=None, problem=str(error)), []
         if visit.redirect is not None:
             page = PreviewPage(url=url, status=visit.status, problem=f"leads to {visit.redirect}")
@@ -109,11 +109,11 @@ class Preview:
         page = PreviewPage(url=url, status=visit.status, facts=visit.facts, problem=_explain(visit))
         return page, list(visit.facts.links) if visit.facts else []
 
-    async def explain(self, url: str, overrides: Overrides | None = None) -> Explanation:
+    async def explain(self, url: str, overrides: Overrides | None = None, *, member: str | None = None) -> Explanation:
         """Return every extractor's answer for a page; with overrides, as a shop with them would read it."""
         parsed = parse_address(url)
         stored_as = canonicalise(parsed.start_url) or parsed.start_url
-        site = await self._open(parsed.domain, parsed.start_url, overrides)
+        site = await self._open(parsed.domain, parsed.start_url, overrides, member)
         if not await site.select([stored_as]):
             return Explanation(
                 url=url,
@@ -126,8 +126,8 @@ class Preview:
             )
         try:
             visit = await site.visit(stored_as)
-        except (FetchError, SandboxError) as error:
-            raise FetchRefused(f"The page cannot be read: {error}.") from error
+        except (FetchError, SandboxError, SiteUnavailable) as error:
+            raise FetchRefused(f"The page cannot be read: {str(error).rstrip('.')}.") from error
         return Explanation(
             url=url,
             stored_as=stored_as,
@@ -138,18 +138,21 @@ class Preview:
             problem=_explain(visit),
         )
 
-    async def _open(self, domain: str, start_url: str, overrides: Overrides | None = None) -> Site:
+    async def _open(
+        self, domain: str, start_url: str, overrides: Overrides | None = None, member: str | None = None
+    ) -> Site:
         site = Site(
             tools=self.tools,
             domain=domain,
             start_url=start_url,
             own_delay_s=self.delay_s,
             overrides=overrides,
+            member=member,
             pace=Pace(),
         )
         try:
             await site.open()
-        except (FetchError, RobotsUnreachable, SandboxError) as error:
+        except (FetchError, SiteUnavailable, SandboxError) as error:
             raise FetchRefused(f"{domain} cannot be read: {error}") from error
         return site
 

@@ -69,7 +69,7 @@ class PriceRecorder:
             return None
         if url.state is not None and finding.state == "UNKNOWN" and finding.price_minor is None:
             return None  # a page that proves nothing takes nothing back
-        known = is_change(url.hash, url.state, finding.hash)
+        known = is_change(url.hash, url.state, finding.hash) and not is_never_seen(url, finding)
         price = Price(
             domain=url.domain,
             url=url.url,
@@ -181,6 +181,11 @@ def find_proven(url: Url, facts: PageFacts) -> Finding:
         if minor is None and facts.price_note != ON_REQUEST_NOTE:
             minor, currency = url.price_minor, url.currency
     return Finding(state=state, price_minor=minor, currency=currency)
+
+
+def is_never_seen(url: Url, finding: Finding) -> bool:
+    """Return whether a product was gone before it was scraped for the first time: that is no news for anybody."""
+    return url.state is None and finding.state == "REMOVED"
 
 
 def find_kind(url: Url, finding: Finding) -> ChangeKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from collections.abc import Awaitable, Sequence
@@ -18,7 +19,7 @@ from hashrange_systems.aura.model.domain import ShopAddress, find_core_name, par
 from hashrange_systems.aura.schema import Aura, Crawled, Scraped, Shop, ShopType
 from hashrange_systems.aura.work_schema import SameShop, ShopOptions, Work
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, LimitReached, ResourceMissing
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -27,6 +28,8 @@ SHOP_TYPES: tuple[ShopType, ...] = get_args(ShopType)
 MAX_NAME = 200
 MAX_ROWS = 10_000
 AT_ONCE = 100
+MAX_SHOPS_ADDED = 5000  # by a member who is no operator
+PAUSE_S = 0.001  # after each row of a member's import: others are served meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +78,29 @@ class Registry:
     clock: Clock
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def add(self, given: ShopInput) -> Shop:
-        """Register a shop; raise ShopTaken if it is, under either spelling, and InvalidInput with every field."""
+    async def add(self, given: ShopInput, member_id: str | None = None) -> Shop:
+        """Register a shop; raise ShopTaken if it is, under either spelling, and InvalidInput with every field.
+
+        With a member, it counts as added by it: raise LimitReached if there may be no more.
+        """
         shop = self._read(given)
         if await self._find(shop.domain) is not None:
             raise ShopTaken(shop.domain)
-        return await self.register(shop)
+        if member_id is None:
+            return await self.register(shop)
+        await self._count(member_id)
+        try:
+            return await self.register(shop)
+        except ShopTaken:  # by somebody else at this moment
+            await self.work.count_shop(member_id, shops_added=-1, most=MAX_SHOPS_ADDED + 1)
+            raise
+
+    async def _count(self, member_id: str) -> None:
+        try:
+            await self.work.count_shop(member_id, shops_added=1, most=MAX_SHOPS_ADDED)
+        except Conflict:
+            text = f"A member adds at most {MAX_SHOPS_ADDED:,} shops: ask an operator to add more."
+            raise LimitReached(text) from None
 
     async def register(self, shop: Shop) -> Shop:
         """Write a new shop and its country in one transaction."""
@@ -119,18 +139,20 @@ class Registry:
             registered_at=self._now(),
         )
 
-    async def import_csv(self, text: str) -> ImportReport:
+    async def import_csv(self, text: str, member_id: str | None = None) -> ImportReport:
         """Register the shops of a CSV file with the columns domain (or url), name, country and type.
 
         Each row stands for itself: a row that is refused does not end the import, and importing again changes nothing.
+        With a member, its limit counts, and there is a pause after each row.
         """
         rows = read_rows(text)
         added: list[str] = []
         known: list[str] = []
         refused: list[tuple[int, str, str]] = []
         for line, given in rows:
+            await asyncio.sleep(PAUSE_S if member_id else 0)  # an embedded database never suspends the task
             try:
-                added.append((await self.add(given)).domain)
+                added.append((await self.add(given, member_id)).domain)
             except ShopTaken as error:
                 known.append(error.domain)
             except ApplicationError as error:
@@ -172,15 +194,15 @@ class Registry:
 
     async def list_shops(self, country: str, cursor: str | None = None, limit: int = 50) -> Page[Shop]:
         """Return a page of the shops of a country, by the state of their crawl."""
-        return await self.db.shops_in(country).whole().skip_unreadable().page(limit, after=cursor)
+        return await self.db.shops_in(parse_country(country)).whole().skip_unreadable().page(limit, after=cursor)
 
     async def crawled_between(self, country: str, first: datetime, last: datetime) -> list[Crawled]:
         """Return the crawls of a country that ended within a range of time, both ends included."""
-        return await self.db.crawled_between(country, (first, last)).skip_unreadable()
+        return await self.db.crawled_between(parse_country(country), check_range(first, last)).skip_unreadable()
 
     async def scraped_between(self, country: str, first: datetime, last: datetime) -> list[Scraped]:
         """Return the scrapes of a country that ended within a range of time, both ends included."""
-        return await self.db.scraped_between(country, (first, last)).skip_unreadable()
+        return await self.db.scraped_between(parse_country(country), check_range(first, last)).skip_unreadable()
 
     # ── related shops ────────────────────────────────────────────────────────────────────────────────────────────────
     async def related(self, domain: str) -> tuple[RelatedHint, ...]:
@@ -194,6 +216,8 @@ class Registry:
     async def answer_same(self, domain: str, other: str, *, same: bool) -> None:
         """Store the answer to "same shop?" for both shops; raise ResourceMissing if there is no such shop."""
         one, two = (await self.find(domain)).domain, (await self.find(other)).domain
+        if one == two:
+            raise InvalidInput([FieldError("other", "must be another shop")])
         now = self._now()
         await self.work.transact(
             self.work.put(SameShop(domain=one, other=two, same=same, decided_at=now)),
@@ -311,3 +335,10 @@ def read_rows(text: str) -> Sequence[tuple[int, ShopInput]]:
             )
             rows.append((reader.line_num, given))
     return rows
+
+
+def check_range(first: datetime, last: datetime) -> tuple[datetime, datetime]:
+    """Return both ends of a range of time; raise InvalidInput if they are the wrong way round."""
+    if last < first:
+        raise InvalidInput([FieldError("last", "must not be before the first")])
+    return first, last

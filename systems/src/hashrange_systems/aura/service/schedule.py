@@ -12,6 +12,7 @@ LEASE = timedelta(seconds=60)
 HEARTBEAT_S = 15.0
 STUCK_AFTER = timedelta(hours=2)  # as the seed has it
 FIRST_RETRY, MAX_RETRY = timedelta(minutes=5), timedelta(hours=12)
+MAX_WAIT = timedelta(days=1)  # that a server may ask for
 MAX_ERROR_LENGTH = 500
 
 
@@ -54,7 +55,8 @@ async def read_options(work: Work) -> OptionsByShop:
     return OptionsByShop({each.domain: each async for each in work.all_options()})
 
 
-def find_retry_time(attempts: int, now: datetime) -> datetime:
-    """Return when a shop is tried again after so many failures."""
+def find_retry_time(attempts: int, now: datetime, wait_s: float = 0.0) -> datetime:
+    """Return when a shop is tried again after so many failures; not before its server asks for, up to a day."""
     doublings = min(max(attempts - 1, 0), 10)
-    return now + min(FIRST_RETRY * (1 << doublings), MAX_RETRY)
+    pause = min(FIRST_RETRY * (1 << doublings), MAX_RETRY)
+    return now + max(pause, timedelta(seconds=min(wait_s, MAX_WAIT.total_seconds())))

@@ -20,11 +20,22 @@ from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.model.breakage import Coverage, find_breakage
 from hashrange_systems.aura.schema import Aura, LeasedScrape, Product, Scraped, Shop, Url
 from hashrange_systems.aura.service.crawler import GONE, STOPPED, CrawlFailed, CrawlLimits, CrawlStopped
+from hashrange_systems.aura.service.frontier import is_over
 from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit, find_proven
 from hashrange_systems.aura.service.products import Products
 from hashrange_systems.aura.service.scrapes import Scrapes
-from hashrange_systems.aura.service.site import PageVisit, Site, SiteTools, Validators, find_start
+from hashrange_systems.aura.service.site import (
+    MAX_FAILURES,
+    MAX_TRIES,
+    PageVisit,
+    Site,
+    SiteTools,
+    SiteUnavailable,
+    Validators,
+    find_start,
+    find_wait,
+)
 from hashrange_systems.aura.work_schema import NewChange, ScrapeReport, ScrapeRun, ShopOptions, Work
 from hashrange_systems.shared.epoch import from_ms, to_second
 from hashrange_systems.shared.errors import ApplicationError
@@ -38,9 +49,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAGE = 50
-MAX_TRIES = 3
-MAX_FAILURES = 20
 REMOVED_AFTER = 2  # visits in a row that found nothing; 410 counts at once
+READ = frozenset({200, 304})
 BASELINE = 5  # reports that a scrape is compared with
 
 
@@ -68,7 +78,7 @@ class Scraper:
             await self.scrapes.stop(lease, STOPPED)
         except (FetchError, SandboxError, ApplicationError) as error:
             log.info("a scrape failed", extra={"fields": {"shop": lease.domain, "reason": str(error)}})
-            await self.scrapes.fail(lease, str(error), shop.scrape_attempts)
+            await self.scrapes.fail(lease, str(error), shop.scrape_attempts, find_wait(error))
         except asyncio.CancelledError:
             await asyncio.shield(self.scrapes.release(lease))
             raise
@@ -82,16 +92,26 @@ class Scraper:
             start_url=find_start(shop.domain, shop.start_url),
             own_delay_s=self.limits.delay_s if options.delay_ms is None else options.delay_ms / 1000,
             excludes=tuple(options.excludes),
+            pace=self.tools.paces.find(shop.domain),
             overrides=Overrides(price=options.price_selector, state=options.state_selector),
         )
         await site.open()
-        run = await self.work.scrape_run(shop.domain).consistent()
-        if run is None:
-            run = await self.work.put(ScrapeRun(domain=shop.domain, started_at=self.now()))
+        run = await self.work.put(await self._begin_run(lease))
         await ScrapeWalk(self, site, shop, run).walk()
         finished = await self.scrapes.finish(lease)
         await self._report(shop)
         return finished
+
+    async def _begin_run(self, lease: LeasedScrape) -> ScrapeRun:
+        """Return the run that was interrupted, or a new one.
+
+        Its walk counts the products that were visited before again, from the table: a worker that was killed had
+        counts in memory, and a scrape with too few products raises an alarm.
+        """
+        run = await self.work.scrape_run(lease.domain).consistent()
+        if run is None or is_over(run.started_at, self.now(), lease.last_scraped_end):
+            return ScrapeRun(domain=lease.domain, started_at=self.now())
+        return ScrapeRun(domain=lease.domain, started_at=run.started_at, changed=run.changed, removed=run.removed)
 
     async def _report(self, shop: Shop) -> None:
         """Store the coverage of the scrape, compare it with the shop's own baseline, and forget the run."""
@@ -146,7 +166,9 @@ class ScrapeWalk:
     async def walk(self) -> None:
         """Visit every product that was not visited since the run began."""
         async for page in self._pages():
-            waiting = [url for url in page if url.scraped_at is None or url.scraped_at < self.run.started_at]
+            for url in filter(self._is_visited, page):
+                self._count_visited(url)
+            waiting = [url for url in page if not self._is_visited(url)]
             forms = await self.site.find_canonical([url.url for url in waiting]) if waiting else []
             queue = [url for url, form in zip(waiting, forms, strict=True) if form is not None]
             self._counts["skipped"] += len(waiting) - len(queue)
@@ -155,6 +177,9 @@ class ScrapeWalk:
             await self._count()
             if self._stopped:
                 raise CrawlStopped
+
+    def _is_visited(self, url: Url) -> bool:
+        return url.scraped_at is not None and url.scraped_at >= self.run.started_at
 
     async def _pages(self) -> AsyncIterator[list[Product]]:
         cursor, more = None, True
@@ -195,6 +220,9 @@ class ScrapeWalk:
         except FetchError as error:
             self._fail(str(error))
             return False
+        except SiteUnavailable:
+            await self._mark(url, 503)  # else the next attempt would end at the same page
+            raise
         except SandboxError as error:
             if error.reason in {Reason.CLOSED, Reason.BUSY}:
                 raise
@@ -265,6 +293,13 @@ class ScrapeWalk:
     async def _mark(self, url: Url, status: int) -> None:
         with suppress(Conflict):
             await self.scraper.db.record_scrape(url, scraped_at=self.scraper.now(), http_status=status)
+
+    def _count_visited(self, url: Url) -> None:
+        """Count a product that this run visited before it was interrupted."""
+        if url.http_status in READ:
+            self._count_product(url.price_minor, url.state, url.title)
+        elif url.http_status not in GONE:
+            self._counts.update(products=1, failed=1)
 
     def _count_product(self, price_minor: int | None, state: str | None, title: str | None) -> None:
         self._counts.update(

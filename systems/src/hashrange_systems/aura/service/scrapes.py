@@ -143,9 +143,9 @@ class Scrapes:
             lambda: self.db.finish_scrape(scrape, last_scraped_end=self._now(), scrape_owner=scrape.scrape_owner)
         )
 
-    async def fail(self, scrape: LeasedScrape, reason: str, attempts: int) -> None:
+    async def fail(self, scrape: LeasedScrape, reason: str, attempts: int, wait_s: float = 0.0) -> None:
         """Return a scrape to the state before it, with the error; it is tried again later, where it stopped."""
-        await self._return(scrape, reason, {"scrape_retry_at": find_retry_time(attempts, self._now())})
+        await self._return(scrape, reason, {"scrape_retry_at": find_retry_time(attempts, self._now(), wait_s)})
 
     async def stop(self, scrape: LeasedScrape, note: str) -> None:
         """Return a scrape to the state before it because the operator asked; it goes on as soon as it may."""

@@ -1,7 +1,8 @@
-"""Requests to one shop's site, politely: robots.txt first, paced, conditional, without following redirects blindly.
+"""Requests to one shop's site, politely: robots.txt first, paced, conditional, without following redirects unchecked.
 
 A shop may have several origins (with and without `www.`, http and https), each with a robots.txt of its own (RFC 9309).
-That of the start is read first; another one when the first URL of its origin is about to be requested.
+That of the start is read first; another one when the first URL of its origin is about to be requested. They are read
+again while the crawl goes on, so that new rules count.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hashrange_systems.aura.model.page_reading import (
 from hashrange_systems.aura.model.page_url import WEB_PORTS, find_origin
 from hashrange_systems.aura.model.robots import DISALLOW_ALL, MAX_BYTES, RobotsFacts, choose_rules, read_robots
 from hashrange_systems.aura.model.sitemap import Sitemap
-from hashrange_systems.aura.service.pacing import Pace, choose_delay, parse_retry_after
+from hashrange_systems.aura.service.pacing import MAX_WAIT_S, Pace, SharedPaces, choose_delay, parse_retry_after
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import StateConflict
 from hashrange_systems.shared.fetching.errors import FetchError
@@ -40,9 +41,12 @@ if TYPE_CHECKING:
 MAX_PAGE_BYTES = 4 * 1024 * 1024
 MAX_SITEMAP_BYTES = 52 * 1024 * 1024
 PAGE_TIMEOUT_S = 30.0
+ROBOTS_FRESH_MS = 3_600_000  # RFC 9309 allows a day
 SITEMAP_TIMEOUT_S = 120.0
 SITEMAP_CPU_S = 20.0
 WAIT = frozenset({429, 503})
+MAX_TRIES = 3  # of one page
+MAX_FAILURES = 20  # in a row: the site is down
 SITEMAP_TRIES = 3  # of one whose server asks to wait
 SITEMAP_REDIRECTS = 3
 MAX_ANSWER = 16 * 1024 * 1024  # a sitemap of 50,000 long URLs
@@ -52,8 +56,16 @@ HTML = ("text/html", "application/xhtml+xml", "")
 Proceed = Callable[[], Awaitable[object]]  # called right before a request; raises to prevent it
 
 
-class RobotsUnreachable(StateConflict):
-    """robots.txt cannot be read, so nothing may be requested for now."""
+class SiteUnavailable(StateConflict):
+    """Nothing may be requested for now; `wait_s` is how long the server asks to wait, 0 if it does not say."""
+
+    def __init__(self, text: str, wait_s: float | None = None) -> None:
+        super().__init__(text)
+        self.wait_s = wait_s or 0.0
+
+
+class RobotsUnreachable(SiteUnavailable):
+    """robots.txt cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +104,15 @@ class SiteTools:
     sandbox: Sandbox
     clock: Clock
     agent: str  # the product token of the user agent, as robots.txt names it
+    paces: SharedPaces = field(default_factory=SharedPaces)
 
 
 @dataclass(slots=True)
 class Site:
-    """One shop's site; `open` reads its robots.txt before anything else is requested."""
+    """One shop's site; `open` reads its robots.txt before anything else is requested.
+
+    `member` is who asks for it: the sandbox is divided between members and shops, so many hosts give a member no more.
+    """
 
     tools: SiteTools
     domain: str
@@ -104,33 +120,42 @@ class Site:
     own_delay_s: float = 0.0
     excludes: tuple[str, ...] = ()
     overrides: Overrides | None = None
+    member: str | None = None
     pace: Pace = field(default_factory=Pace)
     robots: RobotsFacts = field(default_factory=RobotsFacts)  # of the start
     _rules: dict[str, bytes] = field(default_factory=dict)  # robots.txt by origin
+    _read_at: dict[str, int] = field(default_factory=dict)  # when, in milliseconds
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _links: LinkFilter | None = None
 
+    @property
+    def tenant(self) -> str:
+        """Who the sandbox works for: the member who asks, else the shop."""
+        return f"member {self.member}" if self.member else self.domain
+
     async def open(self) -> None:
         """Read robots.txt of the start; raise RobotsUnreachable or FetchError if nothing may be requested."""
-        self.pace.delay_s = self.own_delay_s
+        self.pace.delay_s = max(self.pace.delay_s, self.own_delay_s)
         rules, self.robots = await self._read_robots(find_origin(self.start_url))
         self._apply(find_origin(self.start_url), rules)
 
     async def _read_robots(self, origin: str) -> tuple[bytes, RobotsFacts]:
         await self.pace.enter()
         request = Request(url=f"{origin}/robots.txt", max_bytes=MAX_BYTES, max_redirects=5)
-        response = await self.tools.fetcher.fetch(request)
+        response = await self.tools.fetcher.fetch(request, tenant=self.tenant)
         rules = choose_rules(response.status, response.body)
         if rules is None:
             raise RobotsUnreachable(
-                f"robots.txt answers {response.status}: nothing is requested until it can be read (RFC 9309)."
+                f"robots.txt answers {response.status}: nothing is requested until it can be read (RFC 9309).",
+                self._read_retry_after(response),
             )
-        facts = await self.tools.sandbox.run(read_robots, rules, self.tools.agent, tenant=self.domain)
+        facts = await self.tools.sandbox.run(read_robots, rules, self.tools.agent, tenant=self.tenant)
         self.pace.delay_s = max(self.pace.delay_s, choose_delay(self.own_delay_s, facts.crawl_delay_s))
         return rules, facts
 
     def _apply(self, origin: str, rules: bytes) -> None:
         self._rules[origin] = rules
+        self._read_at[origin] = self.tools.clock.millis()
         self._links = LinkFilter(
             domain=self.domain,
             ports=tuple(sorted(WEB_PORTS | {parse_url(self.start_url).port})),
@@ -154,6 +179,20 @@ class Site:
                 rules = DISALLOW_ALL
             self._apply(origin, rules)
 
+    async def _refresh(self) -> None:
+        """Read every robots.txt again that is not fresh any more; one that cannot be read stays as it was."""
+        async with self._reading:
+            for origin in self._find_stale():
+                try:
+                    rules, _ = await self._read_robots(origin)
+                except (FetchError, RobotsUnreachable):
+                    rules = self._rules[origin]
+                self._apply(origin, rules)
+
+    def _find_stale(self) -> list[str]:
+        oldest = self.tools.clock.millis() - ROBOTS_FRESH_MS
+        return [origin for origin, at in self._read_at.items() if at < oldest and self._owns(origin)]
+
     @property
     def links(self) -> LinkFilter:
         """The filter of links; the site must be open."""
@@ -162,14 +201,16 @@ class Site:
 
     async def find_canonical(self, urls: list[str]) -> list[str | None]:
         """Return the canonical form of each URL; None for those that may not be visited."""
-        found = await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.domain)
+        if self._find_stale():
+            await self._refresh()
+        found = await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.tenant)
         given = (find_origin(each) for url, form in zip(urls, found, strict=True) if form for each in (url, form))
         unknown = [origin for origin in dict.fromkeys(given) if origin not in self._rules]
         for origin in unknown:
             await self._learn(origin)
         if not unknown:
             return found
-        return await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.domain)
+        return await self.tools.sandbox.run(find_canonical, urls, self.links, tenant=self.tenant)
 
     async def select(self, urls: list[str]) -> list[str]:
         """Return the canonical URLs that may be visited, each once."""
@@ -182,7 +223,7 @@ class Site:
             await proceed()
         headers = known.headers if known else ()
         request = Request(url=url, headers=headers, follow=False, max_bytes=MAX_PAGE_BYTES, timeout_s=PAGE_TIMEOUT_S)
-        response = await self.tools.fetcher.fetch(request)
+        response = await self.tools.fetcher.fetch(request, tenant=self.tenant)
         visit = PageVisit(
             url=url,
             status=response.status,
@@ -205,17 +246,25 @@ class Site:
             response.header("content-type"),
             self.overrides,
             self.links,
-            tenant=self.domain,
+            tenant=self.tenant,
         )
         return replace(visit, facts=facts)
 
     def _wait(self, response: Response) -> float | None:
-        """Hold all requests if the server asks to wait; return the seconds, or None if it does not."""
+        """Hold all requests if the server asks to wait; return the seconds, or None if it does not.
+
+        Raise SiteUnavailable if it asks for longer than a crawl waits.
+        """
         if response.status not in WAIT:
             self.pace.release()
             return None
-        asked = parse_retry_after(response.header("retry-after"), from_ms(self.tools.clock.millis()))
+        asked = self._read_retry_after(response)
+        if asked is not None and asked > MAX_WAIT_S:
+            raise SiteUnavailable(f"The server answers {response.status} and asks to wait {asked:.0f} s.", asked)
         return self.pace.hold(asked)
+
+    def _read_retry_after(self, response: Response) -> float | None:
+        return parse_retry_after(response.header("retry-after"), from_ms(self.tools.clock.millis()))
 
     async def read_sitemap(self, url: str) -> Sitemap:
         """Return the sitemap at a URL; an empty one with a problem if it cannot be read."""
@@ -223,13 +272,16 @@ class Site:
             response = await self._fetch_sitemap(url)
         except FetchError as error:
             return Sitemap(problem=str(error))
+        except SiteUnavailable as error:
+            self.pace.hold(MAX_WAIT_S)  # pages may be there although the sitemap is not
+            return Sitemap(problem=str(error))
         if response is None:
             return Sitemap(problem="robots.txt forbids it")
         if response.status != 200:
             return Sitemap(problem=f"it answers {response.status}")
         try:
             return await self.tools.sandbox.run(
-                read_locations, response.body, self.links, tenant=self.domain, seconds=SITEMAP_CPU_S
+                read_locations, response.body, self.links, tenant=self.tenant, seconds=SITEMAP_CPU_S
             )
         except SandboxError as error:
             if error.reason in {Reason.CLOSED, Reason.BUSY}:
@@ -253,7 +305,7 @@ class Site:
         request = Request(url=url, max_bytes=MAX_SITEMAP_BYTES, follow=False, timeout_s=SITEMAP_TIMEOUT_S)
         for _ in range(SITEMAP_TRIES):
             await self.pace.enter()
-            response = await self.tools.fetcher.fetch(request)
+            response = await self.tools.fetcher.fetch(request, tenant=self.tenant)
             if self._wait(response) is None:
                 break
         return response
@@ -263,7 +315,7 @@ class Site:
         origin = find_origin(url)
         await self._learn(origin)
         run = self.tools.sandbox.run
-        return await run(is_allowed, url, self._rules[origin], self.tools.agent, tenant=self.domain)
+        return await run(is_allowed, url, self._rules[origin], self.tools.agent, tenant=self.tenant)
 
 
 def _join(url: str, location: str) -> str | None:
@@ -276,6 +328,11 @@ def _join(url: str, location: str) -> str | None:
 def _is_html(response: Response) -> bool:
     kind = (response.header("content-type") or "").partition(";")[0].strip().lower()
     return kind in HTML
+
+
+def find_wait(error: Exception) -> float:
+    """Return how many seconds a server asks to wait before the next request; 0 if it does not."""
+    return error.wait_s if isinstance(error, SiteUnavailable) else 0.0
 
 
 def find_start(domain: str, start_url: str | None) -> str:

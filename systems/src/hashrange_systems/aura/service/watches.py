@@ -1,7 +1,7 @@
 """Watch lists, price alerts, saved searches and subscriptions of members, and the messages that a change causes.
 
 A change is notified once: the messages of a change have ids that follow from it, and are written before the change is
-marked as told, so that a worker that dies between the two writes the same messages again.
+marked as notified, so that a worker that dies between the two writes the same messages again.
 """
 
 from __future__ import annotations
@@ -104,43 +104,36 @@ class Watches:
         )
         return await self.work.create(saved)
 
-    async def find_search(self, member_id: str, search_id: str) -> SavedSearch:
-        """Return a saved search of a member; raise ResourceMissing."""
-        found = await self.work.search(member_id, search_id)
-        if found is None:
-            raise ResourceMissing("saved search")
-        return found
-
     async def remove_search(self, member_id: str, search_id: str) -> None:
         """Remove a saved search of a member; raise ResourceMissing."""
         if await self.work.drop_search(member_id, search_id) is None:
             raise ResourceMissing("saved search")
 
-    # ── telling ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def tell_changes(self, limit: int = 100) -> int:
+    # ── notification ──────────────────────────────────────────────────────────────────────────────────────────────────
+    async def notify_changes(self, limit: int = 100) -> int:
         """Write the messages of changes without notification; return the number of changes."""
-        waiting = await self.work.untold().limit(limit)
+        waiting = await self.work.new_changes().limit(limit)
         if waiting:
             everything, alarms = await self.work.subscribed("EVERYTHING"), await self.work.subscribed("ALARMS")
         for change in waiting:
             await self.notices.write_to(everything, change, KIND_NAMES[change.kind])
             if change.kind in ALARMS:
                 await self.notices.write_to(alarms, change, KIND_NAMES[change.kind])
-            await self._tell(change)
+            await self._notify(change)
         return len(waiting)
 
-    async def _tell(self, change: NewChange) -> None:
+    async def _notify(self, change: NewChange) -> None:
         for watch in await self.work.watchers(change.domain, change.url):
-            await self._tell_watcher(watch, change)
+            await self._notify_watcher(watch, change)
         if change.kind in FOUND_BY_SEARCH and change.title:
             async for search in self.work.all_searches():
-                await self._tell_searcher(search, change)
+                await self._notify_searcher(search, change)
         try:
-            await self.work.tell(change)
+            await self.work.mark_notified(change)
         except Conflict:
-            return  # another worker told it, with the same messages
+            return  # another worker wrote the same messages
 
-    async def _tell_watcher(self, watch: Watch, change: NewChange) -> None:
+    async def _notify_watcher(self, watch: Watch, change: NewChange) -> None:
         result = evaluate_alert(read_rule(watch), read_state(watch), change)
         for reason in result.reasons:
             await self.notices.write(watch.member_id, change, reason)
@@ -150,7 +143,7 @@ class Watches:
                 watch, armed_below=state.armed_below, armed_above=state.armed_above, base_minor=state.base_minor
             )
 
-    async def _tell_searcher(self, search: SavedSearch, change: NewChange) -> None:
+    async def _notify_searcher(self, search: SavedSearch, change: NewChange) -> None:
         query = ProductQuery(
             text=search.text,
             country=search.shop_country,

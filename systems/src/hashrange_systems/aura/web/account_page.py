@@ -44,7 +44,7 @@ async def render_account(
         error.status if error else 200,
         keys=[(name_key(key.digest), key) for key in await members.list_keys(visitor.user.member_id)],
         channels=await members.list_channels(visitor.user.member_id),
-        kinds=sorted(deps.services.senders),
+        channel_types=sorted(deps.services.senders),
         subscriptions=SUBSCRIPTIONS,
         mails=mailbox.mails(visitor.user.member_id)[:10] if mailbox else None,
         new_key=new_key,
@@ -77,7 +77,7 @@ async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
     try:
         subscription = sent.line("subscription") or "WATCHED"
         channel = await members.add_channel(
-            sent.visitor.user.member_id, sent.line("kind"), sent.line("target"), subscription
+            sent.visitor.user.member_id, sent.line("channelType"), sent.line("target"), subscription
         )
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error=error)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.aura.model.country import all_countries
+from hashrange_systems.aura.service.members import find_limited
 from hashrange_systems.aura.service.preview import DryRun
 from hashrange_systems.aura.service.registry import SHOP_TYPES, ImportReport, ShopInput
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
@@ -54,9 +55,11 @@ async def add_shop(request: Request, deps: Deps, sent: Posted) -> Response:
     )
     try:
         if sent.line("try"):
-            found = await deps.services.preview.dry_run(given.address)
+            member = sent.visitor.user.member_id
+            deps.preview_limit.consume(member)
+            found = await deps.services.preview.dry_run(given.address, member=member)
             return render_add(request, deps, sent.visitor, values, dry_run=found)
-        shop = await deps.services.registry.add(given)
+        shop = await deps.services.registry.add(given, find_limited(sent.visitor.user))
     except ApplicationError as error:
         return render_add(request, deps, sent.visitor, values, error=error)
     return redirect_to(request, link_shop(shop.domain), "added")
@@ -98,7 +101,8 @@ async def import_shops(request: Request, deps: Deps, sent: Posted) -> Response:
     """Register the shops of a CSV file, and show what became of each row."""
     text = sent.file_text("file") or sent.line("rows")
     try:
-        report = await deps.services.registry.import_csv(text)
+        deps.import_limit.consume(sent.visitor.user.member_id)
+        report = await deps.services.registry.import_csv(text, find_limited(sent.visitor.user))
     except ApplicationError as error:
         return render_import(request, deps, sent.visitor, rows=text, error=error)
     return render_import(request, deps, sent.visitor, report=report)

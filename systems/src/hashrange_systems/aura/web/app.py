@@ -44,12 +44,15 @@ PAGES = (
     sign_in,
     health_page,
 )
-SIGN_INS = 10  # at once from a client address, then one every ten seconds
+IMPORTS = 6  # of a member at once, and an hour
+PREVIEWS = 10  # of a member at once, then one every five seconds
+SIGN_INS = 10  # at once from a client's network, then one every ten seconds
 
 
 def make_app(services: Services, base_url: str, run_now: RunNow) -> FastAPI:
     """Return the application; `base_url` is its public URL."""
     renderer = PageRenderer(services, base_url)
+    preview_limit = RateLimit(services.clock, burst=PREVIEWS, per_second=0.2)
     app = FastAPI(title="hashrange aura", openapi_url=None, docs_url=None, redoc_url=None)
     app.state.deps = PageDependencies(
         services=services,
@@ -57,12 +60,14 @@ def make_app(services: Services, base_url: str, run_now: RunNow) -> FastAPI:
         authenticator=SessionAuthenticator(MemberAccounts(services), services.sessions, services.clock, base_url),
         run_now=run_now,
         sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
+        preview_limit=preview_limit,
+        import_limit=RateLimit(services.clock, burst=IMPORTS, per_second=IMPORTS / 3600),
         base_url=base_url,
     )
     for module in PAGES:
         app.include_router(module.router)
     app.mount("/static", make_static_files(STATIC), name="static")
-    app.mount("/api", make_api(services, run_now, base_url), name="api")
+    app.mount("/api", make_api(services, run_now, base_url, preview_limit), name="api")
     pages = ErrorPages(app, renderer.render_error)
     pages.install()
     app.add_exception_handler(SignInRequired, refuse_feeds_without_token(pages))

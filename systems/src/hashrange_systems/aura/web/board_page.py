@@ -14,6 +14,7 @@ from hashrange_systems.shared.errors import ApplicationError, FieldError, Invali
 
 EACH = 12
 ON_A_PAGE = 100
+FIRST_YEAR = 1970
 
 router = APIRouter(include_in_schema=False)
 
@@ -102,6 +103,9 @@ def read_time(name: str, text: str) -> datetime:
     """Return a time of a form, in UTC; raise InvalidInput."""
     try:
         found = datetime.fromisoformat(text)
-    except ValueError as error:
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise InvalidInput([FieldError(name, "must be a time such as 2026-11-17T12:00")]) from error
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    if found.year < FIRST_YEAR:
+        raise InvalidInput([FieldError(name, f"must not be before {FIRST_YEAR}")])
+    return found

@@ -34,7 +34,7 @@ async def show_changes(
         "changes.html",
         visitor,
         changes=changes,
-        more=changes[-1].at.isoformat() if len(changes) == ON_A_PAGE else "",
+        more=changes[-1].at.isoformat() if len(changes) >= ON_A_PAGE else "",
         country=code or "",
         countries=countries,
         token=sign_feed(services.sessions.signer, visitor.user.member_id, services.clock.millis()),

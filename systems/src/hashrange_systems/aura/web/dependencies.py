@@ -24,7 +24,9 @@ class PageDependencies:
     renderer: PageRenderer
     authenticator: SessionAuthenticator[Member]
     run_now: RunNow
-    sign_in_limit: RateLimit  # by client address
+    sign_in_limit: RateLimit  # by the client's network
+    preview_limit: RateLimit  # by member: explanations, dry runs, trials of selectors
+    import_limit: RateLimit  # by member
     base_url: str
 
 

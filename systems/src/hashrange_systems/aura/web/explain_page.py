@@ -18,8 +18,9 @@ async def show_explanation(request: Request, deps: Deps, visitor: SignedIn, url:
     explanation, error = None, None
     if url:
         try:
+            deps.preview_limit.consume(visitor.user.member_id)
             overrides = await find_overrides(deps, url)
-            explanation = await deps.services.preview.explain(url[:8000], overrides)
+            explanation = await deps.services.preview.explain(url[:8000], overrides, member=visitor.user.member_id)
         except ApplicationError as refused:
             error = refused
     return deps.renderer.render(

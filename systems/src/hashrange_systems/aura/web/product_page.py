@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.aura.extraction.price_text import NUMBER_ALONE
 from hashrange_systems.aura.model.country import country_name
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.service.products import ProductHistory, ProductQuery
@@ -15,7 +14,7 @@ from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.price_chart import describe_range, draw_history, draw_sparkline
 from hashrange_systems.aura.work_schema import Member, Watch
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
-from hashrange_systems.shared.money import CURRENCIES, from_decimal
+from hashrange_systems.shared.money import CURRENCIES, make_money
 from hashrange_systems.shared.web.session_authenticator import SubmittedForm
 from hashrange_systems.shared.web.templating import find_mount_path, redirect_to
 
@@ -103,13 +102,9 @@ def read_limit(name: str, text: str, currency: str | None) -> int | None:
     """Return an amount of a form in minor units; None if it is empty; raise InvalidInput."""
     if not text:
         return None
-    try:
-        amount = Decimal(text.replace(" ", "").replace(",", "."))
-    except InvalidOperation as error:
-        raise InvalidInput([FieldError(name, "must be an amount such as 1250 or 99.50")]) from error
-    money = from_decimal(amount, currency or "EUR") if amount.is_finite() else None
+    money = make_money(text, currency or "EUR") if NUMBER_ALONE.fullmatch(text) else None
     if money is None:
-        raise InvalidInput([FieldError(name, "must be an amount such as 1250 or 99.50")])
+        raise InvalidInput([FieldError(name, "must be an amount such as 1250, 99.50 or 1.250,00")])
     return money.minor
 
 

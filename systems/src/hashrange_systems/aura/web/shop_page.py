@@ -193,7 +193,9 @@ async def save_options(request: Request, deps: Deps, sent: Posted, domain: str) 
         options = read_options_form(await registry.options(shop.domain), sent)
         if sent.line("try"):
             overrides = Overrides(price=options.price_selector, state=options.state_selector)
-            explanation = await deps.services.preview.explain(sent.line("try_url"), overrides)
+            member = sent.visitor.user.member_id
+            deps.preview_limit.consume(member)
+            explanation = await deps.services.preview.explain(sent.line("try_url"), overrides, member=member)
             trial = OptionsTrial(values, explanation=explanation)
             return await render_shop(request, deps, sent.visitor, shop, trial=trial)
         await registry.save_options(options)

@@ -10,9 +10,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hashrange_systems.aura.model.country import parse_country
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.schema import Price, Shop, Url
-from hashrange_systems.aura.service.members import require_operator
+from hashrange_systems.aura.service.members import find_limited, require_operator
 from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.service.registry import ShopInput
 from hashrange_systems.aura.services import Services
@@ -27,14 +28,15 @@ from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.json_api import make_json_api
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in_redirect import find_client_address
+from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
 PROBLEMS = ProblemHandlers("aura")
 KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)
 ABOUT = """Antique shops: register them, read their products, prices and what changed.
 
 Send an API key as `Authorization: Bearer KEY`. A key may make 100 requests at once and 10 a second; beyond that the
-answer is 429, with `Retry-After`. Every refusal is a problem document (RFC 9457)."""
+answer is 429, with `Retry-After`. `explain` and the trials of the pages are ten at once for a member, then one every
+five seconds. Every refusal is a problem document (RFC 9457)."""
 Cursor = Annotated[str | None, Query(description="Where the page before ended.")]
 Size = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 
@@ -48,15 +50,16 @@ class ApiDependencies:
     services: Services
     run_now: RunNow
     per_key: RateLimit
-    failures: RateLimit  # invalid keys, by client address
+    failures: RateLimit  # invalid keys, by the client's network
+    preview_limit: RateLimit  # by member
 
 
-def make_api(services: Services, run_now: RunNow, base_url: str) -> FastAPI:
+def make_api(services: Services, run_now: RunNow, base_url: str, preview_limit: RateLimit) -> FastAPI:
     """Return the API."""
     app = make_json_api("hashrange aura", ABOUT, base_url)
     per_key = RateLimit(services.clock, burst=100, per_second=10.0)
     failures = RateLimit(services.clock, burst=20, per_second=0.2)
-    app.state.deps = ApiDependencies(services, run_now, per_key, failures)
+    app.state.deps = ApiDependencies(services, run_now, per_key, failures, preview_limit)
     app.include_router(router, dependencies=[Depends(authenticate_caller)])
     PROBLEMS.install(app)
     return app
@@ -78,7 +81,7 @@ async def authenticate_caller(
         deps.per_key.consume(digest)
         return await deps.services.members.authenticate(given.credentials)
     except ApiKeyInvalid:
-        deps.failures.consume(find_client_address(request))
+        deps.failures.consume(find_client_network(request))
         raise
 
 
@@ -145,7 +148,7 @@ def write_price(price: Price) -> dict[str, Any]:
 @router.get("/shops")
 async def list_shops(deps: ApiDeps, country: str, limit: Size = 100, cursor: Cursor = None) -> dict[str, Any]:
     """List the shops of a country."""
-    page = await deps.services.registry.list_shops(country.upper(), cursor, limit)
+    page = await deps.services.registry.list_shops(country, cursor, limit)
     return {"items": [write_shop(shop) for shop in page], "cursor": page.cursor}
 
 
@@ -156,10 +159,10 @@ async def list_countries(deps: ApiDeps) -> dict[str, Any]:
 
 
 @router.post("/shops", status_code=201)
-async def add_shop(deps: ApiDeps, body: NewShop) -> dict[str, Any]:
+async def add_shop(deps: ApiDeps, caller: Caller, body: NewShop) -> dict[str, Any]:
     """Register a shop."""
     given = ShopInput(address=body.domain, name=body.name, country=body.country, shop_type=body.type)
-    return write_shop(await deps.services.registry.add(given))
+    return write_shop(await deps.services.registry.add(given, find_limited(caller)))
 
 
 @router.get("/shops/{domain}")
@@ -210,7 +213,7 @@ async def read_product(deps: ApiDeps, domain: str, url: str) -> dict[str, Any]:
 async def list_crawled(deps: ApiDeps, country: str, first: str, last: str) -> dict[str, Any]:
     """List the crawls of a country that ended within a range of time, both ends included."""
     times = read_time("first", first), read_time("last", last)
-    found = await deps.services.registry.crawled_between(country.upper(), *times)
+    found = await deps.services.registry.crawled_between(country, *times)
     return {"items": [{"domain": each.domain, "end": each.last_crawled_end} for each in found]}
 
 
@@ -218,7 +221,7 @@ async def list_crawled(deps: ApiDeps, country: str, first: str, last: str) -> di
 async def list_scraped(deps: ApiDeps, country: str, first: str, last: str) -> dict[str, Any]:
     """List the scrapes of a country that ended within a range of time, both ends included."""
     times = read_time("first", first), read_time("last", last)
-    found = await deps.services.registry.scraped_between(country.upper(), *times)
+    found = await deps.services.registry.scraped_between(country, *times)
     return {"items": [{"domain": each.domain, "end": each.last_scraped_end} for each in found]}
 
 
@@ -227,24 +230,28 @@ async def list_scraped(deps: ApiDeps, country: str, first: str, last: str) -> di
 async def list_changes(
     deps: ApiDeps, country: str | None = None, before: str | None = None, limit: Size = 100
 ) -> dict[str, Any]:
-    """List what changed, newest first; `before` continues a list."""
+    """List what changed, newest first; `before` continues a list. Changes of one millisecond stay together."""
     until = read_time("before", before) if before else None
-    changes = await deps.services.changes.latest(limit, country=country, before=until)
+    code = parse_country(country) if country else None
+    changes = await deps.services.changes.latest(limit, country=code, before=until)
     return {"items": [write_json(change) for change in changes]}
 
 
 @router.get("/search")
 async def search_products(deps: ApiDeps, q: str, country: str | None = None) -> dict[str, Any]:
     """Search the products of all shops by the words of their titles."""
-    found = await deps.services.products.search(ProductQuery(text=q, country=country))
+    found = await deps.services.products.search(
+        ProductQuery(text=q, country=parse_country(country) if country else None)
+    )
     hidden = {"word", "seen_at"}
     return {"items": [{to_camel(k): v for k, v in each.model_dump(exclude=hidden).items()} for each in found]}
 
 
 @router.get("/explain")
-async def explain_url(deps: ApiDeps, url: str) -> dict[str, Any]:
+async def explain_url(deps: ApiDeps, caller: Caller, url: str) -> dict[str, Any]:
     """Fetch a page, and return what every extractor answers; nothing is stored."""
-    found = await deps.services.preview.explain(url)
+    deps.preview_limit.consume(caller.member_id)
+    found = await deps.services.preview.explain(url, member=caller.member_id)
     return {to_camel(name): value for name, value in asdict(found).items()}
 
 
