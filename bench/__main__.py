@@ -51,7 +51,7 @@ examples:
   python -m bench all --json results.json
 
 The peers are installed by name into bench/.peers on first use; one that cannot be had is named and left out.
-Machines are noisy: trust ratios, never absolute numbers. bench/README.md tells how to read the tables.
+Machines are noisy: trust ratios, never absolute numbers. bench/README.md explains how to read the tables.
 """
 
 

@@ -1,4 +1,4 @@
-"""The only place where the benchmarks touch hashrange itself: how it is opened, and how its bulk load is called."""
+"""The only module that imports hashrange's internals: how it is opened, and how its bulk load is called."""
 
 import json
 import subprocess

@@ -60,10 +60,10 @@ def describe_machine() -> str:
 
 
 def note(sentence: str) -> None:
-    """Tells the reader what goes on, apart from the results."""
+    """Prints progress, apart from the results."""
     print(f"  {sentence}", file=sys.stderr, flush=True)
 
 
 def warn(sentence: str) -> None:
-    """Tells, among the results, what is missing from them."""
+    """Prints, among the results, what is missing from them."""
     print(f"! {sentence}", flush=True)

@@ -20,7 +20,7 @@ from bench.workload import (
 )
 
 BATCH = 25
-HARMLESS = {"ConsumedCapacity"}  # moto tells it unasked
+HARMLESS = {"ConsumedCapacity"}  # moto returns it unasked
 PROBE = {"partition": 7, "sort": 42, "count": FIRST_COUNT + 123_456_789}
 PROBE_ITEM: Json = json.loads(fill(ITEM, **PROBE))
 

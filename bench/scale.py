@@ -165,10 +165,10 @@ def bind(call: Callable[[str, Json], Json], operation: str) -> Callable[[Json], 
 def draw_requests(row: Row, partitions: int) -> list[Json]:
     """A block of requests for keys anywhere in the table."""
     first = first_count()
-    places = [(random.randrange(partitions), random.randrange(PER_PARTITION)) for _ in range(BLOCK)]
+    keys = [(random.randrange(partitions), random.randrange(PER_PARTITION)) for _ in range(BLOCK)]
     return [
         json.loads(fill(row.template, partition=partition, sort=sort, count=first + at, partitions=partitions))
-        for at, (partition, sort) in enumerate(places)
+        for at, (partition, sort) in enumerate(keys)
     ]
 
 

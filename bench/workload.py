@@ -36,7 +36,7 @@ def dump(value: object) -> str:
 
 
 def fill(template: str, *, partition: int, sort: int, count: int, partitions: int = PARTITIONS) -> str:
-    """The template with every placeholder replaced; the sort key is the given one everywhere."""
+    """The template with every placeholder replaced; every sort key is the given one."""
 
     def replace(placeholder: re.Match[str]) -> str:
         shifted = (partition + int(placeholder[2] or 0)) % partitions
@@ -93,7 +93,7 @@ KEY = {"pk": {"S": "SHOP#<<p>>"}, "sk": {"S": "PRODUCT#<<s>>"}}
 def create_table(name: str = TABLE, *, streams: bool = False, index: bool = True) -> Json:
     """The CreateTable request: partition and sort key, one global index that projects everything."""
     keyed = ["pk", "sk", "category", "updatedAt"] if index else ["pk", "sk"]
-    throughput = {"ReadCapacityUnits": 40_000, "WriteCapacityUnits": 40_000}
+    throughput = {"ReadCapacityUnits": 10_000, "WriteCapacityUnits": 10_000}  # DynamoDB Local allows 80,000 in all
     request: Json = {
         "TableName": name,
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
