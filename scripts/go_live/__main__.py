@@ -61,8 +61,8 @@ class Rehearsal:
                 return
         self.run(*arguments)
 
-    def tell(self, version: str) -> None:
-        """Tell the writer which version to use, and wait until it does."""
+    def switch_writer(self, version: str) -> None:
+        """Make the writer use a version, and wait until it does."""
         fresh = self.folder / "version.new"
         fresh.write_text(version)
         fresh.replace(self.folder / "version")
@@ -85,7 +85,7 @@ class Rehearsal:
         """Add the index and the field, and complete the items after the writer knows them."""
         self.run("plan", "scripts.go_live.second")
         self.run_with_kills("apply", "scripts.go_live.second")
-        self.tell("second")
+        self.switch_writer("second")
         self.run_with_kills("backfill", "scripts.go_live.second")
         self.run("drift", "scripts.go_live.second")
 
@@ -98,14 +98,14 @@ class Rehearsal:
         with self.following():
             time.sleep(FOLLOW_TIME)
         self.run("migrate", "follow", MIGRATION, "--once")
-        self.tell(PAUSE)
+        self.switch_writer(PAUSE)
         began = time.perf_counter()
         self.run_with_kills("migrate", "switch", MIGRATION)
-        self.tell("third")
+        self.switch_writer("third")
         print(f"no writes for {time.perf_counter() - began:.1f} s\n")
         time.sleep(2)
         self.run("migrate", "finish", MIGRATION)
-        self.tell(STOP)
+        self.switch_writer(STOP)
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -157,7 +157,7 @@ def main() -> int:
             rehearsal.fill()
             (Path(name) / "version").touch()
             with start(sys.executable, "-m", "scripts.go_live.writer", url, name, str(chosen.items)):
-                rehearsal.tell("first")
+                rehearsal.switch_writer("first")
                 rehearsal.add_index()
                 rehearsal.migrate()
             return int(rehearsal.check() > 0)

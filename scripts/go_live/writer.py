@@ -1,4 +1,4 @@
-"""The program that writes all the time: new parcels, moves, deletions and handlings, in the version that it is told.
+"""The program that writes all the time: new parcels, moves, deletions and handlings.
 
 It appends each write to a file after the database has acknowledged it. `python -m scripts.go_live.writer URL FOLDER
 ITEMS` is the process: it uses the version that the file `version` of the folder names, and answers by creating a file.
@@ -19,7 +19,7 @@ import hashrange
 from scripts.go_live import first, second, third
 
 VERSIONS: dict[str, ModuleType] = {"first": first, "second": second, "third": third}
-PAUSE, STOP = "pause", "stop"  # what it can be told besides a version
+PAUSE, STOP = "pause", "stop"  # what the file may contain instead of a version
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 CITIES = ("Rome", "Oslo", "Wien", "Bern")
 PACE = 0.005  # seconds between two writes, so that the steps get some of the machine
@@ -71,18 +71,18 @@ class Writer:
 
 
 def run(url: str, folder: Path, items: int) -> None:
-    """Write until told to stop."""
-    told = ""
+    """Write until the file says stop."""
+    current = ""
     with hashrange.connect(url) as database:
         writer = Writer(database, folder / "acknowledged.jsonl", items)
-        while told != STOP:
-            now = (folder / "version").read_text() or told
-            if now in VERSIONS and now != told:
+        while current != STOP:
+            now = (folder / "version").read_text() or current
+            if now in VERSIONS and now != current:
                 writer.use(now)
-            if now != told:
+            if now != current:
                 (folder / f"is-{now}").touch()
-            told = now
-            if told in VERSIONS:
+            current = now
+            if current in VERSIONS:
                 writer.write()
             time.sleep(PACE)
 

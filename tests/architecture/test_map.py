@@ -2,6 +2,7 @@
 
 import pkgutil
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_every_module_that_a_page_names_exists(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_a_page_names_exists(page):
     assert sorted(path for path in set(PATH.findall(read(page))) if not exists(path)) == []
+
+
+def test_the_readme_says_where_every_folder_is():
+    _, _, section = read("README.md").partition("## Where things are\n")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    top = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert sorted(name for name in top if not re.search(rf"[`(]{name}[/)]", section)) == []
+    assert sorted(name for name in packages if f"`src/hashrange/{name}/`" not in section) == []
 
 
 def test_the_layers_are_drawn_as_they_are_enforced():

@@ -37,7 +37,8 @@ FORMER_MODULES = {
     "show", "ponds", "duck", "office", "lobby", "reading",
 }  # fmt: skip
 FORMER_WORDS = re.compile(
-    r"\b_?(settle\w*|weigh|tell_refusal|lay_ground|hurr(?:y|ied)|test_parameters|stencil\w*|strangers?|lobby|ponds)\b"
+    r"\b_?(settle\w*|weigh|lay_ground|hurr(?:y|ied)|test_parameters|stencil\w*|strangers?|lobby|ponds"
+    r"|excuse\w*|shelved(?:_at)?|untold|tell_\w+)\b"
 )
 
 

@@ -35,7 +35,7 @@ ToOption: TypeAlias = Annotated[
 AsOption: TypeAlias = Annotated[str, typer.Option("--as", help="The table of the other database, if its name differs.")]
 FormatOption: TypeAlias = Annotated[
     Literal["dynamodb", "json", "csv", "parquet"] | None,
-    typer.Option("--format", help="The format, if the name does not tell."),
+    typer.Option("--format", help="The format, if it does not follow from the file's name."),
 ]
 
 FORMATS = """[bold]Formats[/bold]

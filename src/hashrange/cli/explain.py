@@ -1,4 +1,4 @@
-"""`hashrange explain`: what each access pattern of a schema does, and its lint."""
+"""`hashrange explain`: what each access pattern of a schema does, and the lint findings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 HELP = """Show what the access patterns of a schema do: index, key condition, filter, condition, cost.
 
 \b
-  hashrange explain shop.schema                  every pattern in the module, and the lint
+  hashrange explain shop.schema                  every pattern in the module, and the lint findings
   hashrange explain shop.schema Orders           those of one Patterns class
   hashrange explain shop.schema Orders.late      one of them
-  hashrange explain shop.schema --lint           the lint alone; fails when there is any
+  hashrange explain shop.schema --lint           the lint findings alone; fails when there is any
 
 The module is found in the current directory or on Python's path. An invalid declaration is reported with its code."""
 
@@ -25,7 +25,9 @@ The module is found in the current directory or on Python's path. An invalid dec
 def explain(
     module: Annotated[str, typer.Argument(help="The module that declares the schema.")],
     name: Annotated[str, typer.Argument(help="A Patterns class in it, or one pattern: Orders, Orders.late.")] = "",
-    lint: Annotated[bool, typer.Option("--lint", help="Show the lint alone, and fail when there is any.")] = False,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Show the lint findings alone, and fail when there is any.")
+    ] = False,
 ) -> None:
     """Show what the access patterns of a schema do."""
     wanted, _, pattern = name.partition(".")

@@ -29,10 +29,11 @@ class ProgressDisplay:
 class CountDisplay(ProgressDisplay):
     """Counts items, with a bar for each title."""
 
-    def __init__(self, title: str = "") -> None:
+    def __init__(self, title: str = "", *, quiet: bool = False) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        super().__init__(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        super().__init__(*columns, quiet=quiet)
         self._title = title
         self._tasks: dict[str, TaskID] = {}
 

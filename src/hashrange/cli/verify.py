@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashrange.cli.command import fail
+from hashrange.cli.progress_display import CountDisplay
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from hashrange.engine.verification import Verification, VerifyPhase
 
 EXIT_DAMAGED = 1
@@ -54,20 +53,12 @@ def verify(
 
 
 def _verify(data: Path, *, accept_loss: bool, quiet: bool) -> Verification:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     from hashrange.engine.verification import verify_directory
 
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"), TimeRemainingColumn()
-    tasks: dict[VerifyPhase, TaskID] = {}
-    with Progress(*columns, disable=quiet, transient=True) as bar:
-
-        def update(phase: VerifyPhase, done: int, total: int) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(PHASES[phase])
-            bar.update(tasks[phase], completed=done, total=max(done, total))
-
-        return verify_directory(data, update, accept_loss=accept_loss)
+    with CountDisplay(quiet=quiet) as display:
+        return verify_directory(
+            data, lambda phase, done, total: display.update(done, total, PHASES[phase]), accept_loss=accept_loss
+        )
 
 
 def summarise(data: Path, result: Verification) -> str:

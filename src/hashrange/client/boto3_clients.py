@@ -29,12 +29,12 @@ _NO_USER_CONFIGURATION = {
     "config_file": (None, None, os.devnull, None),
     "credentials_file": (None, None, os.devnull, None),
 }
-_making = Lock()  # botocore's sessions are not thread-safe
+_client_lock = Lock()  # botocore's sessions are not thread-safe
 
 
 def make_client(service: str, database: Database, config: Config | None) -> Any:
     """Return a botocore client of that service which runs on the database."""
-    with _making:
+    with _client_lock:
         client = _session().client(service, region_name=database.region, config=_merge_config(config))
     _attach(client, database)
     return client
@@ -42,7 +42,7 @@ def make_client(service: str, database: Database, config: Config | None) -> Any:
 
 def make_resource(database: Database, config: Config | None) -> Any:
     """Return boto3's DynamoDB resource, running on the database."""
-    with _making:
+    with _client_lock:
         resource = _session().resource("dynamodb", region_name=database.region, config=_merge_config(config))
     _attach(resource.meta.client, database)
     return resource

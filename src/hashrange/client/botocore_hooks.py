@@ -61,7 +61,7 @@ class BotocoreHooks:
         """Send every DynamoDB call to the databases of this patch."""
         with self._lock:
             self._active.append(patch)
-            self.cover_loaded_libraries()
+            self.patch_loaded_libraries()
             if fake_credentials and self._environment is None:
                 self._environment = _set_environment(ENVIRONMENT)
 
@@ -82,7 +82,7 @@ class BotocoreHooks:
             _set_environment(self._environment)
             self._environment = None
 
-    def cover_loaded_libraries(self) -> None:
+    def patch_loaded_libraries(self) -> None:
         """Replace the methods of the libraries that are imported by now."""
         with self._lock:
             for module, class_name, name, replace in _REPLACED:
@@ -128,7 +128,7 @@ def _set_environment(values: dict[str, str | None]) -> dict[str, str | None]:
 def _create_session(original: Method) -> Method:
     def __init__(session: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 replaces that method
         original(session, *args, **kwargs)
-        hooks.cover_loaded_libraries()  # a session of aiobotocore, or one that has moto's event handler
+        hooks.patch_loaded_libraries()  # a session of aiobotocore, or one that has moto's event handler
 
     return __init__
 
@@ -149,7 +149,7 @@ def _create_client(original: Method) -> Method:
 
 def _create_async_client(original: Method) -> Method:
     def create_client(*args: Any, **kwargs: Any) -> Any:
-        hooks.cover_loaded_libraries()
+        hooks.patch_loaded_libraries()
         call = _bind_client(args, kwargs)
         return original(*args, **kwargs) if call is None else original(*call.args, **call.kwargs)
 

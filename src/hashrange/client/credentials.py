@@ -72,15 +72,15 @@ def find_account(url: str | None, region: str | None, profile: str | None, keys:
         return _find_aws(_load(profile), region, keys)
     streams = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS") if url == find_endpoint_url() else None
     source: CredentialsSource = FixedCredentials(keys or LOCAL_KEYS)
-    distant = url.startswith("https:")  # perhaps on an EC2 instance, which has credentials without configuration
-    if keys is None and (profile or distant or is_configured()):
+    is_https = url.startswith("https:")  # perhaps on an EC2 instance, which has credentials without configuration
+    if keys is None and (profile or is_https or is_configured()):
         try:
             configuration = _load(profile)
         except ImportError:
             if profile:
                 raise
         else:
-            source = configuration.find_keys(LOCAL_KEYS, metadata=distant)
+            source = configuration.find_keys(LOCAL_KEYS, metadata=is_https)
             region = region or configuration.region
     return Account(url=url, find_streams=lambda: streams or url, region=region or DEFAULT_REGION, source=source)
 

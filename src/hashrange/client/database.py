@@ -56,7 +56,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._followers: list[Callable[[Engine], None]] = []
+        self._reset_callbacks: list[Callable[[Engine], None]] = []
 
     def __repr__(self) -> str:
         directory = self.engine.store.directory
@@ -123,18 +123,18 @@ class Database:
         settings, clock, faults = before.settings, before.clock, before.faults
         self.engine = open_engine(None, OPERATIONS, clock=clock, settings=settings, faults=faults)
         self.engine.jobs.start_thread()
-        for follow in self._followers:
-            follow(self.engine)
+        for callback in self._reset_callbacks:
+            callback(self.engine)
         before.close()
 
     @contextmanager
-    def following(self, use: Callable[[Engine], None]) -> Iterator[None]:
-        """Call `use` with the new engine whenever the database is reset during the block."""
-        self._followers.append(use)
+    def on_reset(self, callback: Callable[[Engine], None]) -> Iterator[None]:
+        """Call `callback` with the new engine whenever the database is reset during the block."""
+        self._reset_callbacks.append(callback)
         try:
             yield
         finally:
-            self._followers.remove(use)
+            self._reset_callbacks.remove(callback)
 
     def close(self) -> None:
         """Finish acknowledged writes and release the directory."""

@@ -38,7 +38,7 @@ class KeySet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [("current", self.current), ("ids", sorted(self.keys))]
 
 
-def draw_key(known: KeySet | None = None) -> KeySet:
+def generate_key(known: KeySet | None = None) -> KeySet:
     """Return the known keys plus a new one, which becomes the current."""
     keys = known.keys if known else {}
     name = secrets.token_hex(4)
@@ -64,14 +64,14 @@ def make_key_file(path: Path) -> KeySet:
     """Create the file with a first key, unless another process has; return its keys."""
     path = path.resolve()
     with _lock(path) as directory:
-        return read_key_file(path) or _write(path, draw_key(), directory)
+        return read_key_file(path) or _write(path, generate_key(), directory)
 
 
 def add_key(path: Path) -> KeySet:
     """Add a new current key to the file, creating it if necessary; return its keys."""
     path = path.resolve()
     with _lock(path) as directory:
-        return _write(path, draw_key(read_key_file(path)), directory)
+        return _write(path, generate_key(read_key_file(path)), directory)
 
 
 def _check_private(path: Path, status: os.stat_result) -> None:

@@ -19,7 +19,7 @@ from hashrange.provision.adopted_key import (
     find_source,
     form_of,
     padding_of,
-    take_apart,
+    split_keys,
 )
 from hashrange.provision.adopted_name import common_words, is_technical, name_field, name_item, pascal, snake, unique
 from hashrange.provision.adopted_schema import AdoptedField, AdoptedItem, AdoptedLifecycle, AdoptedState, FoundType
@@ -103,7 +103,7 @@ class ItemFinder:
         for lifecycle in self.item.lifecycles:
             lifecycle.shared = list(self._key_fields())
         if len(self.raws) < FEW:
-            self.item.doubts.append(f"found in {len(self.raws)} of the sampled items only")
+            self.item.comments.append(f"found in {len(self.raws)} of the sampled items only")
         return self.item
 
     def _claim(self, name: str) -> str:
@@ -139,7 +139,7 @@ class ItemFinder:
         if self.facts.live.key_types[attr] != "S":
             return  # a number or bytes: the field itself
         texts, sources = [raw[attr]["S"] for raw in self.raws], self._sources(self.raws)
-        parts = take_apart(self.forms[attr], texts, sources)
+        parts = split_keys(self.forms[attr], texts, sources)
         is_value = len(parts.variables) == 1 and not parts.variables[0].literal and not parts.tail
         if is_value and not is_technical(attr):
             return
@@ -147,7 +147,7 @@ class ItemFinder:
         by_length = {text.count("#"): text for text in texts}
         if len(by_length) > 1 and not find_source(parts.variables[0].texts, sources):
             shown = ", ".join(repr(by_length[length]) for length in sorted(by_length)[:3])
-            self.item.doubts.append(f"{attr} has several forms, perhaps of several classes: {shown}")
+            self.item.comments.append(f"{attr} has several forms, perhaps of several classes: {shown}")
         for number, variable in enumerate(parts.variables):
             template += variable.literal + self._find_part(attr, variable, number, guarded and is_value)
         self.item.keys[attr] = template + parts.tail
@@ -164,7 +164,7 @@ class ItemFinder:
         return self._add_key_field(attr, variable, number, guarded)
 
     def _add_key_field(self, attr: str, variable: Variable, number: int, guarded: bool) -> str:
-        """Add a field that is stored in a key only, and return its place in the template."""
+        """Add a field that is stored in a key only, and return its placeholder in the template."""
         values = [{"S": text} for text in variable.texts]
         found = find_type(attr, values, in_key=True)
         padding = padding_of(variable.texts) if any(text[0] == "0" for text in variable.texts) else None
@@ -172,7 +172,7 @@ class ItemFinder:
             found = FoundType("str", markers=(f'Field(pattern="{NO_HASH}")',))
         elif padding is not None and len(set(variable.texts)) > 1:
             found = FoundType("int")
-        elif found.name not in TIMES_AND_DATES or found.doubts:
+        elif found.name not in TIMES_AND_DATES or found.comments:
             found, padding = FoundType("str"), None
         base = self.named.get((attr, variable.literal)) if not number else None
         name = name_field(base) if base else self._name_part(variable, found)
@@ -225,7 +225,7 @@ class ItemFinder:
         whole = KeyParts((Variable("", tuple(given)),), "")
         similar = [name for name in self.names if attr in keys_of(index.key_schema, "HASH") and _is_in(name, index)]
         first = frozenset(sorted(similar, key=len)[-1:])
-        parts = take_apart(form, given, self._sources(present))
+        parts = split_keys(form, given, self._sources(present))
         filled = self._fill_template(whole, present, first) or self._fill_template(parts, present)
         if filled is None:
             is_constant = len(present) == len(self.raws) > 1 and set(given) == {given[0]} and WORD.fullmatch(given[0])
@@ -259,15 +259,15 @@ class ItemFinder:
         projected = index.projection if index.projection is not None else frozenset()
         made: dict[KeyStart, tuple[str, list[str]]] = {}
         for form, raws in states.items():
-            parts = take_apart(form, [raw[attr]["S"] for raw in raws], self._sources(raws))
+            parts = split_keys(form, [raw[attr]["S"] for raw in raws], self._sources(raws))
             filled = self._fill_template(parts, raws, projected)
             if filled is None or any(not form.excludes(other) for other in states if other != form):
-                self.item.doubts.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")
+                self.item.comments.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")
                 return
             made[form] = filled
         attrs = list(dict.fromkeys(used for _, all_used in made.values() for used in all_used))
         if {*attrs} & self.in_keys or any(attr not in raw for raw in self.raws):
-            self.item.doubts.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")
+            self.item.comments.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")
             return
         name = self._name_lifecycle(attr, attrs)
         view = self._claim(pascal(name))
@@ -321,14 +321,14 @@ class ItemFinder:
         )
         empty = sum(1 for value in present if value == {"S": ""})
         if empty:
-            field.doubts.append(f'"" in {empty} of {len(values)}')
+            field.comments.append(f'"" in {empty} of {len(values)}')
         return field
 
     def _guess_type(self, attr: str) -> FoundType:
         """Return the type of an attribute that has no value in any item."""
         is_text = any("S" in raw.get(attr, {}) for raw in self.raws)
         perhaps = ", perhaps a time" if is_time_name(attr) else ""
-        return FoundType("str" if is_text else "Any", doubts=(f"without a value in the sample{perhaps}",))
+        return FoundType("str" if is_text else "Any", comments=(f"without a value in the sample{perhaps}",))
 
 
 def _placeholder(name: str, form: str) -> str:

@@ -144,7 +144,7 @@ def _text(value: Value) -> str:
 
 
 # ── parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def take_apart(form: KeyStart, texts: Sequence[str], sources: Sources) -> KeyParts:
+def split_keys(form: KeyStart, texts: Sequence[str], sources: Sources) -> KeyParts:
     """Return the fixed text of keys of one form, and what varies between it; an attribute is one part."""
     if not form.varies:
         return KeyParts((), form.prefix)

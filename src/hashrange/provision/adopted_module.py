@@ -1,4 +1,4 @@
-"""Writes an adopted schema as the text of a Python module. Doubts are comments."""
+"""Writes an adopted schema as the text of a Python module. Guesses that need a look become comments."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def write_module(schema: AdoptedSchema) -> str:
 
 def _write_heading(schema: AdoptedSchema) -> str:
     lines = [f'"""The table {schema.live.name}, as adopted from {schema.sampled} of its items."""', ""]
-    lines += _comments(schema.doubts)
-    return "\n".join([*lines, ""] if schema.doubts else lines)
+    lines += _write_comments(schema.comments)
+    return "\n".join([*lines, ""] if schema.comments else lines)
 
 
-def _comments(doubts: Iterable[str], indent: str = "") -> list[str]:
-    return [f"{indent}# {' '.join(doubt.split())}" for doubt in doubts]
+def _write_comments(comments: Iterable[str], indent: str = "") -> list[str]:
+    return [f"{indent}# {' '.join(comment.split())}" for comment in comments]
 
 
 def _write_imports(body: str) -> str:
@@ -156,7 +156,7 @@ def _write_class(name: str, base: str, keywords: list[str], lines: list[str]) ->
 
 
 def _write_item(item: AdoptedItem) -> Iterator[str]:
-    lines = _comments(item.doubts, "    ")
+    lines = _write_comments(item.comments, "    ")
     lines += [_write_field(field) for field in item.fields]
     for lifecycle in item.lifecycles:
         names = [state.name for state in lifecycle.states]
@@ -187,12 +187,12 @@ def _write_lifecycle(lifecycle: AdoptedLifecycle, item: AdoptedItem) -> Iterator
 
 
 def _write_view(view: AdoptedView) -> Iterator[str]:
-    lines = [_write_field(field, with_doubts=False) for field in view.fields]
+    lines = [_write_field(field, with_comments=False) for field in view.fields]
     yield from _write_class(view.name, f"View[{view.item}]", [], lines)
 
 
-def _write_field(field: AdoptedField, *, with_doubts: bool = True) -> str:
-    comments = _comments([*field.found.doubts, *field.doubts]) if with_doubts else []
+def _write_field(field: AdoptedField, *, with_comments: bool = True) -> str:
+    written = _write_comments([*field.found.comments, *field.comments]) if with_comments else []
     hint = field.found.name
     markers = list(field.found.markers)
     if field.explicit:
@@ -209,7 +209,7 @@ def _write_field(field: AdoptedField, *, with_doubts: bool = True) -> str:
         hint = f"Annotated[{hint}, {', '.join(markers)}]"
     if field.key_only:
         hint = f"Key[{hint}]"
-    comment = f"  # {'; '.join(text[2:] for text in comments)}" if comments else ""
+    comment = f"  # {'; '.join(text[2:] for text in written)}" if written else ""
     return f"    {field.name}: {hint}{default}{comment}"
 
 

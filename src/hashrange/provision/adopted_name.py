@@ -80,7 +80,12 @@ def singular(name: str) -> str:
 
 
 def plural(name: str) -> str:
-    """Return the plural of an English noun, in the regular cases."""
+    """Return the plural of an English noun, in the regular cases; a number stays at the end, a plural gets "all"."""
+    noun = name.rstrip("0123456789")
+    if noun and noun != name:
+        return plural(noun) + name[len(noun) :]
+    if name.endswith("s") and not name.endswith(("ss", "us", "is", "as")):
+        return f"all_{name}"
     if name.endswith("y") and name[-2:-1] not in {"a", "e", "o", "u"}:
         return f"{name[:-1]}ies"
     return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"

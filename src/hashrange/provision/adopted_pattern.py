@@ -10,6 +10,7 @@ from hashrange.provision.adopted_item import TableFacts, keys_of
 from hashrange.provision.adopted_name import name_field, pascal, plural, snake, unique
 from hashrange.provision.adopted_schema import AdoptedField, AdoptedItem, AdoptedPattern, AdoptedSchema, AdoptedView
 from hashrange.provision.live_table import LiveIndex
+from hashrange.session.patterns import reserved_names
 
 FIELD = re.compile(r"\{(\w+)(?::[\w.+]+)?\}")
 
@@ -32,6 +33,8 @@ class PatternWriter:
 
     def _add(self, verb: str, name: str, parameters: list[tuple[str, str]], models: list[str], index: str = "") -> None:
         taken = {pattern.name for pattern in self.schema.patterns}
+        if name in reserved_names():
+            name = f"{verb}_{name}".lower()
         self.schema.patterns.append(
             AdoptedPattern(
                 name=unique(name_field(name), taken), parameters=parameters, verb=verb, models=models, index=index
@@ -69,7 +72,7 @@ class PatternWriter:
             if self._is_in(item, index):
                 groups[tuple(self._template(item, attr) for attr in partition)].append(item)
         if not groups:
-            self.schema.doubts.append(f"no item of the sample is in the index {index.name}")
+            self.schema.comments.append(f"no item of the sample is in the index {index.name}")
         for items in groups.values():
             parameters = self._parameters(items[0], partition)
             models = [self._model_in(item, index) for item in items]

@@ -13,7 +13,7 @@ class FoundType(Struct, frozen=True):
     name: str  # as a declaration names it: str, Millis, list[int]
     parameter: str = ""  # the type of a parameter; that of the field if empty
     markers: tuple[str, ...] = ()  # beside the type: Prefixed("COUNTRY#")
-    doubts: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
 
 
 class AdoptedField(Struct, kw_only=True):
@@ -25,7 +25,7 @@ class AdoptedField(Struct, kw_only=True):
     optional: bool = False
     key_only: bool = False
     explicit: bool = False  # the naming rule does not give the attribute's name
-    doubts: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
 
 class AdoptedState(Struct, kw_only=True):
@@ -54,7 +54,7 @@ class AdoptedItem(Struct, kw_only=True):
     keys: dict[str, str]  # the templates, by key attribute
     fields: list[AdoptedField]
     lifecycles: list[AdoptedLifecycle] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
     def find_field(self, name: str) -> AdoptedField | None:
         """Return a field of the item or of one of its states."""
@@ -82,7 +82,7 @@ class AdoptedPattern(Struct, kw_only=True):
 
 
 class AdoptedSchema(Struct, kw_only=True):
-    """The declaration of a table, and what is doubtful about it."""
+    """The declaration of a table, with comments about what the sample does not prove."""
 
     live: LiveTable
     sampled: int
@@ -92,4 +92,4 @@ class AdoptedSchema(Struct, kw_only=True):
     items: list[AdoptedItem]
     views: list[AdoptedView] = field(default_factory=list)
     patterns: list[AdoptedPattern] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)

@@ -40,9 +40,9 @@ def find_type(attr: str, values: Sequence[Value], *, in_key: bool = False) -> Fo
     if len(tags) > 1:
         shown = ", ".join(f"{count} {name}" for name, count in tags.most_common())
         if most < MIN_NORMAL or (len(values) - most) * 100 > len(values):
-            return FoundType("Any", doubts=(f"stored with several types: {shown}",))
+            return FoundType("Any", comments=(f"stored with several types: {shown}",))
         found = _find_by_tag(tag, attr, [value[tag] for value in values if tag in value], in_key)
-        return FoundType(found.name, found.parameter, found.markers, (*found.doubts, f"damaged values: {shown}"))
+        return FoundType(found.name, found.parameter, found.markers, (*found.comments, f"damaged values: {shown}"))
     return _find_by_tag(tag, attr, [value[tag] for value in values], in_key)
 
 
@@ -71,11 +71,11 @@ def _find_text(texts: list[str], in_key: bool) -> FoundType:
     if len(prefixes) == 1 and (prefix := prefixes.pop()) and all(len(text) > len(prefix) for text in texts):
         return FoundType("str", markers=(f"Prefixed({quote(prefix)})",))
     if choices := _find_choices(texts):
-        return FoundType(f"Literal[{', '.join(map(quote, choices))}]", doubts=("the values of the sample",))
+        return FoundType(f"Literal[{', '.join(map(quote, choices))}]", comments=("the values of the sample",))
     counts = Counter(texts)
     repeated = 1 < len(counts) <= MAX_CHOICES and len(texts) >= 2 * len(counts)
     if repeated and all(CHOICE.fullmatch(text) for text in counts):
-        return FoundType("str", doubts=(f"found: {', '.join(sorted(counts))}",))
+        return FoundType("str", comments=(f"found: {', '.join(sorted(counts))}",))
     return FoundType("str") if in_key else _find_joined(texts)
 
 
@@ -101,13 +101,13 @@ def is_date(text: str) -> bool:
 def _find_time(texts: list[str], times: int) -> FoundType:
     digits = Counter(len(found[2] or "") if (found := CANONICAL.fullmatch(text)) else -1 for text in texts)
     most = next((count for count, _ in digits.most_common() if count >= 0), 0)
-    doubts: list[str] = []
+    comments: list[str] = []
     if len(digits) > 1 or -1 in digits:
         example = next(text for text in texts if not _has_digits(text, most))
-        doubts.append(f"also times of another form, such as {example!r}, kept as they are until they change")
+        comments.append(f"also times of another form, such as {example!r}, kept as they are until they change")
     if times < len(texts):
-        doubts.append(f"damaged values: {len(texts) - times} of {len(texts)} are no times")
-    return FoundType(ISO_TYPES[most], "datetime", doubts=tuple(doubts))
+        comments.append(f"damaged values: {len(texts) - times} of {len(texts)} are no times")
+    return FoundType(ISO_TYPES[most], "datetime", comments=tuple(comments))
 
 
 def _has_digits(text: str, digits: int) -> bool:
@@ -135,7 +135,7 @@ def _find_joined(texts: list[str]) -> FoundType:
         whole = all(all(part == part.strip() and part for part in text.split(by)) for text in texts)
         short = by == "|" or all(PART.fullmatch(part) for text in texts for part in text.split(by))
         if whole and short and 2 * len(several) >= len(texts):
-            return FoundType(name, doubts=(f"or a text with {name[:-5].lower()}: then declare str",))
+            return FoundType(name, comments=(f"or a text with {name[:-5].lower()}: then declare str",))
     return FoundType("str")
 
 
@@ -160,7 +160,7 @@ def _find_number(attr: str, texts: list[str]) -> FoundType:
             if is_time_name(attr):
                 return FoundType(unit, "datetime")
             if per_second > 1:
-                return FoundType("int", doubts=("perhaps a time in milliseconds: then declare Millis",))
+                return FoundType("int", comments=("perhaps a time in milliseconds: then declare Millis",))
     return FoundType("int")
 
 

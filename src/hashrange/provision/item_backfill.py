@@ -106,14 +106,14 @@ class _Backfill:
         job = f"backfill {self.name} {identify(self.table)}"
         names = [f"segment {number} of {segments}" for number in range(segments)]
         parts = begin_job(self.jobs, job, names) if self.jobs else [JobPart(job=job, part=name) for name in names]
+        for part in parts:  # before the first report, which would otherwise lack what other segments have recorded
+            self._add_counts(part.counts)
         with count_written("backfill", lambda: self.found.repaired), ThreadPoolExecutor(len(parts)) as pool:
             for outcome in [pool.submit(self._run_part, part) for part in parts]:
                 outcome.result()
         return self.found
 
     def _run_part(self, part: JobPart) -> None:
-        with self.lock:
-            self._add_counts(part.counts)
         segment, total = (int(word) for word in part.part.split() if word.isdigit())
         counts = Counter(part.counts)
         position = DONE if part.done else part.start_key

@@ -46,7 +46,7 @@ def convert_item(functions: Functions, tables: Collection[Table], item: Item, ke
         if introspection.table_of(type(target)) not in tables:
             raise PlanError(f"{type(target).__name__} is stored in no table of the target")
         targets.append(target)
-    return Conversion(item, tuple(targets), key=key, places=tuple(map(_place, targets)))
+    return Conversion(item, tuple(targets), key=key, stored=tuple(map(_dump, targets)))
 
 
 def _call(function: Callable[[Any], Any], item: Item) -> Dropped | tuple[object, ...] | None:
@@ -61,7 +61,7 @@ def _call(function: Callable[[Any], Any], item: Item) -> Dropped | tuple[object,
         raise PlanError(_explain(function, error)) from error
 
 
-def _place(item: Item) -> TableItem:
+def _dump(item: Item) -> TableItem:
     """Return an item as it is stored, with its table."""
     raw = dump(make_storable(item))
     size = check_item(raw)[1]

@@ -339,7 +339,7 @@ class _Check:
             return f"has a value of a wrong type: {(error.message or '').partition(': ')[2]}", None
         except HashrangeError as error:
             return str(error), None
-        except Exception as error:  # noqa: BLE001 - a value of a wrong JSON type, in any place of an item
+        except Exception as error:  # noqa: BLE001 - a value of a wrong JSON type, anywhere in an item
             return f"has a value of a wrong type: {error}", None
         return "", made
 

@@ -43,16 +43,16 @@ class TargetKeys:
         return digest in self._sources
 
     def add(self, source: TableItem, targets: Iterable[TableItem]) -> Iterator[Collision]:
-        """Note what an item becomes, and yield what an other one has become too."""
+        """Note what an item becomes, and yield what another one has become too."""
         table, key = source
-        packed = orjson.dumps(key).decode()  # the bytes keep the room in which they were made
+        packed = orjson.dumps(key).decode()  # orjson's bytes keep their whole buffer allocated
         for target, raw in targets:
             digest = digest_key(target, raw)
             first, first_key = self._sources.get(digest, (table, packed))
             self._sources[digest] = table, packed
             if (first, first_key) != (table, packed):
-                place = target, {attr: raw[attr] for attr in target.keys}
-                yield Collision((first, orjson.loads(first_key)), source, place)
+                target_key = target, {attr: raw[attr] for attr in target.keys}
+                yield Collision((first, orjson.loads(first_key)), source, target_key)
 
 
 def digest_key(table: Table, raw: Raw) -> bytes:
@@ -61,8 +61,8 @@ def digest_key(table: Table, raw: Raw) -> bytes:
     return hashlib.blake2b(key, digest_size=16).digest()
 
 
-def show_key(place: TableItem) -> str:
+def show_key(item: TableItem) -> str:
     """Return a table and the key of an item in it, for people."""
-    table, key = place
+    table, key = item
     values = ", ".join(f"{attr} {next(iter(key[attr].values()))}" for attr in table.keys)
     return f"{table.physical_name} ({values})"

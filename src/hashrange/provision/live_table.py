@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hashrange.client.transport import Transport, require_transport
 from hashrange.core.errors import PlanError, ResourceNotFoundException, UnknownOperationException
+from hashrange.core.limits import NAME_RULE
 from hashrange.core.wire import Wire
 from hashrange.schema.declare.table import LEGAL_NAME
 
@@ -79,7 +80,7 @@ def describe_table(database: Transport, name: str) -> Wire | None:
     """Return the description of a table; None when it does not exist."""
     require_transport(database)
     if not LEGAL_NAME.fullmatch(name) and not name.startswith("arn:"):
-        raise PlanError(f"{name!r} is no legal name of a table: use 3 to 255 of a-z A-Z 0-9 _ . -")
+        raise PlanError(f"{name!r} is no legal name of a table: use {NAME_RULE}")
     try:
         response = database.call("DescribeTable", {"TableName": name})
     except ResourceNotFoundException:

@@ -207,7 +207,7 @@ class MigrationRun:
         for page in scan:
             conversions = list(self._convert_page(table, page.items, found))
             self._check_collisions(keys, conversions, jobs)
-            found.written += self._put([place for each in conversions for place in each.places])
+            found.written += self._put([item for each in conversions for item in each.stored])
             if report is not None:
                 report(scan.items + len(page.items), total)
 
@@ -232,7 +232,7 @@ class MigrationRun:
         """Note what items become, and report two that become the same one, unless one has changed meanwhile."""
         for each in conversions:
             table = introspection.table_of(type(each.source))
-            for collision in keys.add((table, each.key), each.places):
+            for collision in keys.add((table, each.key), each.stored):
                 if len(report.collisions) == MAX_LISTED:
                     report.collided += 1
                 elif self._is_current(collision):
@@ -244,13 +244,13 @@ class MigrationRun:
         wanted, pair = digest_key(*collision.target), [collision.first, collision.second]
         raws = Task(self.sources, lambda: batch_get(self.sources, pair, "collision", consistent=True)).run()
         return all(
-            raw is not None and any(digest_key(*place) == wanted for place in self._place_raw(raw)) for raw in raws
+            raw is not None and any(digest_key(*item) == wanted for item in self._convert_raw(raw)) for raw in raws
         )
 
-    def _place_raw(self, raw: Raw) -> list[TableItem]:
+    def _convert_raw(self, raw: Raw) -> list[TableItem]:
         """Return what a stored item becomes; nothing if it cannot be read or converted."""
         try:
-            return self._place_targets(load([introspection.root(model) for model in self.migration.functions], raw))
+            return self._convert_and_dump(load([introspection.root(model) for model in self.migration.functions], raw))
         except HashrangeError:
             return []
 
@@ -294,10 +294,10 @@ class MigrationRun:
     def _verify_page(
         self, conversions: list[Conversion], found: MigrationReport, *, repair: bool, allow_loss: bool
     ) -> None:
-        wanted = [place for each in conversions for place in each.places]
+        wanted = [item for each in conversions for item in each.stored]
         pairs = list(zip(wanted, self._fetch(wanted), strict=True))
-        missing = [place for place, raw in pairs if raw is None]
-        differing = [place for place, raw in pairs if raw is not None and raw != place[1]]
+        missing = [item for item, raw in pairs if raw is None]
+        differing = [item for item, raw in pairs if raw is not None and raw != item[1]]
         found.add_difference("missing", missing)
         found.add_difference("differing", differing)
         if repair:
@@ -459,25 +459,25 @@ class MigrationRun:
         keys = list({digest_key(change.table, change.keys): (change.table, change.keys) for change in changes}.values())
         raws = Task(self.sources, lambda: batch_get(self.sources, keys, "follow", consistent=True)).run()
         roots = [introspection.root(model) for model in self.migration.functions]
-        puts = [place for raw in raws if raw for place in self._place_targets(load(roots, raw))]
+        puts = [item for raw in raws if raw for item in self._convert_and_dump(load(roots, raw))]
         kept = {digest_key(table, target) for table, target in puts}
-        befores = [place for change in changes for place in self._place_before(change.before)]
-        gone = {digest: one for one in befores if (digest := digest_key(*one)) not in kept}
+        old_keys = [item for change in changes for item in self._convert_before(change.before)]
+        gone = {digest: one for one in old_keys if (digest := digest_key(*one)) not in kept}
         self._put(puts)
         self._delete([(table, {attr: target[attr] for attr in table.keys}) for table, target in gone.values()])
 
-    def _place_before(self, item: Item | None) -> list[TableItem]:
+    def _convert_before(self, item: Item | None) -> list[TableItem]:
         """Return what an item has become; nothing was written for one that could not be converted."""
         try:
-            return self._place_targets(item)
+            return self._convert_and_dump(item)
         except HashrangeError:
             return []
 
-    def _place_targets(self, item: Item | None) -> list[TableItem]:
+    def _convert_and_dump(self, item: Item | None) -> list[TableItem]:
         """Return what an item becomes, with the tables; nothing for an item that the migration does not convert."""
         if item is None or not isinstance(item, tuple(self.migration.functions)):
             return []
-        return list(self.migration.apply_to(item).places)
+        return list(self.migration.apply_to(item).stored)
 
 
 def _skip(_change: ItemChange[Any]) -> None:

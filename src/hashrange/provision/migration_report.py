@@ -36,7 +36,7 @@ class Conversion(Struct, frozen=True):
     targets: tuple[Item, ...]
     dropped: str = ""
     key: Raw = field(default_factory=dict)  # of the source item, as it is stored
-    places: tuple[TableItem, ...] = ()  # the targets as they are stored, with their tables
+    stored: tuple[TableItem, ...] = ()  # the targets as they are stored, with their tables
 
     @property
     def outcome(self) -> Outcome:
@@ -47,10 +47,10 @@ class Conversion(Struct, frozen=True):
     def __str__(self) -> str:
         """Return the keys before and after; of a single target the fields that differ, of several the items."""
         source = show_key((introspection.table_of(type(self.source)), self.key))
-        places = [show_key(place) for place in self.places]
-        if len(places) == 1:
-            return "\n".join([f"{source} -> {places[0]}", *_show_changes(self.source, self.targets[0])])
-        shown = [f"  -> {target!r}, {place}" for target, place in zip(self.targets, places, strict=True)]
+        keys = [show_key(each) for each in self.stored]
+        if len(keys) == 1:
+            return "\n".join([f"{source} -> {keys[0]}", *_show_changes(self.source, self.targets[0])])
+        shown = [f"  -> {target!r}, {key}" for target, key in zip(self.targets, keys, strict=True)]
         return "\n".join([f"{source}: {self.source!r}", *shown])
 
 
@@ -88,17 +88,17 @@ class MigrationReport(Struct):
         """Return whether nothing is wrong."""
         return not (self.failed or self.missing or self.differing or self.surplus or self.collided)
 
-    def add_failure(self, place: TableItem, error: Exception) -> None:
+    def add_failure(self, item: TableItem, error: Exception) -> None:
         """Count an item that could not be read or converted, and remember the first with their keys and reasons."""
         self.failed += 1
         if len(self.failures) < MAX_LISTED:
-            self.failures.append(str(error) if isinstance(error, Unreadable) else f"{show_key(place)}: {error}")
+            self.failures.append(str(error) if isinstance(error, Unreadable) else f"{show_key(item)}: {error}")
 
-    def add_difference(self, kind: Difference, places: list[TableItem]) -> None:
+    def add_difference(self, kind: Difference, items: list[TableItem]) -> None:
         """Count items that are missing, differ or are surplus, and remember the first keys."""
-        setattr(self, kind, getattr(self, kind) + len(places))
+        setattr(self, kind, getattr(self, kind) + len(items))
         known = self.keys.setdefault(kind, [])
-        known += [show_key(place) for place in places[: MAX_EXAMPLES - len(known)]]
+        known += [show_key(item) for item in items[: MAX_EXAMPLES - len(known)]]
 
     @property
     def differences(self) -> str:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from hashrange.client.optional_import import import_optional
 from hashrange.core.errors import PlanError
+from hashrange.core.numbers import MAX_DIGITS
 from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.engine.import_files import BadLine, read_line
@@ -29,7 +30,6 @@ from hashrange.engine.import_files import BadLine, read_line
 OTHER = "_other"
 TYPE = b"dynamodb"  # the metadata of a field that has DynamoDB's type
 MAX_COLUMNS = 2_000
-MAX_DIGITS = 38  # of a decimal, and of a number of DynamoDB
 ROWS = 20_000  # of a row group
 INT64 = range(-(2**63), 2**63)
 

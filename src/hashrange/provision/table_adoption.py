@@ -16,7 +16,7 @@ from hashrange.client.transport import Transport
 from hashrange.core.errors import DeclarationError, HashrangeError, PlanError
 from hashrange.core.values import Item as Raw
 from hashrange.provision.adopted_item import ItemFinder, TableFacts
-from hashrange.provision.adopted_key import VALUE, Forms, find_equal, group_by_form, take_apart
+from hashrange.provision.adopted_key import VALUE, Forms, find_equal, group_by_form, split_keys
 from hashrange.provision.adopted_module import IMPORTED, write_module
 from hashrange.provision.adopted_name import is_camel, is_technical, name_field, name_item
 from hashrange.provision.adopted_pattern import PatternWriter
@@ -31,14 +31,14 @@ from hashrange.schema.items.loader import load
 
 SAMPLE = 2000  # items
 SEGMENTS = 8
-MAX_NAMED = 20  # damaged items
+MAX_NAMED = 20  # unreadable items
 KEY_TYPES = {"S": "str", "N": "int", "B": "bytes"}
 
 
 def adopt(database: Transport, name: str, *, sample: int = SAMPLE) -> str:
     """Return the text of a Python module that declares a table that exists, by a sample of its items.
 
-    What is doubtful is a comment. Nothing is changed.
+    What the sample does not prove becomes a comment. Nothing is changed.
     """
     if sample < 1:
         raise PlanError(f"A sample of {sample} items is none: give at least 1.")
@@ -48,8 +48,8 @@ def adopt(database: Transport, name: str, *, sample: int = SAMPLE) -> str:
     items = sample_items(database, name, sample)
     schema = find_schema(live, items)
     if len(items) == sample:
-        schema.doubts.append(f"Only {sample} items were read: others may have further attributes and forms.")
-    return _try_on(schema, items)
+        schema.comments.append(f"Only {sample} items were read: others may have further attributes and forms.")
+    return _write_working_module(schema, items)
 
 
 def sample_items(database: Transport, name: str, count: int) -> list[Raw]:
@@ -78,7 +78,9 @@ def find_schema(live: LiveTable, items: Sequence[Raw]) -> AdoptedSchema:
         items=[],
     )
     if schema.former_ttl:
-        schema.doubts.append(f"{live.ttl} has milliseconds, and DynamoDB expires by seconds: such items never expire.")
+        schema.comments.append(
+            f"{live.ttl} has milliseconds, and DynamoDB expires by seconds: such items never expire."
+        )
     groups, guarded = _separate(group_by_form(facts.keys, items), facts, schema)
     parts = _name_parts(groups, facts)
     taken = {*IMPORTED}
@@ -86,7 +88,7 @@ def find_schema(live: LiveTable, items: Sequence[Raw]) -> AdoptedSchema:
         schema.items.append(ItemFinder(facts, (forms, group), parts, taken).find(guarded[forms]))
     if not items:
         schema.items.append(_declare_empty(facts))
-        schema.doubts.append("The table has no items: declare their key templates and fields yourself.")
+        schema.comments.append("The table has no items: declare their key templates and fields yourself.")
     _declare_unseen(facts, schema)
     PatternWriter(facts, schema).add_all()
     return schema
@@ -114,7 +116,7 @@ def _separate(
             kept[clash] = [*kept[clash], *group]
         else:
             example = ", ".join(f"{attr}={plain(group[0][attr])!r}" for attr in facts.keys)
-            schema.doubts.append(f"No class for {len(group)} items whose keys are like others', such as {example}")
+            schema.comments.append(f"No class for {len(group)} items whose keys are like others', such as {example}")
     return kept, guarded
 
 
@@ -142,7 +144,7 @@ def _name_parts(groups: dict[Forms, list[Raw]], facts: TableFacts) -> dict[tuple
         attrs = {attr for item in items for attr in item} - {attr for attr in facts.key_names if is_technical(attr)}
         sources = {attr: [item.get(attr) for item in items] for attr in attrs}
         for key, form in zip(facts.keys, forms, strict=True):
-            first = take_apart(form, [item[key].get("S", "") for item in items], sources).variables[:1]
+            first = split_keys(form, [item[key].get("S", "") for item in items], sources).variables[:1]
             for variable in first:
                 equal = find_equal(variable.texts, sources)
                 votes[key, variable.literal].update(dict.fromkeys(equal, len(items)))
@@ -185,12 +187,12 @@ def _unseen_field(attr: str, facts: TableFacts, *, optional: bool) -> AdoptedFie
         found=FoundType("Ttl", "datetime") if attr == facts.live.ttl else found,
         optional=optional,
         explicit=(camel(name) if facts.camel else name) != attr,
-        doubts=["no item of the sample has it"],
+        comments=["no item of the sample has it"],
     )
 
 
 # ── the check ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _try_on(schema: AdoptedSchema, items: Sequence[Raw]) -> str:
+def _write_working_module(schema: AdoptedSchema, items: Sequence[Raw]) -> str:
     """Return the text of a schema that works: without patterns that cannot, and with the items that it cannot read."""
     while True:
         text = write_module(schema)
@@ -205,13 +207,16 @@ def _try_on(schema: AdoptedSchema, items: Sequence[Raw]) -> str:
                     "Declare it as in docs/howto/use-an-existing-table.md."
                 ) from error
             schema.patterns.remove(broken)
+            schema.comments.append(f"the pattern {name} is left out: {error.problem}; {error.remedy}")
             continue
         break
-    damaged = list(_find_damage(table, items))
-    if not damaged:
+    unreadable = list(_find_unreadable(table, items))
+    if not unreadable:
         return text
-    schema.doubts.append(f"{len(damaged)} item{'s' if len(damaged) > 1 else ''} cannot be read as declared here:")
-    schema.doubts += [f"- {one}" for one in damaged[:MAX_NAMED]]
+    schema.comments.append(
+        f"{len(unreadable)} item{'s' if len(unreadable) > 1 else ''} cannot be read as declared here:"
+    )
+    schema.comments += [f"- {one}" for one in unreadable[:MAX_NAMED]]
     return write_module(schema)
 
 
@@ -227,7 +232,7 @@ def _run(text: str) -> Table:
     return table
 
 
-def _find_damage(table: Table, items: Sequence[Raw]) -> Iterator[str]:
+def _find_unreadable(table: Table, items: Sequence[Raw]) -> Iterator[str]:
     models = roots_of(table)
     for item in items:
         try:

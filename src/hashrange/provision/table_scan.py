@@ -14,7 +14,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
 
 PAGE_SIZE = 500
-MAX_SEGMENTS = 1_000  # each is read by a thread of its own; DynamoDB accepts a million
+MAX_SCAN_THREADS = 1_000  # each is read by a thread of its own; DynamoDB accepts a million
 DONE: Raw = {}  # the position of a segment that was read to its end
 BEGIN = None  # the position of a segment of which nothing was read
 
@@ -29,8 +29,8 @@ class ScannedPage(Struct, frozen=True):
 
 def check_segments(segments: int) -> None:
     """Refuse a number of segments that cannot be read in parallel."""
-    if not 1 <= segments <= MAX_SEGMENTS:
-        raise PlanError(f"segments is {segments:,}: give 1 to {MAX_SEGMENTS:,}.")
+    if not 1 <= segments <= MAX_SCAN_THREADS:
+        raise PlanError(f"segments is {segments:,}: give 1 to {MAX_SCAN_THREADS:,}.")
 
 
 def scan_pages(database: Transport, name: str, positions: dict[int, Raw | None]) -> Iterator[ScannedPage]:

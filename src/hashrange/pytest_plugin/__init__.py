@@ -119,7 +119,7 @@ def _serve(database: Database) -> Iterator[str]:
     """Serve a database on a free port, so that parallel runs do not meet."""
     from hashrange.server.runner import serve_in_background
 
-    with serve_in_background(database.engine) as server, database.following(server.replace_engine):
+    with serve_in_background(database.engine) as server, database.on_reset(server.replace_engine):
         yield server.url
 
 

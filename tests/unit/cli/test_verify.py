@@ -1,8 +1,14 @@
 """`hashrange verify` and `hashrange copy`: what they find, what they say, and their exit codes."""
 
+import contextlib
+import os
+import pty
+import re
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 
 import apsw
 import pytest
@@ -12,6 +18,7 @@ from hashrange.cli.app import app
 from hashrange.engine import sqlite_file
 from hashrange.engine.data_directory import INDEX_FILE, LOG_FILE, MAIN_FILE
 from hashrange.engine.engine import open_engine
+from hashrange.engine.verification import verify_directory
 from hashrange.operations import OPERATIONS
 from tests.unit.engine.local import Local
 
@@ -200,3 +207,38 @@ def test_a_database_file_that_is_lost_is_found(data):
     code, text = run("verify", data)
     assert code == DAMAGED
     assert "hashrange.db is missing, but hashrange.end beside it shows that there was a database" in text
+
+
+def watch(*arguments):
+    """Return what a command shows on a terminal of its own."""
+    parent, child = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    program = [sys.executable, "-m", "hashrange", *map(str, arguments)]
+    with subprocess.Popen(program, stdin=child, stdout=child, stderr=child, env=environment) as process:
+        os.close(child)
+        shown = b""
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while content := os.read(parent, 65536):
+                shown += content
+    os.close(parent)
+    return process.returncode, shown.decode()
+
+
+def test_progress_is_shown_on_a_terminal_unless_it_is_not_wanted(data):
+    code, shown = watch("verify", data)
+    assert code == WHOLE
+    for phase, count in (("Pages", r"\d+/\d+"), ("Items", "200/200"), ("Backups", "1/1")):
+        assert re.search(rf"{phase}\S* .*━.*{count}", shown), phase
+    code, shown = watch("verify", data, "--quiet")
+    assert code == WHOLE
+    assert "━" not in shown
+    assert "No damage found." in shown
+
+
+def test_progress_goes_up_to_everything_there_is(data):
+    reported = {}
+    verify_directory(data, lambda phase, done, total: reported.setdefault(phase, []).append((done, total)))
+    assert list(reported) == ["pages", "items", "backups"]
+    for steps in reported.values():
+        assert steps == sorted(steps)
+        assert steps[-1][0] == steps[-1][1] > 0

@@ -210,7 +210,7 @@ def test_a_connection_that_ended_while_it_waited_costs_no_pause():
 
 
 def test_a_connection_that_waited_for_long_is_looked_at_first(monkeypatch):
-    monkeypatch.setattr(pool, "SURELY_ALIVE", 0.0)
+    monkeypatch.setattr(pool, "UNCHECKED_IDLE_SECONDS", 0.0)
     with misbehave(CloseConnection(FINE)) as server, NoPauseRemote(server.url, attempts=1) as client:
         client.ask()
         wait_for_the_end_of(client.remote)
@@ -224,7 +224,7 @@ def wait_for_the_end_of(remote):
 
 
 def test_a_connection_that_waited_for_too_long_is_not_used(monkeypatch):
-    monkeypatch.setattr(pool, "SURELY_ALIVE", 0.0)
+    monkeypatch.setattr(pool, "UNCHECKED_IDLE_SECONDS", 0.0)
     monkeypatch.setattr(pool, "MAX_IDLE_SECONDS", 0.0)
     with misbehave(FINE) as server, NoPauseRemote(server.url) as client:
         client.ask()

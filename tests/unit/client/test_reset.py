@@ -53,7 +53,7 @@ def test_an_open_connection_goes_on_with_the_empty_database():
     with (
         open_database() as db,
         serve_in_background(db.engine) as server,
-        db.following(server.replace_engine),
+        db.on_reset(server.replace_engine),
         hashrange.connect(server.url) as remote,
     ):
         for _ in range(20):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-import sys
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -114,7 +113,7 @@ def make_tls_context(bundle: str | None = None) -> ssl.SSLContext:
 
 def _find_certifi() -> str | None:
     paths = ssl.get_default_verify_paths()
-    if sys.platform == "win32" or paths.cafile or paths.capath or not find_spec("certifi"):
+    if paths.cafile or paths.capath or not find_spec("certifi"):
         return None
     import certifi
 

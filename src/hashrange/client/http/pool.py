@@ -10,7 +10,7 @@ from hashrange.client.http.connection import HttpConnection, HttpResponse
 from hashrange.client.http.connector import Connector
 from hashrange.client.http.network_backend import NetworkBackend
 
-SURELY_ALIVE = 1.0  # seconds; no server closes so soon, and checking takes longer than signing
+UNCHECKED_IDLE_SECONDS = 1.0  # seconds; no server closes so soon, and checking takes longer than signing
 MAX_IDLE_SECONDS = 60.0  # seconds; firewalls drop idle connections silently, and a request would hang
 
 
@@ -53,7 +53,7 @@ class Pool:
         now = time.monotonic()
         while connection := self._pop():
             idle = now - connection.idle_since
-            if idle < SURELY_ALIVE or (idle < MAX_IDLE_SECONDS and not connection.is_stale()):
+            if idle < UNCHECKED_IDLE_SECONDS or (idle < MAX_IDLE_SECONDS and not connection.is_stale()):
                 return connection
             connection.close()
         return None
