@@ -116,8 +116,11 @@ def check_all(engine: Engine, writes: Sequence[ItemWrite]) -> list[CheckedWrite]
 
 
 def row_inputs(engine: Engine, _work: object, row: Row | None) -> Inputs:
-    """Return what the work on a row depends on: its contents, and the definitions of the tables."""
-    return (engine.catalog.version, None) if row is None else (engine.catalog.version, row.id, row.body)
+    """Return what the work on a row depends on: its contents, and the definitions of the tables.
+
+    Jobs change the index keys of a row and its expiry, not its body.
+    """
+    return (engine.catalog.version, None) if row is None else (engine.catalog.version, row.id, row.body, row.columns)
 
 
 def _resolve(engine: Engine, request: WriteRequest) -> ItemWrite | SchemaMismatch | KeyTooLong:

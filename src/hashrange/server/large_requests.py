@@ -76,11 +76,14 @@ class LargeRequests:
         return True
 
     def _run_next(self) -> None:
-        if self._is_closed:
-            return
-        connection, steps, size = self._waiting.popleft()
-        self._room += size
-        self._run_step(connection, steps)
+        """Begin with the next request, if there is one; drop those before it whose clients have gone."""
+        while self._waiting and not self._is_closed:
+            connection, steps, size = self._waiting.popleft()
+            self._room += size
+            if not connection.is_lost:
+                self._run_step(connection, steps)
+                return
+        self._is_scheduled = False
 
     def _run_step(self, connection: SuspendableSink, steps: Iterator[None]) -> None:
         """Run the next step of a request; the others are served before the one after it.
@@ -90,7 +93,7 @@ class LargeRequests:
         if self._is_closed:
             return
         if connection.is_lost:
-            self._run_next_if_any()
+            self._run_next()
             return
         started = perf_counter()
         with_gc = gc.isenabled()
@@ -102,17 +105,11 @@ class LargeRequests:
         finally:
             if with_gc:
                 gc.enable()
-        proceed = self._run_next_if_any if is_done else partial(self._run_step, connection, steps)
+        proceed = self._run_next if is_done else partial(self._run_step, connection, steps)
         # The loop reads what other clients have sent meanwhile before it calls this.
         self._loop.call_soon(
             self._loop.call_soon, self._proceed_after_others, perf_counter() - started, self._count_others(), proceed
         )
-
-    def _run_next_if_any(self) -> None:
-        if self._waiting:
-            self._run_next()
-        else:
-            self._is_scheduled = False
 
     def _proceed_after_others(self, seconds: float, others: int, proceed: Callable[[], None]) -> None:
         if self._count_others() > others:

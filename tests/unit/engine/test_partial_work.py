@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from hashrange.core.errors import ServiceError
-from hashrange.engine import partial_work, read
+from hashrange.engine import jobs, partial_work, read
 from hashrange.engine.partial_work import PartialWork, Paused
 from hashrange.operations import OPERATIONS
 from tests.conformance.wire import item
@@ -211,28 +211,58 @@ def test_a_table_that_is_deleted_while_a_request_pauses_is_not_found(local, litt
     assert local.call("ListTables")["TableNames"] == []
 
 
+def create_index(local, attribute, tag):
+    index = {
+        "IndexName": "new",
+        "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    local.call(
+        "UpdateTable",
+        TableName="tab",
+        AttributeDefinitions=[{"AttributeName": attribute, "AttributeType": tag}],
+        GlobalSecondaryIndexUpdates=[{"Create": index}],
+    )
+
+
 def test_an_index_that_is_added_while_a_request_pauses_has_its_items(local):
     def add():
         if len(local.describe()["GlobalSecondaryIndexes"]) == 1:
-            local.call(
-                "UpdateTable",
-                TableName="tab",
-                AttributeDefinitions=[{"AttributeName": "v", "AttributeType": "S"}],
-                GlobalSecondaryIndexUpdates=[
-                    {
-                        "Create": {
-                            "IndexName": "byv",
-                            "KeySchema": [{"AttributeName": "v", "KeyType": "HASH"}],
-                            "Projection": {"ProjectionType": "ALL"},
-                        }
-                    }
-                ],
-            )
+            create_index(local, "v", "S")
             local.engine.finish_jobs()
 
     perform(local, "TransactWriteItems", {"TransactItems": [update(1), put(2)]}, add)
     perform(local, "BatchWriteItem", REQUESTS["BatchWriteItem"])
-    assert [found["pk"]["S"] for found in local.items(index="byv")] == ["k1", "k2", "k50"]
+    assert [found["pk"]["S"] for found in local.items(index="new")] == ["k1", "k2", "k50"]
+
+
+def remove(number):
+    return {"Update": {**key(number), "UpdateExpression": "REMOVE n"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "parts"),
+    [
+        ("TransactWriteItems", {"TransactItems": [remove(number) for number in range(KEYS)]}, 2 * KEYS),
+        (
+            "BatchExecuteStatement",
+            {"Statements": statements(*(f"UPDATE tab REMOVE n WHERE pk = 'k{number}'" for number in range(KEYS)))},
+            KEYS,
+        ),
+    ],
+)
+def test_rows_that_a_backfill_changes_while_a_request_pauses_leave_no_index_entry(
+    local, monkeypatch, name, items, parts
+):
+    """The backfill changes the columns of a row, not its item."""
+    monkeypatch.setattr(jobs, "ROWS_PER_SLICE", 1)
+    monkeypatch.setattr(jobs, "SMALL_TABLE", 0)
+    create_index(local, "n", "N")
+    turns = iter(range(1000))
+    perform(local, name, items, lambda: next(turns) > parts and local.engine.maintain())  # while it checks the rows
+    local.engine.finish_jobs()
+    assert local.call("Scan", TableName="tab", IndexName="new")["Items"] == []
+    assert local.describe()["GlobalSecondaryIndexes"][1]["ItemCount"] == 0
 
 
 def test_a_request_whose_rows_are_changed_for_ever_ends(local, monkeypatch):

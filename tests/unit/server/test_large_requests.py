@@ -2,6 +2,8 @@
 
 import gzip
 import select
+import socket
+import struct
 import threading
 
 import pytest
@@ -126,6 +128,22 @@ def test_a_client_that_leaves_during_its_batch_does_not_stop_the_queue(server, c
     leaving.close()
     assert len(staying.ask(statements(300)).json["Responses"]) == 25
     assert staying.ask(get("300-24")).json["Item"]["pk"] == {"S": "300-24"}
+
+
+def test_many_clients_that_leave_at_once_do_not_stop_the_queue(server, connect):
+    leaving, busy, staying = [connect(server) for _ in range(400)], connect(server), connect(server)
+    for client in leaving:
+        client.socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )  # cut off, not half-closed
+    busy.send(statements(400))
+    body = gzip.compress(b"{}")
+    for client in leaving:
+        client.send(build("ListTables", body=body, content_encoding="gzip"))
+    for client in leaving:
+        client.close()
+    assert len(busy.read().json["Responses"]) == 25
+    assert staying.ask(large("a")).status == 200
 
 
 def test_a_server_with_long_requests_of_clients_that_left_stops_and_its_engine_closes(engine, connect):
