@@ -65,7 +65,7 @@ def load(
     from hashrange.operations import OPERATIONS
 
     if is_remote(target):
-        raise typer.BadParameter(f"--target {target} is no data directory: hashrange data import writes to a server")
+        raise typer.BadParameter(f"--target {target} is not a data directory: hashrange data import writes to a server")
     data = Path(target)
     require_single_database(data)
     engine = open_engine(data, OPERATIONS, settings=EngineSettings(region=region))

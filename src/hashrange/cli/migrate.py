@@ -108,7 +108,7 @@ def load_migration(name: str) -> Migration:
     if isinstance(found, Migration):
         return found
     known = [f"{module}:{each}" for each, value in vars(imported).items() if isinstance(value, Migration)]
-    raise PlanError(f"{name} is no migration. {module} has: {', '.join(known) or 'none'}.")
+    raise PlanError(f"{name} is not a migration. {module} has: {', '.join(known) or 'none'}.")
 
 
 def _follow(run: MigrationRun, *, once: bool) -> None:

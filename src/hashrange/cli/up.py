@@ -121,13 +121,13 @@ def _check_target(context: typer.Context, target: str) -> None:
     if not is_remote(target):
         raise typer.BadParameter(
             f"--target {target} is neither a URL, such as http://127.0.0.1:8000, nor aws. "
-            f"For a database of our own in a directory: --data {target}"
+            f"To serve the database in that directory: --data {target}"
         )
     for name in ("port", "memory", "fsync", "no_endpoint", "credentials_file"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise typer.BadParameter(
-                f"--{name.replace('_', '-')} is for a DynamoDB of our own, --target names another: choose one"
+                f"--{name.replace('_', '-')} is for the DynamoDB of this process, --target names another: choose one"
             )
 
 

@@ -24,7 +24,7 @@ class AwsConfig:
         try:
             self._session.get_scoped_config()
         except BotoCoreError as error:
-            raise CredentialsMissing(f"{error}. `aws configure list-profiles` lists those that there are.") from error
+            raise CredentialsMissing(f"{error}. `aws configure list-profiles` lists them.") from error
 
     @cached_property
     def region(self) -> str | None:

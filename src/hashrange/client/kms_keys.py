@@ -121,7 +121,7 @@ class KmsKeys:
         raise UnknownKey(f"The value was sealed with another KMS key than {', '.join(self._key_ids)}.") from cause
 
     def _decrypt(self, key_id: str, wrapped: bytes) -> bytes:
-        # The key is named although KMS can read it from the blob: data keys of foreign KMS keys must not open.
+        # The key is named although KMS can read it from the blob: data keys of other KMS keys must be refused.
         client = self._connect()
         with _translate(f"Decrypt with {key_id}"):
             response = client.decrypt(KeyId=key_id, CiphertextBlob=wrapped, EncryptionContext=self._encryption_context)

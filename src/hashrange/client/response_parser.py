@@ -44,7 +44,7 @@ def parse_response(response: HttpResponse, read: DecodeResponse = decode_all) ->
 def _verify_checksum(headers: dict[bytes, bytes], body: bytes) -> None:
     announced = headers.get(b"x-amz-crc32")
     if announced is not None and str(zlib.crc32(body)).encode() != announced.strip():
-        raise ResponseCorrupt("the response does not have the checksum that it announces")
+        raise ResponseCorrupt("the response does not match its checksum")
 
 
 def _inflate(body: bytes, encoding: bytes) -> bytes:

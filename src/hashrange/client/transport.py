@@ -33,10 +33,10 @@ class Transport(Protocol):
 
 
 def require_transport(database: Any) -> None:
-    """Refuse what is no database of hashrange, such as a client of boto3 or the name of a directory."""
+    """Refuse what is not a database of hashrange, such as a client of boto3 or the name of a directory."""
     if not callable(getattr(database, "call", None)):
         raise TypeError(
-            f"{type(database).__module__}.{type(database).__name__} is no database of hashrange: use "
+            f"{type(database).__module__}.{type(database).__name__} is not a database of hashrange: use "
             "hashrange.connect(url) for a server, hashrange.connect(profile=..., region=...) for AWS, or "
             "hashrange.open(directory)"
         )

@@ -48,7 +48,7 @@ class HashrangeError(Exception):
 
 
 class DeclarationError(HashrangeError, TypeError):
-    """A declaration that cannot work: where it stands, what is wrong, and how to correct it."""
+    """A declaration that cannot work: where it is, what is wrong, and how to correct it."""
 
     def __init__(self, code: str, location: str, problem: str, remedy: str) -> None:
         super().__init__(f"{code} {location}: {problem}; {remedy}")
@@ -223,7 +223,7 @@ class ServiceError(HashrangeError):
 
 
 class ValidationException(ServiceError):
-    """A request that DynamoDB refuses; the text stands as it is."""
+    """A request that DynamoDB refuses; the text is sent unchanged."""
 
     namespace = "com.amazon.coral.validate"
 

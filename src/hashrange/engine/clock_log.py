@@ -14,7 +14,7 @@ from hashrange.engine.store import Store
 
 KEY = "set_backs"
 MAX_SET_BACKS = 500
-TOLERANCE = 1000  # ms; a clock that is corrected by less stands still meanwhile
+TOLERANCE = 1000  # ms; a clock that is set back by less stops for that time
 
 
 class SetBack(Struct, frozen=True, array_like=True):

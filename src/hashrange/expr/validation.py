@@ -6,7 +6,7 @@ The order (the first problem found is the one reported):
   update      reserved word, unknown function, misplaced function, repeated section, undefined name, undefined value,
               overlapping paths, conflicting paths, ADD and DELETE operands, function operands
   projection  reserved word, undefined name, overlapping paths, conflicting paths
-Placeholders stay in the tree; `ExpressionAttributes.names_used` and `values_used` then tell which definitions were
+Placeholders stay in the tree; `ExpressionAttributes.names_used` and `values_used` then say which definitions were
 needed. `check_constants` is the part that reads the contents of values; all else depends on their types, so that a
 request whose types were once accepted needs only that.
 """

@@ -45,7 +45,7 @@ class DelayEffect(AnyOperationEffect):
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
-            raise ValueError(f"seconds is how much longer a call takes, more than 0: not {self.seconds}")
+            raise ValueError(f"seconds is how much longer a call takes, more than 0, not {self.seconds}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ConflictEffect(AnyOperationEffect):
 
     def __post_init__(self) -> None:
         if self.at < 0:
-            raise ValueError(f"at is the number of an item in its transaction, from 0: not {self.at}")
+            raise ValueError(f"at is the number of an item in its transaction, from 0, not {self.at}")
 
     def applies_to(self, operation: Operation | None) -> bool:
         """Return whether the operation can meet a transaction."""
@@ -123,7 +123,7 @@ class UnprocessedEffect(AnyOperationEffect):
 
     def __post_init__(self) -> None:
         if self.last < 1:
-            raise ValueError(f"last is how many entries of a batch are left undone, at least 1: not {self.last}")
+            raise ValueError(f"last is how many entries of a batch are left unprocessed: at least 1, not {self.last}")
 
     def applies_to(self, operation: Operation | None) -> bool:
         """Return whether the operation is a batch that can be processed in part."""

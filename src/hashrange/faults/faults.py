@@ -96,9 +96,9 @@ class Faults:
         names = {each.name for each in fields(effect_class)}
         chosen = {name: value for name, value in statement.options.items() if name in names}
         when = {name: value for name, value in statement.options.items() if name not in names}
-        foreign = when.keys() - When.__annotations__.keys()
-        if foreign:
-            raise ValueError(f"{statement.text!r}: {statement.verb} has no {', '.join(sorted(foreign))}")
+        unknown = when.keys() - When.__annotations__.keys()
+        if unknown:
+            raise ValueError(f"{statement.text!r}: {statement.verb} has no {', '.join(sorted(unknown))}")
         try:
             self._add(effect_class(**chosen), statement.operation, When(**when))  # type: ignore[typeddict-item]
         except ValueError as problem:

@@ -68,7 +68,7 @@ FAILURES: dict[str, tuple[type[ServiceError], str]] = {
 def check_name(name: str, known: Collection[str]) -> None:
     """Raise ValueError unless an error of that name can be injected."""
     if name not in known:
-        raise ValueError(f"error is one of {', '.join(known)}: not {name}")
+        raise ValueError(f"error is one of {', '.join(known)}, not {name}")
 
 
 def make_throttling(name: str, arns: list[str], access: str) -> ServiceError:

@@ -34,11 +34,11 @@ class InjectedFault:
         if self.operation != ANY:
             self._check_operation()
         if self.times is not None and self.times < 1:
-            raise ValueError(f"times is how often a fault applies, at least 1: not {self.times}")
+            raise ValueError(f"times is the number of calls to which a fault applies: at least 1, not {self.times}")
         if self.every < 1:
-            raise ValueError(f"every is which calls a fault applies, 10 for each tenth, at least 1: not {self.every}")
+            raise ValueError(f"every=10 is every tenth call: at least 1, not {self.every}")
         if not 0 < self.chance <= 1:
-            raise ValueError(f"chance is more than 0 and at most 1: not {self.chance}")
+            raise ValueError(f"chance is more than 0 and at most 1, not {self.chance}")
 
     def _check_operation(self) -> None:
         if self.operation not in SERVICE_OPERATIONS:
@@ -46,7 +46,7 @@ class InjectedFault:
             raise ValueError(f"there is no operation {self.operation}" + (f"; is it {meant[0]}?" if meant else ""))
         if not self.effect.applies_to(OPERATIONS.get(self.operation)):
             possible = sorted(name for name, each in OPERATIONS.items() if self.effect.applies_to(each))
-            raise ValueError(f"{self.effect.verb} happens to {', '.join(possible)}: not to {self.operation}")
+            raise ValueError(f"{self.effect.verb} applies to {', '.join(possible)}, not to {self.operation}")
 
     def concerns(self, operation: Operation, request: Wire) -> bool:
         """Return whether a call is one of those that it could apply."""

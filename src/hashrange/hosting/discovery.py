@@ -100,7 +100,7 @@ def load_system(entry: EntryPoint) -> System:
     for name in filter(None, entry.attr.split(".")):
         found = getattr(found, name, None)
     if not isinstance(found, System):
-        raise SystemInvalid(f"{_describe(entry)} is not a hashrange.hosting.System.")
+        raise SystemInvalid(f"{_describe(entry)} is not a hashrange.System.")
     check_name(found)
     if found.name != entry.name:
         raise SystemInvalid(f"{_describe(entry)} has the name {found.name!r}: register it under that name.")

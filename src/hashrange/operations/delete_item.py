@@ -1,4 +1,4 @@
-"""DeleteItem: remove an item; a missing item is no error."""
+"""DeleteItem: remove an item; a missing item is not an error."""
 
 from __future__ import annotations
 

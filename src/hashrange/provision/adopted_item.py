@@ -27,7 +27,7 @@ from hashrange.provision.adopted_type import MIN_NORMAL, find_type, is_time_name
 from hashrange.provision.live_table import LiveIndex, LiveTable
 from hashrange.schema.declare.table import camel
 
-NO_HASH = "^[^#]*$"  # tells a plain key from those with a prefix
+NO_HASH = "^[^#]*$"  # matches a plain key, not those with a prefix
 FEW = 5  # items, of which little can be concluded
 TIMES_AND_DATES = frozenset({"datetime", "IsoMillis", "IsoMicros", "date"})
 

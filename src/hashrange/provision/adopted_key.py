@@ -1,4 +1,4 @@
-"""Groups items by the form of their keys, and finds the template of a key: fixed text and what stands between it.
+"""Groups items by the form of their keys, and finds the template of a key: fixed text and variable parts.
 
 Fixed text is a prefix such as `SHOP#`, or a word in capitals such as `USER`. What varies is compared with the
 attributes of the items: an equal text, a padded number, a period of a time, a hash.

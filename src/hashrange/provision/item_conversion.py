@@ -42,7 +42,7 @@ def convert_item(functions: Functions, tables: Collection[Table], item: Item, ke
     targets: list[Item] = []
     for target in converted:
         if not isinstance(target, Item):
-            raise PlanError(f"{_name(function)} returned {type(target).__name__}, which is no item")
+            raise PlanError(f"{_name(function)} returned {type(target).__name__}, which is not an item")
         if introspection.table_of(type(target)) not in tables:
             raise PlanError(f"{type(target).__name__} is stored in no table of the target")
         targets.append(target)

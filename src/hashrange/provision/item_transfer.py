@@ -143,7 +143,9 @@ class _Export:
         found: dict[str, Any] = orjson.loads(self.progress.read_bytes())
         is_other = found["table"] != self.table or found["format"] != self.format.name
         if is_other or self.partial.stat().st_size < found["size"]:
-            raise PlanError(f"{self.partial} is of another export. Remove it and {self.progress.name} to begin again.")
+            raise PlanError(
+                f"{self.partial} belongs to another export. Remove it and {self.progress.name} to begin again."
+            )
         self.positions = {int(segment): position for segment, position in found["positions"].items()}
         self.count, self.size = found["count"], found["size"]
         if isinstance(self.format, Csv):

@@ -28,7 +28,7 @@ class Collision(Struct, frozen=True):
         """Return both source keys and the target key, as a sentence."""
         return (
             f"{show_key(self.first)} and {show_key(self.second)} both become {show_key(self.target)}: one would "
-            "replace the other. Give the target a key that tells them apart, or let the conversion drop one."
+            "replace the other. Give the target a key that distinguishes them, or let the conversion drop one."
         )
 
 

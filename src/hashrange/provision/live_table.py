@@ -80,7 +80,7 @@ def describe_table(database: Transport, name: str) -> Wire | None:
     """Return the description of a table; None when it does not exist."""
     require_transport(database)
     if not LEGAL_NAME.fullmatch(name) and not name.startswith("arn:"):
-        raise PlanError(f"{name!r} is no legal name of a table: use {NAME_RULE}")
+        raise PlanError(f"{name!r} is not a legal name of a table: use {NAME_RULE}")
     try:
         response = database.call("DescribeTable", {"TableName": name})
     except ResourceNotFoundException:

@@ -93,7 +93,7 @@ class Migration:
     def open(self, source: Transport, target: Transport | None = None, *, command: str = "") -> MigrationRun:
         """Bind it to the databases of the source and of the target tables; by default the same.
 
-        Errors advise a step as a call, or as this command, in which `{step}` stands for its name.
+        Errors advise a step as a call, or as this command, in which `{step}` is replaced by its name.
         """
         if not self.functions:
             raise PlanError(

@@ -41,7 +41,7 @@ def adopt(database: Transport, name: str, *, sample: int = SAMPLE) -> str:
     What the sample does not prove becomes a comment. Nothing is changed.
     """
     if sample < 1:
-        raise PlanError(f"A sample of {sample} items is none: give at least 1.")
+        raise PlanError(f"sample is {sample}: give at least 1.")
     live = read_live_table(database, name)
     if live is None:
         raise PlanError(f"There is no table {name}. Check the name and the target; names are case-sensitive.")
@@ -105,7 +105,7 @@ def _find_unset(items: Sequence[Raw], attrs: list[str]) -> bool:
 def _separate(
     groups: dict[Forms, list[Raw]], facts: TableFacts, schema: AdoptedSchema
 ) -> tuple[dict[Forms, list[Raw]], dict[Forms, set[str]]]:
-    """Return the groups that keys tell apart, and the keys that need a pattern for that. Others are merged."""
+    """Return the groups that keys distinguish, and the keys that need a pattern for that. Others are merged."""
     kept: dict[Forms, list[Raw]] = {}
     guarded: dict[Forms, set[str]] = defaultdict(set)
     for forms, group in groups.items():

@@ -42,7 +42,7 @@ def hashrange_db(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 @pytest.fixture
 def hashrange_clock() -> ManualClock:
-    """The clock of the test's `hashrange_db`: starts now, and stands still until `advance(...)` or `set(...)`."""
+    """The clock of the test's `hashrange_db`: starts now, and does not move until `advance(...)` or `set(...)`."""
     from hashrange.core.clock import ManualClock
 
     return ManualClock(time.time())

@@ -199,7 +199,7 @@ def _why_pointless(table: Table, model: ModelClass, attr: str, part: TemplatePar
         return f"has few values: {values or 1}; take a field with many, such as an id"
     keys = introspection.keys(model)
     beside = {name for path in paths for other in path.partition if other in keys for name in keys[other].recoverable}
-    return f"stands beside {part.field}, which distributes more; drop it" if part.field in beside else ""
+    return f"is beside {part.field}, which distributes more; drop it" if part.field in beside else ""
 
 
 # ── states ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -246,7 +246,9 @@ def reserved_names() -> frozenset[str]:
 def _check_item(patterns: Patterns, item: I) -> I:
     """Raise if it is not an item, or lacks the tenant attribute although the patterns have a tenant."""
     if not isinstance(item, Item):
-        raise ValueInvalid(f"{describe_given(item)} is no item: create, put and batch take objects of an Item class")
+        raise ValueInvalid(
+            f"{describe_given(item)} is not an item: create, put and batch take objects of an Item class"
+        )
     tenant = patterns.tenant
     if tenant is not None and tenant not in type(item).model_fields:
         raise ValueInvalid(f"{type(item).__name__} has no {tenant}: these patterns are for items of one tenant")
@@ -286,7 +288,7 @@ def _as_tuple(steps: Steps[list[Any]]) -> Steps[tuple[Any, ...]]:
 def _check_get(session: Session, get: Get[S]) -> Get[S]:
     """Raise if it is not a Get, or reads another database."""
     if not isinstance(get, Get):
-        raise ValueInvalid(f"{describe_given(get)} is no Get: it takes what patterns that return Get make")
+        raise ValueInvalid(f"{describe_given(get)} is not a Get: it takes what patterns that return Get make")
     if get.session.transport is not session.transport:
         raise ValueInvalid(f"{get.plan.label} reads another database: read it with the patterns opened on that one")
     return get

@@ -64,7 +64,7 @@ class QueryCall(Struct, frozen=True, dict=True):
         return {attr: raw[attr] for attr in names}
 
     def position_of(self, raw: Raw) -> Any:
-        """Return where an item stands in the order of the query; all are alike where there is no sort key."""
+        """Return the position of an item in the order of the query; all are alike where there is no sort key."""
         attrs = self.plan.path.sort
         return order_of(raw[attrs[0]]) if len(attrs) == 1 else tuple(order_of(raw[attr]) for attr in attrs)
 
@@ -91,7 +91,7 @@ class BranchReader:
 
     @property
     def position(self) -> Any:
-        """Where its next item stands at the earliest; None if that is not known."""
+        """The earliest position of its next item; None if that is not known."""
         if self.found:
             return self.call.position_of(decode_item(self.found[0][0]))
         if self.after is not None:

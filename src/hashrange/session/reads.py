@@ -176,7 +176,7 @@ class Query(Runnable[list[T_co]], Generic[T_co]):
         """Read only the items that these filters accept, which patterns of the same class declare."""
         for found in filters:
             if not isinstance(found, Filter):
-                raise ValueInvalid(f"{found!r} is no filter: it takes what patterns that return Filter make")
+                raise ValueInvalid(f"{found!r} is not a filter: it takes what patterns that return Filter make")
             found.check(self.plan)
         return self._copy_with(_filters=(*self._filters, *filters))
 

@@ -180,11 +180,13 @@ def _check_write(session: Session, write: object) -> None:
     """Raise for what cannot be an entry of a transaction: a read, or a write to another database."""
     if isinstance(write, list | tuple | Iterator):
         raise ValueInvalid(
-            f"a {type(write).__name__} is no write: transact takes writes one by one, transact_all a list"
+            f"a {type(write).__name__} is not a write: transact takes writes one by one, transact_all a list"
         )
     if not isinstance(write, Write):
         what = describe_given(write)
-        raise ValueInvalid(f"{what} is no write: a transaction takes the writes of patterns, put(...) and create(...)")
+        raise ValueInvalid(
+            f"{what} is not a write: a transaction takes the writes of patterns, put(...) and create(...)"
+        )
     if write.session.transport is not session.transport:
         raise ValueInvalid(f"{write.label} writes to another database: a transaction has writes to one database")
 

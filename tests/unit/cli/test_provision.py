@@ -108,7 +108,7 @@ def test_a_table_with_other_keys_is_refused_with_the_reason(target, declare):
         ("checks", "", "The target is empty. Give a directory"),
         ("checks", "file", "file is a file, not a data directory. Give a directory, a URL"),
         ("checks", "http://127.0.0.1:1", "Check the address, and that the server is running."),
-        ("checks", "aws:no-such-profile/eu-west-1", "`aws configure list-profiles` lists those that there are"),
+        ("checks", "aws:no-such-profile/eu-west-1", "`aws configure list-profiles` lists them"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(module, place, words, tmp_path, monkeypatch):
@@ -190,7 +190,7 @@ def test_a_directory_with_a_database_for_each_access_key_and_region_is_not_taken
 def test_a_name_that_is_not_legal_is_refused_with_what_is_legal(command, target):
     refused = run(*command, "--target", target)
     assert refused.exit_code == 2
-    assert "is no legal name of a table: use 3 to 255 of a-z A-Z 0-9 _ . -" in refused.output
+    assert "is not a legal name of a table: use 3 to 255 of a-z A-Z 0-9 _ . -" in refused.output
 
 
 def test_apply_creates_a_data_directory_and_a_plan_does_not(declare, tmp_path, monkeypatch):

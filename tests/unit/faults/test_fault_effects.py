@@ -437,7 +437,7 @@ def test_without_faults_there_is_nothing_of_them():
     engine.close()
 
 
-def test_a_strike_is_logged(local, caplog):
+def test_an_applied_fault_is_logged(local, caplog):
     caplog.set_level("INFO", "hashrange")
     local.faults.throttle("PutItem", times=1)
     local.refusal("PutItem", **put_request())

@@ -35,7 +35,7 @@ def test_calls_that_a_fault_does_not_concern_are_not_counted():
     assert (fault.seen, fault.applied) == (4, 2)
 
 
-def test_the_same_seed_gives_the_same_strikes_and_another_seed_others():
+def test_the_same_seed_gives_the_same_faults_and_another_seed_others():
     def play(seed):
         faults = Faults(seed=seed)
         faults.fail(chance=0.3)
@@ -55,14 +55,14 @@ def test_a_fault_has_its_own_luck():
     assert find_faulted_calls(alone, 50, "PutItem") == find_faulted_calls(accompanied, 50, "PutItem")
 
 
-def test_the_first_fault_whose_turn_it_is_strikes():
+def test_the_first_fault_that_is_due_applies():
     faults = Faults()
     first, second = faults.throttle(times=1), faults.fail(times=1)
     assert [faults.choose(OPERATIONS["GetItem"], {})[0] for _ in range(2)] == [first, second]
     assert faults.choose(OPERATIONS["GetItem"], {}) is None
 
 
-def test_delays_add_up_and_strike_nothing():
+def test_delays_add_up_and_refuse_nothing():
     faults = Faults()
     faults.delay(seconds=0.5)
     faults.delay("GetItem", seconds=0.25, every=2)
@@ -71,7 +71,7 @@ def test_delays_add_up_and_strike_nothing():
     assert find_faulted_calls(faults, 5) == []
 
 
-def test_what_was_cleared_strikes_no_more():
+def test_what_was_cleared_applies_no_more():
     faults = Faults()
     faults.fail()
     faults.delay(seconds=1)
@@ -100,21 +100,21 @@ def test_a_request_that_makes_no_sense_names_no_table(request_):
     [
         (lambda faults: faults.throttle("PutItm"), "there is no operation PutItm; is it PutItem?"),
         (lambda faults: faults.throttle(""), "there is no operation "),
-        (lambda faults: faults.throttle(error="InternalServerError"), "error is one of Provisioned.*: not Internal"),
-        (lambda faults: faults.fail(error="Whatever"), "error is one of InternalServerError.*: not Whatever"),
-        (lambda faults: faults.conflict("Query"), "conflict happens to DeleteItem.*: not to Query"),
-        (lambda faults: faults.conflict(at=-1), "at is the number of an item in its transaction, from 0: not -1"),
-        (lambda faults: faults.unprocessed("PutItem"), "happens to BatchGetItem, BatchWriteItem: not to PutItem"),
-        (lambda faults: faults.unprocessed(last=0), "at least 1: not 0"),
-        (lambda faults: faults.delay(seconds=0), "more than 0: not 0"),
-        (lambda faults: faults.delay(seconds=float("nan")), "more than 0: not nan"),
-        (lambda faults: faults.fail(times=0), "times is how often a fault applies, at least 1: not 0"),
-        (lambda faults: faults.fail(every=0), "at least 1: not 0"),
-        (lambda faults: faults.fail(chance=1.5), "chance is more than 0 and at most 1: not 1.5"),
-        (lambda faults: faults.fail(chance=0), "chance is more than 0 and at most 1: not 0"),
+        (lambda faults: faults.throttle(error="InternalServerError"), "error is one of Provisioned.*, not Internal"),
+        (lambda faults: faults.fail(error="Whatever"), "error is one of InternalServerError.*, not Whatever"),
+        (lambda faults: faults.conflict("Query"), "conflict applies to DeleteItem.*, not to Query"),
+        (lambda faults: faults.conflict(at=-1), "at is the number of an item in its transaction, from 0, not -1"),
+        (lambda faults: faults.unprocessed("PutItem"), "applies to BatchGetItem, BatchWriteItem, not to PutItem"),
+        (lambda faults: faults.unprocessed(last=0), "at least 1, not 0"),
+        (lambda faults: faults.delay(seconds=0), "more than 0, not 0"),
+        (lambda faults: faults.delay(seconds=float("nan")), "more than 0, not nan"),
+        (lambda faults: faults.fail(times=0), "times is the number of calls .*: at least 1, not 0"),
+        (lambda faults: faults.fail(every=0), "at least 1, not 0"),
+        (lambda faults: faults.fail(chance=1.5), "chance is more than 0 and at most 1, not 1.5"),
+        (lambda faults: faults.fail(chance=0), "chance is more than 0 and at most 1, not 0"),
     ],
 )
-def test_a_fault_that_could_never_strike_is_refused(make, text):
+def test_a_fault_that_could_never_apply_is_refused(make, text):
     faults = Faults()
     with pytest.raises(ValueError, match=text):
         make(faults)

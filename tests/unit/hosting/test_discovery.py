@@ -100,7 +100,7 @@ def test_a_system_is_named_by_its_entry_point(make):
 @pytest.mark.parametrize("source", ["", "SYSTEM = None", "class SYSTEM: plans = {'get': 1}"])
 def test_an_entry_point_must_lead_to_a_system(make, source):
     make("swan", system=source)
-    message = r"swans\.system:SYSTEM, registered by swans as the system swan, is not a hashrange\.hosting\.System"
+    message = r"swans\.system:SYSTEM, registered by swans as the system swan, is not a hashrange\.System"
     with pytest.raises(SystemInvalid, match=message):
         find_systems()
 

@@ -323,5 +323,5 @@ def test_a_client_of_boto3_is_refused_with_what_to_use_instead():
     table = declare()
     for use in (Patterns.open, lambda each: plan(each, table), lambda each: create_tables(each, table)):
         for wrong in (client, "./data"):
-            with pytest.raises(TypeError, match=r"is no database of hashrange: use hashrange\.connect\(url\)"):
+            with pytest.raises(TypeError, match=r"is not a database of hashrange: use hashrange\.connect\(url\)"):
                 use(wrong)

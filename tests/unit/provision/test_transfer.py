@@ -153,7 +153,7 @@ def test_an_export_is_not_continued_in_another_format(database, tmp_path, monkey
     put(database, *(make(number) for number in range(600)))
     with pytest.raises(InterruptedError):
         export_items(FailingTransport(database, 3), "orders", tmp_path / "items", form="dynamodb", segments=1)
-    with pytest.raises(PlanError, match="is of another export"):
+    with pytest.raises(PlanError, match="belongs to another export"):
         export_items(database, "orders", tmp_path / "items", form="json", segments=1)
 
 

@@ -334,7 +334,7 @@ def test_an_update_whose_item_cannot_be_read_says_that_it_has_happened(database,
 
 # ── transactions ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_transaction_refuses_a_read(jobs):
-    with pytest.raises(ValueInvalid, match=r"Jobs.job is no write"):
+    with pytest.raises(ValueInvalid, match=r"Jobs.job is not a write"):
         jobs.transact(jobs.job("1"))
 
 

@@ -116,7 +116,7 @@ def test_a_filter_applies_to_a_query_and_a_scan(db):
 
 @pytest.mark.parametrize("given", [None, "pages > 3", lambda book: True], ids=["nothing", "text", "function"])
 def test_what_is_no_filter_is_refused(db, given):
-    with pytest.raises(ValueInvalid, match="is no filter: it takes what patterns that return Filter make"):
+    with pytest.raises(ValueInvalid, match="is not a filter: it takes what patterns that return Filter make"):
         db.by("Lem").filter(given)
 
 

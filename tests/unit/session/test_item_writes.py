@@ -94,16 +94,16 @@ def db():
 @pytest.mark.parametrize("given", [None, "PARCEL#1", {"code": "1"}, Weight(code="1", weight=2)], ids=repr)
 def test_only_items_are_written(db, given):
     for write in (db.create, db.put, lambda item: db.batch([item]).run(), lambda item: db.batch(delete=[item]).run()):
-        with pytest.raises(ValueInvalid, match="is no item: create, put and batch take objects of an Item class"):
+        with pytest.raises(ValueInvalid, match="is not an item: create, put and batch take objects of an Item class"):
             write(given)
     assert db.parcel("1").run() is None
 
 
 @pytest.mark.parametrize("given", [None, "x", Waiting(code="1"), [1]], ids=repr)
 def test_a_transaction_takes_only_writes(db, given):
-    with pytest.raises(ValueInvalid, match="is no write"):
+    with pytest.raises(ValueInvalid, match="is not a write"):
         db.transact(db.create(Waiting(code="2")), given)
-    with pytest.raises(ValueInvalid, match="is no write"):
+    with pytest.raises(ValueInvalid, match="is not a write"):
         db.transact_all([given])
 
 

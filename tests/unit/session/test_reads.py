@@ -283,5 +283,5 @@ def test_gets_of_another_database_are_refused(db):
         other = Library.open(elsewhere)
         with pytest.raises(ValueInvalid, match=r"Library\.book reads another database"):
             db.fetch([db.book("1"), other.book("1")])
-    with pytest.raises(ValueInvalid, match=r"Library\.copies is no Get"):
+    with pytest.raises(ValueInvalid, match=r"Library\.copies is not a Get"):
         db.fetch([db.copies("1")])

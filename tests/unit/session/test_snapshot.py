@@ -46,7 +46,7 @@ def test_a_snapshot_is_awaited_and_run_again(db, stored):
 def test_a_snapshot_takes_gets_of_this_database_only(db):
     with hashrange.open() as elsewhere, pytest.raises(ValueInvalid, match="reads another database"):
         db.snapshot(Library.open(elsewhere).book("1"))
-    with pytest.raises(ValueInvalid, match=r"Library\.copies is no Get"):
+    with pytest.raises(ValueInvalid, match=r"Library\.copies is not a Get"):
         db.snapshot(db.copies("1"))
 
 

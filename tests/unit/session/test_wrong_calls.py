@@ -45,13 +45,13 @@ def test_a_batch_does_not_put_and_delete_one_item(db):
 
 def test_a_list_given_to_transact_is_refused_with_the_name_of_transact_all(db):
     with pytest.raises(
-        ValueInvalid, match=r"^a list is no write: transact takes writes one by one, transact_all a list"
+        ValueInvalid, match=r"^a list is not a write: transact takes writes one by one, transact_all a list"
     ):
         db.transact([db.create(Order(id="1", number=1))])
 
 
 def test_an_object_without_a_name_is_described_by_its_class(db):
-    with pytest.raises(ValueInvalid, match=r"^an object is no write"):
+    with pytest.raises(ValueInvalid, match=r"^an object is not a write"):
         db.transact(object())
 
 

@@ -36,9 +36,9 @@ def parse_endpoint(url: str) -> Endpoint:
     try:
         port = parts.port
     except ValueError as error:
-        raise EndpointUnknown(f"{url!r} is no endpoint: {error}") from error
+        raise EndpointUnknown(f"{url!r} is not an endpoint: {error}") from error
     if parts.scheme not in PORTS or not parts.hostname or parts.query or parts.fragment:
-        raise EndpointUnknown(f"{url!r} is no endpoint; one looks like http://127.0.0.1:8000")
+        raise EndpointUnknown(f"{url!r} is not an endpoint; one looks like http://127.0.0.1:8000")
     name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     default = PORTS[parts.scheme]
     authority = name if port in {None, default} else f"{name}:{port}"

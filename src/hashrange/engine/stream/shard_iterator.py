@@ -44,7 +44,7 @@ class ShardPosition:
     number: int
 
     def issue(self, now: int) -> str:
-        """Return the iterator that stands for it from now on."""
+        """Return the iterator that represents it from now on."""
         content = binascii.b2a_base64(CONTENT.pack(self.number, now), newline=False).decode()
         return f"{self.stream.arn}|{VERSION}|{content}"
 

@@ -59,7 +59,7 @@ class Stream:
 
 
 def format_sequence_number(sequence: int) -> str:
-    """Return a sequence number as it stands on the wire: 21 digits, in the order of the changes."""
+    """Return a sequence number in wire form: 21 digits, in the order of the changes."""
     return f"1{sequence:020d}"
 
 

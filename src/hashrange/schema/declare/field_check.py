@@ -47,7 +47,7 @@ def _check_one_table(item: type[Item]) -> None:
             raise DeclarationError(
                 "HR151",
                 model.__name__,
-                f"is put into {own.name}, and lives where its item does",
+                f"has the table {own.name}, but is stored in the table of its item",
                 "leave table= out, or derive from Item itself",
             )
 
@@ -64,7 +64,7 @@ def check_view(view: ModelClass) -> None:
             raise DeclarationError(
                 "HR116",
                 f"{view.__name__}.{name}",
-                f"is no field of {item}, of which this is a view",
+                f"is not a field of {item}, of which this is a view",
                 f"its fields are {', '.join(sorted(fields))}",
             )
         if field.stored != fields[name].stored or field.codec.tag != fields[name].codec.tag:
@@ -144,13 +144,13 @@ def _check_initial(model: ModelClass, name: str, default: Initial) -> None:
 
 
 def _check_initial_variant(model: ModelClass) -> None:
-    """Refuse `initial=` on a class that is no variant of an item: nothing is created in it."""
+    """Refuse `initial=` on a class that is not a variant of an item: nothing is created in it."""
     is_variant = issubclass(model, Item) and (introspection.fixed_values(model) or introspection.variant_keys(model))
     if model.__initial__ and (model is introspection.root(model) or not is_variant):
         raise DeclarationError(
             "HR161",
             model.__name__,
-            "is initial, and no variant of an item that a fixed value or a key tells apart",
+            "is initial, but is not a variant that a fixed value or a key identifies",
             "give it to such a variant; a lifecycle in an index key starts with = initially(...)",
         )
 
@@ -183,7 +183,7 @@ def _check_touched(model: ModelClass) -> None:
             raise DeclarationError(
                 "HR146",
                 f"{model.__name__}.{field.name}",
-                "is Touched and no time",
+                "is Touched but not a time",
                 "declare it as Touched[datetime], or Touched[Millis]",
             )
 
@@ -193,7 +193,7 @@ def _check_after(model: ModelClass, name: str, default: After) -> None:
         raise DeclarationError(
             "HR139",
             f"{model.__name__}.{name}",
-            f"is after {default.other!r}, which is no field",
+            f"is after {default.other!r}, which is not a field",
             f"name a field of this class: {', '.join(model.__times__)}",
         )
     for time in (name, default.other):
@@ -201,6 +201,6 @@ def _check_after(model: ModelClass, name: str, default: After) -> None:
             raise DeclarationError(
                 "HR147",
                 f"{model.__name__}.{name}",
-                f"is a while after {default.other}, and {time} is no time",
+                f"is a time after {default.other}, and {time} is not a time",
                 f"declare {time} as a datetime, Millis, Seconds or Ttl",
             )

@@ -49,7 +49,7 @@ class Codec(Struct, frozen=True):
     width: int | None = None  # the number of characters of every value inside a key; None if it varies
 
     def text(self, value: Any) -> str:
-        """Return a value as it stands inside a key."""
+        """Return a value as text inside a key."""
         encoded = self.encode(value)
         return str(next(iter(encoded.values())))
 
@@ -120,7 +120,7 @@ def _encode_date(value: Any) -> Value:
 def _encode_number(value: Any) -> Value:
     number = Decimal(str(value))
     if not number.is_finite():
-        raise ValueInvalid(f"{value!r} is no number that DynamoDB can hold")
+        raise ValueInvalid(f"{value!r} is not a number that DynamoDB can store")
     return {"N": f"{number:f}" if abs(number.adjusted()) < 40 else str(number)}
 
 
@@ -211,7 +211,7 @@ def is_canonical_time(text: str, digits: int) -> bool:
 def utc(value: Any) -> datetime:
     """Return a time in UTC; refuse one without a time zone."""
     if not isinstance(value, datetime):
-        raise ValueInvalid(f"{value!r} is no datetime")
+        raise ValueInvalid(f"{value!r} is not a datetime")
     if value.tzinfo is None:
         raise ValueInvalid(f"{value!r} has no time zone: give one, such as datetime.now(UTC)")
     return value.astimezone(UTC)

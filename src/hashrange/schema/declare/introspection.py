@@ -77,7 +77,7 @@ def item_of(cls: ModelClass) -> type[Item]:
         "HR112",
         cls.__name__,
         "does not say of which item it is a view",
-        "write View[TheItem], an Item of the same module where it stands in quotes",
+        'write View[TheItem], or View["TheItem"] for an Item of the same module that is declared below',
     )
 
 
@@ -278,7 +278,7 @@ def keys(cls: ModelClass) -> dict[str, Template]:
 
 @cached_by_class
 def names_by_attribute(cls: ModelClass) -> dict[str, str]:
-    """Return the field of each attribute that an item may have, without those that live in keys only."""
+    """Return the field of each attribute that an item may have, without fields that are stored in keys only."""
     top = root(item_of(cls))
     if cls is not top:
         return names_by_attribute(top)
@@ -295,7 +295,7 @@ def _check_key(base: ModelClass, table: Table, attr: str, text: object) -> None:
         raise DeclarationError(
             "HR121",
             f"{base.__name__}.{attr}",
-            f"is {text!r}, which is no key",
+            f"is {text!r}, which is not a key",
             'give a template such as "SHOP#{domain}"',
         )
 
@@ -359,7 +359,7 @@ def state_keys(cls: ModelClass) -> dict[str, Template]:
 
 @cached_by_class
 def state_attributes(cls: ModelClass) -> frozenset[str]:
-    """Return the attributes that tell a state from the other states of its item; none for a class that is no state.
+    """Return the attributes that distinguish a state from the others of its item; none for a class that is not a state.
 
     They are fields that have one value in the state and not in every state; else keys; else fields that it never has.
     """

@@ -86,7 +86,7 @@ def _check_index_name(name: str) -> None:
         raise DeclarationError(
             "HR102",
             f"index {name!r}",
-            "is no legal name",
+            "is not a legal name",
             f"use {NAME_RULE}, such as {legal!r}",
         )
 
@@ -205,7 +205,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
             raise DeclarationError(
                 "HR101",
                 f"table {self.name!r}",
-                "is no legal name",
+                "is not a legal name",
                 f"use {NAME_RULE} and ${{VAR:-default}}",
             )
 

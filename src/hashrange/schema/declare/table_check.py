@@ -96,7 +96,7 @@ def _check_template(model: ModelClass, attr: str, template: Template) -> None:
             raise DeclarationError(
                 "HR133",
                 location,
-                f"{template.text!r} would sort {part.field} as text",
+                f"{template.text!r} sorts {part.field} as text",
                 f"give it a format: {_suggest_format(fields[part.field])}",
             )
         if part.format.types and not _has_type(fields[part.field], part.format.types):
@@ -111,7 +111,7 @@ def _check_template(model: ModelClass, attr: str, template: Template) -> None:
             raise DeclarationError(
                 "HR134",
                 location,
-                f"{part.field} is {tag or 'of no fixed type'} and cannot stand in a key",
+                f"{part.field} is {tag or 'of no fixed type'} and cannot be part of a key",
                 "use text, a number or a time",
             )
         if part.format.name == "fit" and at != len(template.fields) - 1:
@@ -148,7 +148,7 @@ def _check_text(location: str, template: Template) -> None:
         raise DeclarationError(
             "HR124",
             location,
-            f"{template.text!r} has a {stray!r} that is no part of a field",
+            f"{template.text!r} has a {stray!r} that is not part of a field",
             "write {field} or {field:format}",
         )
     twice = next((name for name in template.fields if template.fields.count(name) > 1), "")
@@ -156,8 +156,8 @@ def _check_text(location: str, template: Template) -> None:
         raise DeclarationError(
             "HR126",
             location,
-            f"{template.text!r} holds {twice} twice",
-            f"put {{{twice}}} in once: it can be read back then",
+            f"{template.text!r} contains {twice} twice",
+            f"put {{{twice}}} once: then it can be parsed",
         )
 
 
@@ -196,7 +196,7 @@ def _check_secret(item: type[Item], field: ModelField) -> None:
         return
     if field.codec.tag != "S":
         raise DeclarationError(
-            "HR137", f"{item.__name__}.{field.name}", "is Secret and no text", "declare it as Secret[str]"
+            "HR137", f"{item.__name__}.{field.name}", "is Secret but not text", "declare it as Secret[str]"
         )
     for attr, template in introspection.keys(item).items():
         if field.name in template.fields:
@@ -215,7 +215,7 @@ def _check_states_are_distinct(item: type[Item], name: str, models: list[ModelCl
             raise DeclarationError(
                 "HR144",
                 f"{item.__name__}.{name}",
-                f"{model.__name__} has neither a key template nor a fixed field that tells it from other states",
+                f"{model.__name__} has neither a key template nor a fixed field that distinguishes it",
                 'derive the states from one View; give each a key, such as gsi1_sk="DONE#{done_at}", or a Literal',
             )
 
@@ -285,7 +285,7 @@ def _check_states(top: ModelClass) -> None:
 
 
 def _check_state_has_key(model: ModelClass) -> None:
-    """Refuse a state that only its key tells, where the key may be absent."""
+    """Refuse a state that only its key identifies, where the key may be absent."""
     fields = introspection.all_fields(model)
     for attr, template in introspection.state_keys(model).items():
         absent = [
@@ -295,7 +295,7 @@ def _check_state_has_key(model: ModelClass) -> None:
             raise DeclarationError(
                 "HR163",
                 f"{model.__name__}.{attr}",
-                f"alone tells {with_article(model.__name__)}, and is absent where {absent[0]} is None",
+                f"alone identifies {with_article(model.__name__)}, and is absent where {absent[0]} is None",
                 f'drop the None from {absent[0]}, leave it out of the key, or give the state a field: Literal["..."]',
             )
 
@@ -324,7 +324,7 @@ def _clash(one: ModelClass, other: ModelClass, first: Template, second: Template
     return DeclarationError(
         code,
         f"{one.__name__} and {other.__name__}",
-        f"cannot be told apart by their keys {first.text!r} and {second.text!r}",
+        f"cannot be distinguished by their keys {first.text!r} and {second.text!r}",
         "give each a prefix of its own, or a plain field a pattern: Annotated[str, Field(pattern=...)]",
     )
 

@@ -1,4 +1,4 @@
-"""What tells the items of a variant from those of the class above: fixed values, else keys, else required fields."""
+"""What distinguishes the items of a variant: fixed values, else keys, else required fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hashrange.schema.declare.model import Item
 def recognised_by_keys(cls: ModelClass) -> dict[str, Template]:
     """Return the keys that an item must have to be of a variant or state.
 
-    Where fixed values tell a variant from the class above, it may lack its keys: one of their fields may be None.
+    Where fixed values distinguish a variant from its base class, a key may be absent: its field may be None.
     """
     found, top = variant_keys(cls), root(cls)
     if not issubclass(cls, Item) or _fixed_fields(cls) == _fixed_fields(top):

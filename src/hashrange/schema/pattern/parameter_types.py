@@ -157,7 +157,7 @@ def _check_idle(signature: Signature, parameter: Parameter) -> None:
         raise DeclarationError(
             "HR216",
             signature.label,
-            f"{parameter.name} is no part of the key, and {signature.verb} sets nothing",
+            f"{parameter.name} is not part of the key, and {signature.verb} sets nothing",
             f"make it a condition: {parameter.name}: Eq[...]",
         )
 

@@ -300,7 +300,7 @@ def _models_in(hint: Any) -> list[ModelClass]:
 
 
 def _problem_of_filter(signature: Signature) -> str:
-    """Return why a pattern is no filter; empty if it is one."""
+    """Return why a pattern is not a filter; empty if it is one."""
     if len(signature.models) > 1:
         return "is a filter of several classes"
     if not signature.parameters and not signature.wheres:

@@ -101,7 +101,7 @@ def choose_path(signature: Signature, found: list[list[AccessPath]]) -> list[Acc
         raise ReadNotServed(
             "HR231",
             signature.label,
-            f"{_names(options, ' and ')} serve it alike",
+            f"{_names(options, ' and ')} can each serve it",
             f"choose one: {' or '.join(f'@via({access.path.name!r})' for access in options)}",
         )
     return served[0]

@@ -54,7 +54,7 @@ def plan_condition(model: ModelClass, expressions: tuple[str, ...], values: Mapp
     scan = _plan_read(replace(signature, verb="Scan"))
     paths = introspection.table_of(model).paths
     queries = [_plan_read(replace(signature, via=via)) for via in (None, *(path.name for path in paths))]
-    served = [plan for plan in queries if isinstance(plan, ReadPlan)]  # of two that serve it alike, the first
+    served = [plan for plan in queries if isinstance(plan, ReadPlan)]  # of two that can each serve it, the first
     return ExploredRead(served[0] if served else queries[0], scan, parts.arguments)
 
 

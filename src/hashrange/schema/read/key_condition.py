@@ -60,7 +60,7 @@ class Filled(Struct, frozen=True):
 
 
 def fill(key_codec: KeyCodec, signature: Signature, model: ModelClass, *, scatter: bool = False) -> Filled:
-    """Fill a template from the left; with `scatter`, every shard stands for a sharded field that is not given."""
+    """Fill a template from the left; with `scatter`, a sharded field that is not given has every shard."""
     fixed, given = introspection.fixed_values(model, own=True), signature.parameters
     sources: dict[str, ArgumentSource] = {}
     used: list[str] = []

@@ -111,7 +111,7 @@ class RangeCheck(Struct, frozen=True):
 
 
 def find_range(filled: Filled, ranged: Parameter, placeholders: Placeholders) -> tuple[Condition, RangeCheck | None]:
-    """Return the condition for keys with the filled prefix whose next field lies in a range, and its check."""
+    """Return the condition for keys with the filled prefix whose next field is in a range, and its check."""
     key_codec, operator = filled.key_codec, ranged.operator
     step = key_codec.steps[filled.count]
     is_last = filled.count == len(key_codec.steps) - 1 and not key_codec.tail
@@ -125,7 +125,7 @@ def find_range(filled: Filled, ranged: Parameter, placeholders: Placeholders) ->
 
 
 def find_coarse_range(filled: Filled, ranged: Parameter, placeholders: Placeholders) -> Condition:
-    """Return the condition for keys that may be in a range, where a key stands for several values."""
+    """Return the condition for keys that may be in a range, where a key may be that of several values."""
     inclusive = replace(ranged, compare={"<": "<=", ">": ">="}.get(ranged.operator, ranged.operator))
     return find_range(filled, inclusive, placeholders)[0]
 

@@ -78,7 +78,7 @@ def _may_be_in_key(signature: Signature, name: str) -> bool:
 
 # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def plan_call(plan: ReadPlan, arguments: dict[str, Any]) -> ReadPlan:
-    """Return the plan of a call. None stands for a parameter that is left out; lists become tuples without repeats."""
+    """Return the plan of a call. None means that a parameter is left out; lists become tuples without repeats."""
     for name in plan.signature.optional:
         if name in arguments and arguments[name] is None:
             del arguments[name]

@@ -235,7 +235,7 @@ class ReadPlan(Struct, frozen=True, dict=True):
         return f"0.5 per 4 KB {what}{several}"
 
     def _required_fields(self) -> Iterator[str]:
-        """Yield the fields that tell the items of a class from others with the same keys."""
+        """Yield the fields that distinguish the items of a class from others with the same keys."""
         for model in self.models:
             above = [base for base in distinguished_by_fields(model) if base not in self.models]
             if fields := sorted(required_fields(model) - required_fields(above[-1]) if above else ()):

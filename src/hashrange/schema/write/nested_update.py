@@ -123,7 +123,7 @@ def _resolve(intent: WriteIntent, parameter: Parameter) -> NestedChange:
     found = PATH.fullmatch(parameter.path)
     if found is None:
         raise _refuse(
-            intent, parameter, "is no path into a field", "write a path such as address.city or notes[{index}]"
+            intent, parameter, "is not a path into a field", "write a path such as address.city or notes[{index}]"
         )
     field = intent.signature.field(intent.target, found[1], f"At({parameter.path!r})")
     if field.sealed or field.codec.tag not in {"L", "M", ""}:
