@@ -198,6 +198,34 @@ def test_a_feature_starts_and_ends_at_its_times(kelifax):
     run(act())
 
 
+def test_a_feature_ends_with_an_unpublication_and_comes_back_with_its_end_when_that_is_undone(services_anywhere):
+    async def act(kelifax):
+        slug = await kelifax.list_resource()
+        now = from_ms(kelifax.clock.millis())
+        await kelifax.moderation.feature(slug, ANN, None, now + timedelta(hours=1))
+        await kelifax.moderation.unpublish(slug, ANN, "Sold to another company.")
+        assert not (await kelifax.db.resource(slug)).featured
+        await kelifax.moderation.undo(slug, ANN)
+        assert [entry.slug for entry in await kelifax.directory.featured()] == [slug]
+        kelifax.clock.advance(2 * HOUR)
+        await kelifax.moderation.run_due_features()
+        assert await kelifax.directory.featured() == []
+
+    run(act(services_anywhere))
+
+
+def test_a_resource_that_is_approved_again_is_not_featured_by_what_was_decided_before(kelifax):
+    async def act():
+        slug = await kelifax.submit()
+        await kelifax.moderation.approve(slug, ANN)
+        await kelifax.moderation.feature(slug, ANN)
+        await kelifax.moderation.undo(slug, ANN)  # the approval
+        await kelifax.moderation.approve(slug, ANN)
+        assert await kelifax.directory.featured() == []
+
+    run(act())
+
+
 def test_bulk_decides_each_on_its_own(kelifax):
     async def act():
         for name in ("One Tool", "Two Tool"):

@@ -121,7 +121,7 @@ def test_a_resource_goes_from_pending_to_rejected_and_back_to_pending(db, databa
 
 def test_an_approved_resource_that_is_unpublished_leaves_every_public_list(directory):
     live = directory.published("saw").required().run()
-    assert type(directory.unpublish(live, LATER, "sold").run()) is Rejected
+    assert type(directory.unpublish(live, LATER, "sold", featured=False).run()) is Rejected
     for listed in (directory.feed(), directory.listing("development"), directory.find("saw"), directory.approved()):
         assert "saw" not in slugs(listed)
 

@@ -77,7 +77,7 @@ def test_a_logo_is_public_while_an_approved_resource_uses_it(directory):
     assert do(directory.logos.read_public(name)) is None, "the resource is pending"
     published = approve(directory.db, entry, NOON)
     assert do(directory.logos.read_public(name)) == do(directory.logos.read(name))
-    directory.db.unpublish(published, rejected_at=NOON, rejection_reason="gone").run()
+    directory.db.unpublish(published, rejected_at=NOON, rejection_reason="gone", featured=False).run()
     directory.clock.advance(61)
     assert do(directory.logos.read_public(name)) is None
 

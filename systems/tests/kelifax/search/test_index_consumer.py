@@ -61,7 +61,7 @@ def test_what_is_published_changed_and_unpublished_is_found_accordingly(db, tmp_
     publish(db, "third-tool", 1)
     catch_up(index_consumer)
     assert set(find(db, index_consumer, "tool").slugs) == {"first-tool", "third-tool"}, "a pending one is not public"
-    db.unpublish(first, rejected_at=NOON, rejection_reason="gone").run()
+    db.unpublish(first, rejected_at=NOON, rejection_reason="gone", featured=False).run()
     catch_up(index_consumer)
     assert find(db, index_consumer, "tool").slugs == ("third-tool",)
     assert index_consumer.builds == 1

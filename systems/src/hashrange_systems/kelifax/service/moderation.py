@@ -152,7 +152,7 @@ class Moderation:
         resource = await self._find_pending(slug, actor)
         await self._use_logo(resource.logo_image, slug)
         now = to_second(self.clock.millis())
-        decision = await self._make_decision(slug, actor, "approved")
+        decision = await self._make_decision(slug, actor, "approved", before={"featured": resource.featured})
         return await self._decide(
             decision,
             [
@@ -187,15 +187,13 @@ class Moderation:
         resource = await find_resource(self.db, slug)
         if not isinstance(resource, Approved):
             raise await self._explain(slug)
-        before = {"approvedAt": resource.approved_at.isoformat(), "featured": resource.featured}
-        if isinstance(resource, Published):
-            before["publishedAt"] = resource.published_at.isoformat()
+        before = remember_place(resource, await self.db.feature_plan(slug).consistent())
         decision = await self._make_decision(slug, actor, "unpublished", reason, before)
         now = to_second(self.clock.millis())
         return await self._decide(
             decision,
             [
-                self.db.unpublish(resource, rejected_at=now, rejection_reason=reason),
+                self.db.unpublish(resource, rejected_at=now, rejection_reason=reason, featured=False),
                 *unlist_entry(self.db, resource, keep_link=bool(guard)),
                 *self._mail("submission-unpublished", resource, decision),
                 *guard,
@@ -279,10 +277,11 @@ class Moderation:
 
     def _write_undo(self, latest: Decision, resource: AnyResource) -> tuple[str, list[Write[Any]]]:
         topic = UNDONE_BY[latest.verdict]
-        if latest.verdict == "approved" and isinstance(resource, Approved):
-            undo: Write[Any] = self.db.undo_approval(resource, seen=resource.approved_at)
-            return topic, [undo, *unlist_entry(self.db, resource)]
         before = latest.before or {}
+        featured = bool(before.get("featured", resource.featured))
+        if latest.verdict == "approved" and isinstance(resource, Approved):
+            undo: Write[Any] = self.db.undo_approval(resource, seen=resource.approved_at, featured=featured)
+            return topic, [undo, *unlist_entry(self.db, resource)]
         was_listed = latest.verdict == "unpublished" or before.get("resourceStatus") == "approved"
         if latest.verdict == "rejected" and isinstance(resource, Rejected) and not was_listed:
             return topic, [self.db.undo_rejection(resource, seen=resource.rejected_at)]
@@ -290,9 +289,14 @@ class Moderation:
             approved_at = parse_time(before.get("approvedAt") or before["publishedAt"])
             published_at = parse_time(before.get("publishedAt") or before["approvedAt"])
             undo = self.db.republish(
-                resource, seen=resource.rejected_at, approved_at=approved_at, published_at=published_at
+                resource,
+                seen=resource.rejected_at,
+                approved_at=approved_at,
+                published_at=published_at,
+                featured=featured,
             )
-            return topic, [undo, *list_entry(self.db, resource, published_at)]
+            plan = [self.db.put(FeaturePlan.model_validate(before["plan"]))] if "plan" in before else []
+            return topic, [undo, *list_entry(self.db, resource, published_at), *plan]
         raise DecisionTaken(resource.resource_status)
 
     # ── features ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -441,6 +445,16 @@ def check_reason(reason: str) -> str:
     if not 3 <= len(text) <= MAX_REASON:
         raise InvalidInput([FieldError("reason", f"must have 3 to {MAX_REASON} characters")])
     return text
+
+
+def remember_place(resource: Approved, plan: FeaturePlan | None) -> dict[str, Any]:
+    """Return what undoing an unpublication restores: the place in the lists, and the feature with its times."""
+    place: dict[str, Any] = {"approvedAt": resource.approved_at.isoformat(), "featured": resource.featured}
+    if isinstance(resource, Published):
+        place["publishedAt"] = resource.published_at.isoformat()
+    if plan is not None:
+        place["plan"] = plan.model_dump(mode="json", exclude_none=True)
+    return place
 
 
 def name_cause(decision: Decision) -> str:
