@@ -8,12 +8,14 @@ import pytest
 import hashrange
 from hashrange import PlanError, Table
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken
-from hashrange_systems.kelifax.schema import Kelifax, Published
+from hashrange_systems.kelifax.schema import Decision, Kelifax, Pending, Published
 from hashrange_systems.kelifax.service.adoption import Adoption
+from hashrange_systems.kelifax.service.damaged_resource import reject_damaged
 from hashrange_systems.kelifax.service.directory import Filters
+from hashrange_systems.kelifax.service.resource_read import find_any, find_stored
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import StateConflict
-from systems.tests.kelifax.entries import EXAMPLE, get_plain, put_plain
+from systems.tests.kelifax.entries import EXAMPLE, NOON, get_plain, put_plain
 from systems.tests.kelifax.services import ANN, KelifaxServices
 
 APPROVED = {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z"}
@@ -298,5 +300,49 @@ def test_a_slug_with_a_number_sign_is_reported_and_left_alone(shop):
         assert "cannot be told from the key of a claim" in report.damaged["a#b"]
         assert [entry.slug for entry in (await shop.directory.browse(Filters())).entries] == ["a-b"]
         assert get_plain(shop.database, "a#b") == stored
+
+    run(act())
+
+
+def test_a_tag_that_is_longer_than_a_key_hides_neither_its_resource_nor_others(shop):
+    put_original(shop.database, "good", **APPROVED)
+    put_original(shop.database, "long", **APPROVED | {"tags": f"{'x' * 3000},icons"})
+
+    async def act():
+        assert (await shop.adopt()).published == 2
+        listed = (await shop.directory.browse(Filters())).entries
+        assert {entry.slug for entry in listed} == {"good", "long"}
+        assert [entry.slug for entry in (await shop.directory.browse(Filters(tags=("icons",)))).entries] == ["long"]
+        await shop.moderation.unpublish("long", ANN, "Its tags are nonsense.")
+        assert (await shop.directory.browse(Filters(tags=("icons",)))).entries == []
+
+    run(act())
+
+
+@pytest.mark.parametrize("item", [{}, {"viewCount": "many"}, {"resourceStatus": "archived", "createdAt": "2025"}])
+def test_an_item_with_almost_nothing_can_be_deleted(shop, item):
+    put_plain(shop.database, {"resourceSlug": "bare"} | item)
+
+    async def act():
+        assert list((await shop.adopt()).damaged) == ["bare"]
+        await shop.deletion.delete("bare", ANN)
+        assert await find_stored(shop.db, "bare") is None
+
+    run(act())
+
+
+@pytest.mark.parametrize("attribute", ["usagePurpose", "submitterEmail", "submissionId"])
+def test_an_item_that_another_program_completes_meanwhile_is_not_touched(shop, attribute):
+    whole = put_original(shop.database, "lacking")
+    put_plain(shop.database, {name: value for name, value in whole.items() if name != attribute})
+
+    async def act():
+        await shop.adopt()
+        read = await find_any(shop.db, "lacking")
+        put_plain(shop.database, get_plain(shop.database, "lacking") | {attribute: whole[attribute]})
+        decision = Decision(resource_slug="lacking", decided_at=NOON, actor="ann", verdict="rejected", reason="Empty.")
+        with pytest.raises(DecisionTaken):
+            await reject_damaged(shop.db, read, decision, NOON)
+        assert isinstance(await find_any(shop.db, "lacking"), Pending)
 
     run(act())

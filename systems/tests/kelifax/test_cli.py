@@ -61,6 +61,7 @@ def test_an_entry_goes_from_a_file_to_the_site_and_into_every_export(terminal):
     assert (waiting["resourceSlug"], waiting["submitterEmail"]) == (slug, "zoe@techcorp.com")
     assert terminal.read("approve", slug)[0]["actor"] == "operator"
     assert terminal.read("search", "vector icons")[0]["resourceSlug"] == slug
+    assert terminal.read("search", "vector", "icons", "--limit", "1")[0]["resourceSlug"] == slug
     for kind in ("json", "csv", "md"):
         printed = terminal.run("export", "--format", kind).stdout
         assert "Pixel Kit" in printed

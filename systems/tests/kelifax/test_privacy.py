@@ -8,6 +8,7 @@ from hashrange_systems.kelifax.errors import NotPermitted
 from hashrange_systems.kelifax.service.analytics import Analytics
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.service.privacy import Privacy
+from hashrange_systems.shared.errors import InvalidInput
 from systems.tests.kelifax.entries import EXAMPLE, put_plain
 from systems.tests.kelifax.services import ANN, BOB, make_form
 
@@ -96,5 +97,21 @@ def test_analytics_count_by_domain_and_views(kelifax):
         narrow = await Analytics(kelifax.db).report("other.example.org", min_views=1)
         assert (narrow.statuses, narrow.damaged, narrow.most_viewed) == ({"pending": 1}, 0, [])
         assert (await Analytics(kelifax.db).report("techcorp.com")).damaged == 1
+
+    run(act())
+
+
+@pytest.mark.parametrize("stored", ["john@intranet", '"a b"@techcorp.com', "John", "jo\u0308rg@techcorp.com"])
+def test_a_person_is_erased_whatever_address_the_original_accepted(kelifax, stored):
+    async def act():
+        put_plain(kelifax.database, EXAMPLE | {"resourceSlug": "old", "submitterEmail": stored})
+        put_plain(kelifax.database, EXAMPLE | {"resourceSlug": "other"})
+        privacy = Privacy(kelifax.db, kelifax.clock, kelifax.reviews)
+        found = await privacy.export_person(stored, ANN)
+        assert [item["resourceSlug"] for item in found["submissions"]] == ["old"]
+        assert (await privacy.erase_person(stored, ANN)).resources == ["old"]
+        for nobody in ("john@@intranet", "erased", ""):
+            with pytest.raises(InvalidInput):
+                await privacy.erase_person(nobody, ANN)
 
     run(act())

@@ -116,6 +116,22 @@ def test_a_review_that_is_not_confirmed_in_time_is_gone_and_wrong_ones_are_refus
     run(act())
 
 
+def test_the_link_of_a_review_does_not_confirm_what_somebody_else_wrote_with_the_address_since(services_anywhere):
+    async def act(kelifax):
+        slug = await kelifax.list_resource()
+        await kelifax.reviews.submit(slug, REVIEW, "198.51.100.7")
+        first = await kelifax.find_token("confirm-review")
+        kelifax.clock.advance(60)
+        await kelifax.reviews.submit(slug, REVIEW | {"text": "Written by somebody else altogether."}, "203.0.113.9")
+        with pytest.raises(TokenInvalid, match="Another review"):
+            await kelifax.reviews.confirm(first)
+        assert (await kelifax.reviews.waiting())[0] == []
+        await kelifax.reviews.confirm(await kelifax.find_token("confirm-review"))
+        assert len((await kelifax.reviews.waiting())[0]) == 1
+
+    run(act(services_anywhere))
+
+
 def test_a_visitor_has_one_vote_however_often_and_an_admin_can_void_them(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()

@@ -76,6 +76,9 @@ def test_keys_of_other_items_and_texts_that_cannot_be_a_key_are_no_slugs(slug):
         "HTTPS://EXAMPLE.COM:443/a#part",
         "https://example.com/a?utm_source=x&fbclid=y",
         " https://example.com/a ",
+        "https://example.com/b/../a",
+        "https://example.com/./a/.",
+        "https://example.com/../%2e%2E/b/%2e./a",
     ],
 )
 def test_urls_of_one_page_have_one_normal_form(url):

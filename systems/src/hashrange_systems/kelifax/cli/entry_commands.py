@@ -141,7 +141,7 @@ def export(
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that must all be found.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words that must all be found.")],
     category: Annotated[str, typer.Option("--category", help="Only this category.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="At most so many.")] = 20,
     data: Data = None,
@@ -154,7 +154,7 @@ def search(
     async def act(services: Services) -> SearchResult:
         from hashrange_systems.kelifax.search.query import SearchQuery
 
-        return await services.search.find(SearchQuery(text=query, category=category, limit=limit))
+        return await services.search.find(SearchQuery(text=" ".join(words), category=category, limit=limit))
 
     hits = run_with_services(DatabaseTarget(data, database), act).hits
     rows = [(hit.document.slug, hit.document.name, hit.document.category, hit.document.url) for hit in hits]

@@ -1,13 +1,14 @@
 """URLs of resources: which are allowed, and the normal form by which a resource is listed once.
 
 Two URLs with the same normal form lead to the same page: the scheme, `www.`, default ports, the case of the host, a
-trailing slash, fragments and parameters of campaigns make no difference.
+trailing slash, `.` and `..`, fragments and parameters of campaigns make no difference.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
@@ -126,7 +127,8 @@ def _is_address(host: str) -> bool:
 
 
 def _normalise_path(parts: SplitResult) -> str:
-    segments = (unquote(segment, errors="surrogateescape") for segment in parts.path.split("/"))  # %2F is no separator
+    decoded = (unquote(segment, errors="surrogateescape") for segment in parts.path.split("/"))  # %2F is no separator
+    segments = _resolve_dots(decoded)
     path = "/".join(quote(segment, safe=SAFE_IN_PATH, errors="surrogateescape") for segment in segments)
     return path.rstrip("/") + "/" if not path.strip("/") else path.rstrip("/")
 
@@ -134,3 +136,14 @@ def _normalise_path(parts: SplitResult) -> str:
 def _normalise_query(parts: SplitResult) -> str:
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not CAMPAIGN.fullmatch(pair[0])]
     return f"?{urlencode(sorted(pairs))}" if pairs else ""
+
+
+def _resolve_dots(segments: Iterable[str]) -> list[str]:
+    """Return segments without `.` and `..`, which browsers resolve before they request a page, encoded ones too."""
+    kept: list[str] = []
+    for segment in segments:
+        if segment == "..":
+            del kept[max(1, len(kept) - 1) :]  # the first one is empty: it stands before the first slash
+        elif segment != ".":
+            kept.append(segment)
+    return kept

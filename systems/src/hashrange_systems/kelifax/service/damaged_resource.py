@@ -19,9 +19,10 @@ from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 
 LISTING_ATTRIBUTES = ("publishedAt", "publicFeed", "publicCategory")  # in the public lists
 RESTORED = ("resourceStatus", "approvedAt", *LISTING_ATTRIBUTES)
-WATCHED = (
-    "resourceStatus", "resourceName", "resourceUrl", "category", "learningResources", "keyFeatures", "useCases", "tags",
-    "approvedAt", "createdAt", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany",
+WATCHED = (  # all but the counters: views of other visitors must not stop a moderator
+    "resourceStatus", "submissionId", "createdAt", "submittedAt", "approvedAt", "rejectedAt", "resourceName",
+    "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "keyFeatures", "useCases", "learningResources",
+    "pricing", "featured", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany",
     "submitterPhone", "submitterDomain", "damage",
 )  # fmt: skip
 
@@ -111,7 +112,6 @@ async def clear_damage(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> boo
     update = {
         "UpdateExpression": "REMOVE #d",
         "ExpressionAttributeNames": {"#d": "damage"},
-        "ExpressionAttributeValues": {},
     }
     return await write_guarded(db, DamagedItem(raw, ()), update)
 
@@ -130,7 +130,6 @@ async def unlist_stale(db: Kelifax, item: DamagedItem) -> None:
     update = {
         "UpdateExpression": "REMOVE #p, #f, #c",
         "ExpressionAttributeNames": {"#p": "publishedAt", "#f": "publicFeed", "#c": "publicCategory"},
-        "ExpressionAttributeValues": {},
     }
     await write_guarded(db, item, update)
 
@@ -138,20 +137,24 @@ async def unlist_stale(db: Kelifax, item: DamagedItem) -> None:
 def guard(item: DamagedItem, update: dict[str, Any]) -> dict[str, Any]:
     """Return an update of a damaged item that is void if the item is no longer what was read."""
     key = guard_key(item)
-    merged = {name: update[name] | key[name] for name in ("ExpressionAttributeNames", "ExpressionAttributeValues")}
-    return update | key | merged
+    names = update["ExpressionAttributeNames"] | key["ExpressionAttributeNames"]
+    values = update.get("ExpressionAttributeValues", {}) | key.get("ExpressionAttributeValues", {})
+    merged = update | key | {"ExpressionAttributeNames": names}
+    return merged | {"ExpressionAttributeValues": values} if values else merged
 
 
 def guard_key(item: DamagedItem) -> dict[str, Any]:
     """Return the key of a damaged item, with the condition that it is still what was read."""
-    names, values, conditions = {}, {}, []
-    for number, name in enumerate(name for name in WATCHED if name in item.raw):
-        names[f"#g{number}"], values[f":g{number}"] = name, dict(item.raw[name])
-        conditions.append(f"#g{number} = :g{number}")
+    names = {f"#g{number}": name for number, name in enumerate(WATCHED)}
+    values = {f":{short[1:]}": dict(item.raw[name]) for short, name in names.items() if name in item.raw}
+    unchanged = [
+        f"{short} = :{short[1:]}" if name in item.raw else f"attribute_not_exists({short})"
+        for short, name in names.items()
+    ]
     return {
         "TableName": table.physical_name,
         "Key": {"resourceSlug": {"S": item.resource_slug}},
-        "ConditionExpression": " AND ".join(conditions),
+        "ConditionExpression": " AND ".join(["attribute_exists(resourceSlug)", *unchanged]),
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
+        **({"ExpressionAttributeValues": values} if values else {}),  # which must not be empty
     }

@@ -1,11 +1,13 @@
 """Personal data of a person, by e-mail address: export, and erasure. For admins and operators.
 
 What a person sent in is found through the links under `PERSON#<address>`; resources of the original system, which have
-no links, by reading the whole table. An erased resource stays listed, without its submitter.
+no links, by reading the whole table, also by addresses that no form here accepts. An erased resource stays listed,
+without its submitter.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +23,7 @@ from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_stored, next_moment, read_everything
 from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
-from hashrange_systems.shared.email_address import fold_email, validate_email
+from hashrange_systems.shared.email_address import explain_email, fold_email, validate_email
 from hashrange_systems.shared.epoch import from_ms
 
 ERASED: Literal["erased"] = "erased"
@@ -46,9 +48,8 @@ class Privacy:
     async def export_person(self, email: str, actor: Actor) -> dict[str, Any]:
         """Return everything that is stored about an address, with JSON types."""
         actor.require_admin("export personal data")
-        address = fold_email(validate_email(email))
-        resources = await self._find_resources(address)
-        records = [record async for record in self.db.everything_of(address).with_expired()]
+        address, resources = await self._find_person(email)
+        records = await self._read_records(address)
         return {
             "email": address,
             "exportedAt": format_time(from_ms(self.clock.millis())),
@@ -63,12 +64,12 @@ class Privacy:
     async def erase_person(self, email: str, actor: Actor) -> ErasureReport:
         """Erase everything that is stored about an address; repeat it if it was interrupted."""
         actor.require_admin("erase personal data")
-        address = fold_email(validate_email(email))
+        address, resources = await self._find_person(email)
         report = ErasureReport()
-        for item in await self._find_resources(address):
+        for item in resources:
             await self._erase_resource(item.resource_slug, actor)
             report.resources.append(item.resource_slug)
-        records: list[Item] = [record async for record in self.db.everything_of(address).with_expired()]
+        records: list[Item] = [*await self._read_records(address)]
         report.records = len(records)
         for link in [record for record in records if isinstance(record, PersonLink)]:
             await self._erase_linked(link, address)
@@ -76,13 +77,23 @@ class Privacy:
             await self.db.batch(delete=records)
         return report
 
-    async def _find_resources(self, address: str) -> list[Resource | DamagedItem]:
+    async def _find_person(self, email: str) -> tuple[str, list[Resource | DamagedItem]]:
+        """Return an address and its resources; raise InvalidInput if it is none and no resource has it either."""
+        address = fold_stored(email)
         found: list[Resource | DamagedItem] = []
         async for item in read_everything(self.db):
             stored = item.text("submitterEmail") if isinstance(item, DamagedItem) else item.submitter_email
-            if fold_email(stored.strip()) == address:
+            if address not in {"", ERASED} and fold_stored(stored) == address:
                 found.append(item)
-        return found
+        if not found:
+            validate_email(email)
+        return address, found
+
+    async def _read_records(self, address: str) -> list[PersonLink | QueuedMail | Subscription]:
+        """Return what is stored under an address; nothing is under one that could not have been sent a mail."""
+        if explain_email(address):
+            return []
+        return [record async for record in self.db.everything_of(address).with_expired()]
 
     async def _find_linked(self, records: Sequence[object], kind: str) -> list[Any]:
         links = [each for each in records if isinstance(each, PersonLink) and each.kind == kind]
@@ -131,6 +142,11 @@ class Privacy:
 def holds_address(form: Any, address: str) -> bool:
     """Return whether an unconfirmed form is of this address."""
     return bool(form) and fold_email(str(form["submitter"]["companyEmail"])) == address
+
+
+def fold_stored(address: str) -> str:
+    """Return the canonical form of an address, also of one that the original system stored without a check."""
+    return fold_email(unicodedata.normalize("NFC", address.strip()))
 
 
 def show_submission(item: Resource | DamagedItem) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from hashrange_systems.kelifax.visitor_item import LinkState, TagEntry
 FIRST_CHECK = timedelta(hours=1)
 SPREAD_S = 86_400  # so that resources that were imported together are not checked together
 MAX_TAGS = 30
+MAX_TAG_BYTES = 1000  # of a tag that has a list; the original system accepts longer ones than a key may be
 
 
 def list_entry(db: Kelifax, resource: Resource, published_at: datetime) -> list[Write[Any]]:
@@ -58,4 +59,4 @@ def drop_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list
 
 
 def _choose(tags: Sequence[str]) -> list[str]:
-    return normalise_tags(tags)[:MAX_TAGS]
+    return [tag for tag in normalise_tags(tags) if len(tag.encode()) <= MAX_TAG_BYTES][:MAX_TAGS]

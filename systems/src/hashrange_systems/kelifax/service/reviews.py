@@ -28,6 +28,7 @@ from hashrange_systems.kelifax.service.resource_read import find_resource, next_
 from hashrange_systems.kelifax.visitor_item import (
     AnyReview,
     PublishedReview,
+    Review,
     Score,
     UnconfirmedReview,
     Vote,
@@ -104,7 +105,7 @@ class Reviews:
             raise StateConflict("There is a review of this resource from this address already.")
         reference = f"{review.slug}/{review.reviewer}"
         link = PersonLink(address=review.email, kind="review", reference=reference, created_at=review.created_at)
-        words = [review.slug, review.reviewer]
+        words = [review.slug, review.reviewer, name_version(review)]
         cause = f"review {reference} {review.created_at.isoformat()}"
         writes: list[Write[Any]] = [self.db.put(review), self.db.put(link)]
         if self.by_mail:
@@ -119,11 +120,13 @@ class Reviews:
 
     async def confirm(self, token: str) -> str:
         """Queue a review for the moderators; return the slug of its resource."""
-        slug, reviewer = self.signer.open("review", token, self.clock.millis())
+        slug, reviewer, *version = self.signer.open("review", token, self.clock.millis())
         review = await self.db.review(slug, reviewer).consistent()
         if review is None:
             raise TokenInvalid("This review was not confirmed in time: write it again.")
         if isinstance(review, UnconfirmedReview):
+            if version != [name_version(review)]:  # anybody can write one with this address
+                raise TokenInvalid("Another review was written with this address since: open the link of its mail.")
             try:
                 await self.db.confirm_review(review)
             except Conflict:
@@ -241,3 +244,8 @@ class Reviews:
         if not isinstance(resource, Approved):
             raise ResourceMissing("resource")
         return resource
+
+
+def name_version(review: Review) -> str:
+    """Return what tells a review from others by the same reviewer."""
+    return review.created_at.isoformat()
