@@ -297,11 +297,11 @@ def test_no_more_than_so_many_look_at_one_host_at_once():
         await exchange.respond()
 
     async def run():
-        prober = make_prober(turns=HostLimiter(at_once=3))
+        prober = make_prober(turns=HostLimiter(at_once=3, of_a_user=3))
         async with serving(script) as port:
             attributes = parse_attributes("AVAILABILITY", {})
             outcomes = await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(12)))
-        assert prober.turns.queues == {}
+        assert prober.turns.hosts == {}
         return outcomes
 
     assert {outcome.status for outcome in asyncio.run(run())} == {Status.UP}
@@ -313,7 +313,7 @@ def test_who_waits_too_long_for_a_turn_says_that_it_was_our_side():
         await exchange.stay_silent()
 
     async def run():
-        prober = make_prober(turns=HostLimiter(at_once=1, timeout_s=0.02))
+        prober = make_prober(turns=HostLimiter(at_once=1, of_a_user=1, timeout_s=0.02))
         async with serving(script) as port:
             attributes = parse_attributes("AVAILABILITY", {"timeoutMs": 300})
             return await asyncio.gather(*(prober.probe(f"http://127.0.0.1:{port}/", attributes) for _ in range(2)))
@@ -325,16 +325,37 @@ def test_who_waits_too_long_for_a_turn_says_that_it_was_our_side():
 
 def test_a_turn_is_free_again_when_its_holder_fails():
     async def run():
-        turns = HostLimiter(at_once=1, timeout_s=0.02)
+        turns = HostLimiter(at_once=1, of_a_user=1, timeout_s=0.02)
         with pytest.raises(ValueError, match="oops"):
-            async with turns.enter("a"):
+            async with turns.enter("a", "u1"):
                 raise ValueError("oops")
-        async with turns.enter("a"):
+        async with turns.enter("a", "u1"):
             with pytest.raises(HostBusy):
-                async with turns.enter("a"):
+                async with turns.enter("a", "u1"):
                     raise AssertionError("there is one place only")
 
     asyncio.run(run())
+
+
+def test_requests_of_one_user_leave_places_at_a_host_for_others():
+    async def run():
+        turns, entered, end = HostLimiter(timeout_s=0.01), [], asyncio.Event()
+
+        async def request(userid):
+            async with turns.enter("a", userid):
+                entered.append(userid)
+                await end.wait()
+
+        many = [asyncio.create_task(request("u2")) for _ in range(40)]
+        await asyncio.sleep(0)
+        other = asyncio.create_task(request("u1"))
+        refused = await asyncio.gather(*many[12:], return_exceptions=True)
+        assert all(isinstance(each, HostBusy) for each in refused)
+        end.set()
+        await asyncio.gather(other, *many[:12])
+        return turns.hosts, entered
+
+    assert asyncio.run(run()) == ({}, ["u2"] * 12 + ["u1"])
 
 
 # ── eBay ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

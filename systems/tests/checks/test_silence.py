@@ -10,7 +10,7 @@ from hashrange_systems.checks.web.check_view import StateLabel, describe_state
 from hashrange_systems.checks.web.status_page import summarise_states
 from hashrange_systems.checks.worker import WorkerSettings, is_slow
 from systems.tests.checks.check_items import NOON, find_due, given_check, make_check, sign_up
-from systems.tests.checks.run_scenario import Target, make_runs, make_worker, next_run, now_of, set_up
+from systems.tests.checks.run_scenario import Target, make_runs, make_worker, next_run, now_of, set_up, until
 
 
 def test_an_overdue_check_is_neither_up_nor_down(db, clock):
@@ -172,6 +172,36 @@ def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner,
 
     assert "checks run" in asyncio.run(work())
     assert is_slow(db.check("hang0").required().run()) is bool(before)
+
+
+@pytest.mark.parametrize("before", [KNOWN_AS_SLOW, {}], ids=["the last time too", "first time"])
+def test_checks_of_others_that_hang_at_a_host_delay_no_check_of_it(db, clock, before, monkeypatch):
+    """A user with many checks that hang at a host, on any port, does not keep others from watching it."""
+    monkeypatch.setattr(worker_module, "SLOW_MS", 50)
+    for user in ("u1", "u2", "u3"):
+        sign_up(db, user)
+    mean = {"u2": 20} if not before else {"u2": 20, "u3": 20}
+    for user, count in mean.items():
+        url = "https://shop.example:81/hang"
+        db.batch([make_check(f"hang-{user}-{n}", userid=user, url=url, **before) for n in range(count)]).run()
+
+    class Hanging(Target):
+        async def probe(self, url, attributes, tenant):
+            if "hang" in url:
+                await asyncio.Event().wait()
+            return await super().probe(url, attributes, tenant)
+
+    async def work():
+        worker = make_worker(db, clock, Hanging("u"), WorkerSettings(at_once=100, grace=0.01))
+        async with asyncio.timeout(200):
+            await worker.start_due()
+            await until(lambda: worker._permits.queued >= sum(mean.values()) - 16)
+            await db.put(make_check("c1", url="https://shop.example/"))
+            await worker.start_due()
+            await until(lambda: db.runs("c1").run())
+        await worker._shut_down()
+
+    asyncio.run(work())
 
 
 def test_a_worker_tells_how_late_it_is_and_what_could_not_be_recorded(db, clock):

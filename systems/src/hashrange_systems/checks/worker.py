@@ -24,6 +24,7 @@ from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import Check, Checks, Due, Scheduled
 from hashrange_systems.checks.service.adoption import adopt_checks
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.service.host_concurrency import AT_A_HOST, AT_A_HOST_OF_A_USER
 from hashrange_systems.checks.service.probe_request import find_host
 from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
@@ -41,7 +42,6 @@ SLOW_MS = 2_000  # a check whose last run took longer is slow
 WAIT_S = 15.0  # for a permit; far below the lease
 POSTPONED_MS = 2_000
 SLOW_POSTPONED_MS = 15_000
-AT_A_HOST = 16
 FAILURES_SHOWN_MS = 600_000
 PAGE_SIZE = 100  # read at a time by `maintain`
 ADOPTED_EACH_TIME = 10_000  # checks up to which `adopt` reads all of them each time
@@ -195,10 +195,7 @@ class Worker:
         if slow and self._slow_waiting >= self.settings.slow:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS)
             return
-        limits = [PermitLimit(("host", find_host(claim.check.url)), AT_A_HOST)]
-        if slow:
-            limits.append(PermitLimit("slow", self.settings.slow))
-            limits.append(PermitLimit(("slow", claim.check.userid), self.settings.slow_of_a_user))
+        limits = self._list_limits(claim.check, slow=slow)
         waiting = int(slow)
         self._slow_waiting += waiting
         try:
@@ -210,6 +207,16 @@ class Worker:
             await self._runs.postpone(claim, SLOW_POSTPONED_MS if slow else POSTPONED_MS)
         finally:
             self._slow_waiting -= waiting
+
+    def _list_limits(self, check: Check, *, slow: bool) -> list[PermitLimit]:
+        """Return the limits of a run: those of its host, so that no user and no slow checks take it from others."""
+        host, userid = find_host(check.url), check.userid
+        limits = [PermitLimit(("host of a user", host, userid), AT_A_HOST_OF_A_USER)]
+        if slow:
+            limits.append(PermitLimit(("slow at a host", host), AT_A_HOST_OF_A_USER))
+            limits.append(PermitLimit(("slow of a user", userid), self.settings.slow_of_a_user))
+            limits.append(PermitLimit("slow", self.settings.slow))
+        return [*limits, PermitLimit(("host", host), AT_A_HOST)]
 
     async def _hold(self, permit: PermitRequest, run: Awaitable[object]) -> None:
         """Await a run; while it takes long, others have its permit."""

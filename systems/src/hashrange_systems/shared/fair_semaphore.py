@@ -1,20 +1,18 @@
 """Permits that callers take and give back, divided fairly between tenants: one tenant can never have all of them.
 
-A caller waits while its tenant, another of its limits, or everything is full. Free permits go to the waiting tenants in
-turn, so a tenant with a thousand callers delays another tenant's caller by one turn, not by a thousand.
+A caller waits while its tenant, another of its limits, or everything is full. Whatever they wait for, tenants are
+served in turn, so a tenant with a thousand callers delays another tenant's caller by one turn, not by a thousand.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 Name = Hashable
-K = TypeVar("K", bound=Hashable)
 
 
 class SemaphoreFull(Exception):
@@ -44,6 +42,39 @@ class PermitRequest:
 
 
 @dataclass(slots=True)
+class TurnQueue:
+    """Requests that wait for the same: the first of each tenant in turn."""
+
+    _by_tenant: OrderedDict[str, deque[PermitRequest]] = field(default_factory=OrderedDict)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_tenant.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_tenant)
+
+    def append(self, request: PermitRequest) -> None:
+        """Add a request: the last one of its tenant."""
+        self._by_tenant.setdefault(request.tenant, deque()).append(request)
+
+    def pop(self) -> PermitRequest:
+        """Remove the request whose turn it is; the other tenants are next."""
+        tenant, requests = self._by_tenant.popitem(last=False)
+        request = requests.popleft()
+        if requests:
+            self._by_tenant[tenant] = requests
+        return request
+
+    def discard(self, request: PermitRequest) -> None:
+        """Remove a request, if it is there."""
+        requests = self._by_tenant.get(request.tenant, deque())
+        if request in requests:
+            requests.remove(request)
+            if not requests:
+                del self._by_tenant[request.tenant]
+
+
+@dataclass(slots=True)
 class FairSemaphore:
     """Gives `total` permits, at most `per_tenant` of them to a tenant; `waiting` callers may wait in all."""
 
@@ -55,8 +86,8 @@ class FairSemaphore:
     _queued: int = field(default=0, init=False)
     _taken: Counter[Name] = field(default_factory=Counter, init=False)
     _waiting: Counter[str] = field(default_factory=Counter, init=False)
-    _at_limit: dict[Name, deque[PermitRequest]] = field(default_factory=dict, init=False)
-    _in_turn: OrderedDict[str, deque[PermitRequest]] = field(default_factory=OrderedDict, init=False)
+    _at_limit: defaultdict[Name, TurnQueue] = field(default_factory=lambda: defaultdict(TurnQueue), init=False)
+    _in_turn: TurnQueue = field(default_factory=TurnQueue, init=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.per_tenant <= self.total:
@@ -129,20 +160,22 @@ class FairSemaphore:
 
     def _forget(self, request: PermitRequest) -> None:
         for limit in request.limits:
-            _remove(self._at_limit, limit.name, request)
-        _remove(self._in_turn, request.tenant, request)
+            if limit.name in self._at_limit:
+                self._at_limit[limit.name].discard(request)
+                self._drop_if_empty(limit)
+        self._in_turn.discard(request)
+
+    def _drop_if_empty(self, limit: PermitLimit) -> None:
+        if not self._at_limit[limit.name]:
+            del self._at_limit[limit.name]
 
     # ── granting ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def _try_grant(self, request: PermitRequest) -> bool:
-        """Take a permit, or queue the request; return whether it waits for nothing but its turn."""
-        if request.granted is not None and request.granted.done():
-            return False  # its caller has gone
-        full = next((limit for limit in request.limits if self._taken[limit.name] >= limit.count), None)
-        if full is not None:
-            self._at_limit.setdefault(full.name, deque()).append(request)
+        """Take a permit, or queue the request; return whether none of its limits is reached."""
+        if self._queue_at_limit(request):
             return False
         if not self._free:
-            self._in_turn.setdefault(request.tenant, deque()).append(request)
+            self._in_turn.append(request)
             return True
         self._free -= 1
         self._taken.update(limit.name for limit in request.limits)
@@ -150,6 +183,15 @@ class FairSemaphore:
             request.granted.set_result(None)
         request.has_permit = True
         return True
+
+    def _queue_at_limit(self, request: PermitRequest) -> bool:
+        """Queue a request at the first of its limits that is reached; return whether it need not be served now."""
+        if request.granted is not None and request.granted.done():
+            return True  # its caller has gone
+        full = next((limit for limit in request.limits if self._taken[limit.name] >= limit.count), None)
+        if full is not None:
+            self._at_limit[full.name].append(request)
+        return full is not None
 
     def _release(self, request: PermitRequest) -> None:
         self._free += not request.returned_early
@@ -163,28 +205,22 @@ class FairSemaphore:
                 del self._taken[limit.name]
 
     def _serve(self, limits: Iterable[PermitLimit]) -> None:
-        """Serve who waits for these limits, one for each, then who waits for a turn while permits are free."""
-        for limit in limits:
-            for _ in range(len(self._at_limit.get(limit.name, ()))):
-                if self._try_grant(_pop(self._at_limit, limit.name)):
-                    break  # the others have another limit to wait for
+        """Let one request for each of these limits wait for its turn, then serve who waits while permits are free."""
+        self._admit(limits)
         while self._free and self._in_turn:
-            tenant = next(iter(self._in_turn))
-            request = _pop(self._in_turn, tenant)
-            if tenant in self._in_turn:
-                self._in_turn.move_to_end(tenant)  # the other tenants are next
-            self._try_grant(request)
+            request = self._in_turn.pop()
+            if not self._try_grant(request):
+                self._admit(request.limits)  # what it leaves to others, as it waits for another limit
 
-
-def _pop(queues: dict[K, deque[PermitRequest]], name: K) -> PermitRequest:
-    request = queues[name].popleft()
-    if not queues[name]:
-        del queues[name]
-    return request
-
-
-def _remove(queues: dict[K, deque[PermitRequest]], name: K, request: PermitRequest) -> None:
-    if request in queues.get(name, ()):
-        queues[name].remove(request)
-        if not queues[name]:
-            del queues[name]
+    def _admit(self, limits: Iterable[PermitLimit]) -> None:
+        """Move the first request that is not at another limit from the queue of each limit to those in turn."""
+        for limit in limits:
+            if limit.name not in self._at_limit or self._taken[limit.name] >= limit.count:
+                continue
+            queue = self._at_limit[limit.name]
+            for _ in range(len(queue)):
+                request = queue.pop()
+                if not self._queue_at_limit(request):
+                    self._in_turn.append(request)
+                    break
+            self._drop_if_empty(limit)

@@ -50,7 +50,7 @@ class ProbeTools:
     @asynccontextmanager
     async def limit(self, host: str, timeout_s: float) -> AsyncIterator[PhaseTimer]:
         """Hold a permit of the host for the block, and limit its time; the timer measures its phases."""
-        async with self.pages.limiter.enter(host):
+        async with self.pages.limiter.enter(host, self.tenant):
             timer = PhaseTimer(time.monotonic)
             try:
                 async with asyncio.timeout(timeout_s):

@@ -59,20 +59,20 @@ class EbaySearch:
     async def search(self, attributes: Ebay, tenant: str = "") -> Outcome:
         """Return the outcome of a search; a search given as a URL always uses that page."""
         if self.access.client_id and attributes.url is None:
-            fetched = await self._ask_api(attributes)
+            fetched = await self._ask_api(attributes, tenant)
             return evaluate_offers(attributes, ebay_api.read_response(fetched), fetched.elapsed_ms)
         url = build_search_url(attributes, self.access.site)
-        page = await self.pages.request(url, decode=False, timeout_s=TIMEOUT_S)
+        page = await self.pages.request(url, tenant, decode=False, timeout_s=TIMEOUT_S)
         return await self.evaluator.evaluate_search(attributes, page, tenant)
 
-    async def _ask_api(self, attributes: Ebay) -> FetchResult:
+    async def _ask_api(self, attributes: Ebay, tenant: str) -> FetchResult:
         token = await self._find_token()
         if isinstance(token, NoResponse):
             return token
         url = f"{self.access.api}{ebay_api.PATH}?{urlencode(ebay_api.build_parameters(attributes))}"
         marketplace = MARKETPLACES.get(attributes.currency, "EBAY_US")
         headers = (("Authorization", f"Bearer {token}"), ("X-EBAY-C-MARKETPLACE-ID", marketplace))
-        fetched = await self.pages.request(url, headers=headers, timeout_s=TIMEOUT_S)
+        fetched = await self.pages.request(url, tenant, headers=headers, timeout_s=TIMEOUT_S)
         if isinstance(fetched, PageResponse) and fetched.status == UNAUTHORIZED:
             self.token = ""  # revoked early: the next search requests another
         return fetched
@@ -96,6 +96,7 @@ class EbaySearch:
         basic = base64.b64encode(f"{self.access.client_id}:{self.access.client_secret}".encode()).decode()
         return await self.pages.request(
             f"{self.access.api}{TOKEN_PATH}",
+            "",  # the token is of all users
             method="POST",
             headers=(("Authorization", f"Basic {basic}"), ("Content-Type", "application/x-www-form-urlencoded")),
             body=urlencode({"grant_type": "client_credentials", "scope": SCOPE}).encode(),

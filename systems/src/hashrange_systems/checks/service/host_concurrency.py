@@ -1,11 +1,18 @@
-"""Limits the concurrent requests to each host, so that many checks of one site are not an attack."""
+"""Limits the concurrent requests to each host, so that many checks of one site are not an attack.
+
+The permits of a host are divided between users, so that one of them cannot keep the others from watching it.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+
+from hashrange_systems.shared.fair_semaphore import FairSemaphore, SemaphoreFull
+
+AT_A_HOST = 16
+AT_A_HOST_OF_A_USER = 12
 
 
 class HostBusy(Exception):
@@ -13,40 +20,25 @@ class HostBusy(Exception):
 
 
 @dataclass(slots=True)
-class HostQueue:
-    """The permits of one host; exists while requests use or wait for it."""
-
-    permits: asyncio.Semaphore
-    wanted: int = 0
-
-
-@dataclass(slots=True)
 class HostLimiter:
-    """Allows `at_once` requests to each host; others wait up to a timeout."""
+    """Allows `at_once` requests to each host, and `of_a_user` of them to a user; others wait up to a timeout."""
 
-    at_once: int = 16
+    at_once: int = AT_A_HOST
+    of_a_user: int = AT_A_HOST_OF_A_USER
     timeout_s: float = 10.0
-    queues: dict[str, HostQueue] = field(default_factory=dict)
+    hosts: dict[str, FairSemaphore] = field(default_factory=dict)  # with requests that use or wait for them
 
     @asynccontextmanager
-    async def enter(self, host: str) -> AsyncIterator[None]:
+    async def enter(self, host: str, userid: str) -> AsyncIterator[None]:
         """Hold a permit of the host for the block; raise HostBusy after the timeout."""
-        queue = self.queues.setdefault(host, HostQueue(asyncio.Semaphore(self.at_once)))
-        queue.wanted += 1
+        permits = self.hosts.setdefault(host, FairSemaphore(self.at_once, self.of_a_user))
         try:
-            await self._wait(queue)
-            try:
+            async with AsyncExitStack() as stack:
+                try:
+                    await stack.enter_async_context(permits.enter(userid, timeout_s=self.timeout_s))
+                except SemaphoreFull as error:
+                    raise HostBusy("too many checks look at this host at once") from error
                 yield
-            finally:
-                queue.permits.release()
         finally:
-            queue.wanted -= 1
-            if not queue.wanted:
-                del self.queues[host]
-
-    async def _wait(self, queue: HostQueue) -> None:
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                await queue.permits.acquire()
-        except TimeoutError as error:
-            raise HostBusy("too many checks look at this host at once") from error
+            if not permits.taken and not permits.queued:
+                self.hosts.pop(host, None)

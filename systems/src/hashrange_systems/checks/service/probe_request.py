@@ -67,11 +67,13 @@ class PageProbe:
     fetcher: Fetcher
     limiter: HostLimiter = field(default_factory=HostLimiter)
 
-    async def request(self, url: str, *, decode: bool = True, **options: Unpack[RequestOptions]) -> FetchResult:
-        """Return the response, or why there is none; without `decode` its body is `encoded`."""
+    async def request(
+        self, url: str, tenant: str, *, decode: bool = True, **options: Unpack[RequestOptions]
+    ) -> FetchResult:
+        """Return the response to a tenant's check, or why there is none; without `decode` its body is `encoded`."""
         try:
             request = Request(url=url, max_bytes=MAX_BYTES, decompress=decode, **options)
-            async with self.limiter.enter(find_host(url)):
+            async with self.limiter.enter(find_host(url), tenant):
                 return _describe(await self.fetcher.fetch(request), decode=decode)
         except FetchError as error:
             return describe_failure(error)

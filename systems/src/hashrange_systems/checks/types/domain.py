@@ -37,7 +37,7 @@ async def probe_domain(tools: ProbeTools, url: str, attributes: Domain) -> Outco
     name = read_endpoint(url, "domain", 0).host
     accept = (("Accept", "application/rdap+json, application/json"),)
     url = f"{tools.rdap}/domain/{name}"
-    fetched = await tools.pages.request(url, decode=False, headers=accept, timeout_s=TIMEOUT_S)
+    fetched = await tools.pages.request(url, tools.tenant, decode=False, headers=accept, timeout_s=TIMEOUT_S)
     if isinstance(fetched, NoResponse):
         return describe_unknown(fetched)
     if fetched.status != 200:

@@ -54,6 +54,7 @@ async def probe_page(tools: ProbeTools, url: str, attributes: Availability) -> O
     """Request the page and evaluate the response."""
     fetched = await tools.pages.request(
         url,
+        tools.tenant,
         decode=False,
         method=attributes.method,
         headers=tuple(attributes.headers.items()),
