@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from inspect import signature
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -93,6 +94,8 @@ def test_the_examples_of_a_page_work(page, tmp_path, monkeypatch):
                 served.stop()
             printed = run_example(kind, code.replace(ENDPOINT, served.url if served else ENDPOINT), vars(module))
             assert not shown or printed == shown
+        for test in find_tests(module):
+            test()
 
 
 def test_the_tests_of_a_page_pass(pytester):
@@ -112,6 +115,12 @@ def test_every_example_of_a_page_about_testing_is_a_test_that_passes(pytester, p
     passed = outcome.parseoutcomes()
     assert set(passed) == {"passed"}
     assert passed["passed"] >= len(examples)
+
+
+def find_tests(module):
+    """Return the tests among the examples of a page that need no fixture."""
+    found = [value for name, value in vars(module).items() if name.startswith("test_")]
+    return [test for test in found if not signature(test).parameters]
 
 
 def find_serve_options(text):

@@ -1,8 +1,10 @@
 """A field kind is one entry of KINDS: with it, a new type is stored, read, compared and put in keys."""
 
+import re
 from datetime import date, timedelta
 from ipaddress import IPv4Address
-from typing import Annotated, Literal, Protocol
+from pathlib import Path
+from typing import Annotated, Literal, Protocol, get_origin
 from uuid import UUID
 
 import pytest
@@ -259,3 +261,10 @@ def test_an_empty_or_mixed_set_is_refused():
 
 def test_a_text_of_another_type_is_left_to_pydantic():
     assert read_text({"N": "5"}) == 5
+
+
+def test_the_documentation_lists_the_types_of_all_kinds():
+    page = (Path(__file__).parents[3] / "docs" / "howto" / "declare-a-table.md").read_text("utf-8")
+    table = page.partition("\n## Fields\n")[2].partition("\n## ")[0]
+    names = {(get_origin(kind) or kind).__name__ for kind in KINDS}
+    assert {name for name in names if not re.search(rf"`{name}\b", table)} == set()
