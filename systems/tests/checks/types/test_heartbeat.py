@@ -116,3 +116,8 @@ def test_signals_are_stored_without_loss(signals):
 def test_a_schedule_that_cannot_be_is_refused(bad):
     with pytest.raises(InvalidInput):
         write_attributes("HEARTBEAT", bad)
+
+
+def test_a_job_with_a_period_and_a_cron_expression_is_told_to_choose():
+    with pytest.raises(InvalidInput, match="must not be given together with a period .*choose one"):
+        write_attributes("HEARTBEAT", {"periodMs": HOUR, "cron": "* * * * *"})

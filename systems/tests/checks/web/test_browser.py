@@ -15,7 +15,7 @@ from hashrange_systems.checks import web
 from hashrange_systems.checks.registry import CHECK_TYPES
 from systems.tests.browser import host_demo, open_tab
 from systems.tests.checks.web.web_client import flatten
-from tests.browser.accessibility import SCHEMES, assert_accessible
+from tests.browser.accessibility import SCHEMES, WIDTHS, assert_accessible
 from tests.conftest import find_free_port, start_server, stop, wait_until_healthy
 
 ADMIN_TOKEN = "the operator's token of the browser tests"
@@ -171,6 +171,52 @@ def test_no_page_is_wider_than_its_window(page, width, scheme):
     for each in [*paths, "status/demo"]:
         page.goto(each)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, each
+
+
+def add_long_words(api):
+    """Add checks, a status page, a channel and a key; return the ids, the address and the key."""
+    url = "https://words.invalid/" + "p" * 900
+    tags = [f"{number}".ljust(40, "t") for number in range(5)]
+    wishes = [
+        {"url": url, "name": "N" * 100, "group": "G" * 60, "tags": tags, "attributes": {"retries": 0}},
+        {"checkType": "EBAY", "attributes": {"query": "q" * 200, "threshold": 100, "retries": 0}},
+        {"checkType": "HEARTBEAT", "name": "J" * 100, "attributes": {"periodMs": 60_000}},
+    ]
+    added = [api.post("/checks", json=wish).raise_for_status().json() for wish in wishes]
+    ids = [each["checkid"] for each in added]
+    httpx.post(f"{added[2]['signalUrl']}/fail", content="m" * 5000).raise_for_status()
+    slug = "long-" + "s" * 35
+    content = {"title": "T" * 80, "intro": "I" * 900, "checks": ids}
+    api.put(f"/status-pages/{slug}", json=content).raise_for_status()
+    news = {"title": "A" * 80, "text": "B" * 900}
+    api.post(f"/status-pages/{slug}/announcements", json=news).raise_for_status()
+    api.post("/channels", json={"channelType": "WEBHOOK", "target": url}).raise_for_status()
+    key = api.post("/keys", json={"name": "K" * 60}).raise_for_status().json()["key"]
+    for checkid in ids[:2]:
+        api.post(f"/checks/{checkid}/run")
+    return ids, slug, key
+
+
+@on_one_database
+def test_no_page_is_wider_than_its_window_however_long_the_words_are(page, site):
+    """Names, groups, tags, titles and addresses as long as they may be, without a space."""
+    person = "x" * 60 + "@" + "y" * 60 + ".example.com"
+    with httpx.Client(base_url=f"{site}/api", headers={"Authorization": f"Bearer {sign_up(site, person)}"}) as api:
+        ids, slug, key = add_long_words(api)
+    page.goto("sign-in")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Checks")
+    parts = [f"check/{checkid}{end}" for checkid in ids for end in ("", "/edit", "/results", "/maintenance")]
+    wide = []
+    for path in ["./", "pages", f"pages/{slug}", f"status/{slug}", "messages", "reports", "account", *parts]:
+        page.goto(path)
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                wide.append((path, width))
+    assert wide == []
 
 
 def test_everything_can_be_reached_by_keyboard(page):

@@ -60,7 +60,7 @@ class Heartbeat(Attributes):
         if self.period_ms is None and self.cron is None:
             yield FieldError("periodMs", "is required, unless cron is given")
         if self.period_ms is not None and self.cron is not None:
-            yield FieldError("cron", "must not be given together with periodMs")
+            yield FieldError("cron", "must not be given together with a period (periodMs): choose one of them")
         if self.cron is not None and (problem := explain_cron(self.cron, self.zone)):
             yield FieldError("cron", problem)
 
@@ -101,7 +101,13 @@ EXPECTED = (
         options=list_durations((("", "by cron expression"),)),
         short=True,
     ),
-    Field(path="attributes.cron", label="or a cron expression", hint="30 3 * * 1-5", short=True),
+    Field(
+        path="attributes.cron",
+        label="Cron expression",
+        hint="30 3 * * 1-5",
+        help="Instead of a period: choose “by cron expression” above.",
+        short=True,
+    ),
     Field(path="attributes.zone", label="Time zone of the cron expression", hint="Europe/Berlin", short=True),
     Field(
         path="attributes.graceMs",
