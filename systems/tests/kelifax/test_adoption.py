@@ -346,3 +346,41 @@ def test_an_item_that_another_program_completes_meanwhile_is_not_touched(shop, a
         assert isinstance(await find_any(shop.db, "lacking"), Pending)
 
     run(act())
+
+
+def test_a_category_or_tags_that_another_program_changes_move_the_resource_in_the_lists(services_anywhere):
+    async def act(kelifax):
+        adoption = Adoption(kelifax.db, kelifax.clock, kelifax.deletion)
+        consumer = adoption.make_consumer()
+        slug = await kelifax.list_resource()
+        broken = APPROVED | {"learningResources": DAMAGED["raw pipe"]}
+        put_original(kelifax.database, "broken", **broken)
+        await adoption.follow(consumer)
+        for changed in (slug, "broken"):
+            item = get_plain(kelifax.database, changed)
+            put_plain(kelifax.database, item | {"category": "marketing", "tags": "icons,canvas"})
+        await adoption.follow(consumer)
+
+        async def read(**filters):
+            return {entry.slug for entry in (await kelifax.directory.browse(Filters(**filters))).entries}
+
+        assert await read(category="marketing") == await read(tags=("canvas",)) == {slug, "broken"}
+        assert await read(category="design") == await read(category="development") == set()
+        assert await kelifax.db.tag_entries("vector") == []
+        await kelifax.moderation.unpublish(slug, ANN, "It is for another directory.")
+        assert await read(tags=("canvas",)) == {"broken"}
+
+    run(act(services_anywhere))
+
+
+def test_adopting_again_mends_categories_that_another_program_changed_while_nothing_followed(shop):
+    put_original(shop.database, "moved", **APPROVED)
+
+    async def act():
+        await shop.adopt()
+        put_plain(shop.database, get_plain(shop.database, "moved") | {"category": "design"})
+        await shop.adopt()
+        assert (await shop.directory.browse(Filters(category="development"))).entries == []
+        assert [entry.slug for entry in (await shop.directory.browse(Filters(category="design"))).entries] == ["moved"]
+
+    run(act())

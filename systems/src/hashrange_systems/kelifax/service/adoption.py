@@ -3,7 +3,7 @@
 - `adopt(dry_run)`: adds the missing tables and indexes, publishes approved resources with their `approvedAt`, writes
   URL claims, tags and links of persons, and reports duplicates and damaged items. It may be repeated at any time.
 - `follow()`: handles the changes since the last call, for the worker: an approval of the original's code joins the
-  public lists, a rejection leaves them, and a deletion takes everything with it.
+  public lists, a rejection leaves them, another category or tag moves it, and a deletion takes everything with it.
 - `repair(slug)`: the same for one resource.
 - `replace_reasons()`: once, for the worker: earlier versions marked damaged items with reasons that may quote values.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +20,7 @@ from typing import Any
 
 from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, View, Write
 from hashrange.provision import apply, plan
+from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.stored_list import split_tags
@@ -30,16 +31,19 @@ from hashrange_systems.kelifax.service.damaged_resource import (
     clear_damage,
     has_private_reason,
     is_marked,
+    move_listing,
     publish_damaged,
     unlist_stale,
 )
 from hashrange_systems.kelifax.service.deletion import Deletion
-from hashrange_systems.kelifax.service.publication import list_entry, write_tags
+from hashrange_systems.kelifax.service.publication import drop_tags, list_entry, write_tags
 from hashrange_systems.kelifax.service.resource_read import (
+    find_stored,
     interpret,
     read_ambiguous_slugs,
     read_everything,
     read_marked,
+    read_misplaced_slugs,
     read_raw,
 )
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
@@ -58,11 +62,17 @@ class ChangedResource(View[Resource]):
 
     resource_slug: str
     resource_url: Any = ""
+    tags: Any = ""
 
     @property
     def url(self) -> str:
         """The normal form of its URL; empty if there is none."""
         return normalise_url(self.resource_url) if isinstance(self.resource_url, str) else ""
+
+    @property
+    def tag_list(self) -> list[str]:
+        """Its tags; none if they are not stored as the original does."""
+        return split_tags(self.tags) if isinstance(self.tags, str) else list(self.tags or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,9 @@ class Adoption:
             else:
                 await self._adopt(item, found, dry_run=dry_run)
             await self._claim(Claimant.of(item), found, taken, dry_run=dry_run)
+        if not dry_run:
+            async for slug in read_misplaced_slugs(self.db):
+                await self.repair(slug)
         async for slug in read_ambiguous_slugs(self.db):
             found.damaged[slug] = AMBIGUOUS_SLUG
         return found
@@ -240,6 +253,8 @@ class Adoption:
             if former and former != change.after.url:
                 await self._release(former, slug)
             await self.repair(slug)
+            if change.before is not None and change.before.tag_list != change.after.tag_list:
+                await self._move_tags(slug, change.before.tag_list)
         elif change.before is not None and change.event_name == "REMOVE":
             await self.deletion.sweep(change.before.resource_slug, former)
 
@@ -258,8 +273,8 @@ class Adoption:
             await self._publish_damaged(item, dry_run=False)
         elif isinstance(item, Approved) and not isinstance(item, Published):
             await self._publish(item)
-        elif isinstance(item, Published) and "damage" in raw:
-            await clear_damage(self.db, raw)
+        elif isinstance(item, Published):
+            await self._mend_listing(raw)
         if "publicFeed" in raw and raw.get("resourceStatus") != {"S": "approved"}:
             await unlist_stale(self.db, DamagedItem(raw, ()))
         found = AdoptionReport()
@@ -268,6 +283,27 @@ class Adoption:
             log.warning(
                 "two resources have one URL", extra={"fields": {"kept": conflict.kept, "other": conflict.other}}
             )
+
+    async def _mend_listing(self, raw: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take the mark off a resource that can be read again, and list it in the category that it has now."""
+        if "damage" in raw:
+            await clear_damage(self.db, raw)
+        elif raw.get("publicCategory") != raw.get("category"):
+            await move_listing(self.db, raw)
+
+    async def _move_tags(self, slug: str, former: Sequence[str]) -> None:
+        """List a published resource under its tags, and no longer under its former ones."""
+        item = await find_stored(self.db, slug)
+        if isinstance(item, DamagedItem) and item.text("publicFeed"):
+            at, tags = parse_time(item.text("publishedAt")), split_tags(item.text("tags"))
+        elif isinstance(item, Published):
+            at, tags = item.published_at, item.tags
+        else:
+            return
+        gone = [tag for tag in normalise_tags(former) if tag not in normalise_tags(tags)]
+        writes = [*drop_tags(self.db, gone, at, slug), *write_tags(self.db, tags, at, slug)]
+        if writes:
+            await self.db.transact_all(writes).unread()
 
     # ── items of earlier versions ────────────────────────────────────────────────────────────────────────────────────
     async def replace_reasons(self) -> int:

@@ -96,9 +96,10 @@ async def publish_damaged(db: Kelifax, item: DamagedItem, published_at: datetime
 
 
 def is_marked(item: DamagedItem) -> bool:
-    """Return whether the public lists have a damaged resource, with the reason that holds now."""
+    """Return whether the public lists have a damaged resource, with the category and the reason that hold now."""
     marked = {str(reason) for reason in item.raw.get("damage", {}).get("SS", ())}
-    return bool(item.text("publicFeed")) and marked == set(item.public_reasons)
+    listed = bool(item.text("publicFeed")) and item.text("publicCategory") == (item.text("category") or "other")
+    return listed and marked == set(item.public_reasons)
 
 
 def has_private_reason(raw: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -112,6 +113,16 @@ async def clear_damage(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> boo
     update = {
         "UpdateExpression": "REMOVE #d",
         "ExpressionAttributeNames": {"#d": "damage"},
+    }
+    return await write_guarded(db, DamagedItem(raw, ()), update)
+
+
+async def move_listing(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> bool:
+    """List a resource in the category that another program gave it; return whether it was still what was read."""
+    update = {
+        "UpdateExpression": "SET #c = :c",
+        "ExpressionAttributeNames": {"#c": "publicCategory"},
+        "ExpressionAttributeValues": {":c": dict(raw["category"])},
     }
     return await write_guarded(db, DamagedItem(raw, ()), update)
 

@@ -101,6 +101,17 @@ async def read_ambiguous_slugs(db: Kelifax) -> AsyncIterator[str]:
         yield item["resourceSlug"]["S"]
 
 
+async def read_misplaced_slugs(db: Kelifax) -> AsyncIterator[str]:
+    """Yield the slugs of resources that are listed in another category than theirs; it reads the whole table."""
+    request = {
+        "FilterExpression": "attribute_exists(#listed) AND #listed <> #category",
+        "ExpressionAttributeNames": {"#listed": "publicCategory", "#category": "category", "#slug": "resourceSlug"},
+        "ProjectionExpression": "#slug",
+    }
+    async for item in scan_raw(db, request):
+        yield item["resourceSlug"]["S"]
+
+
 async def scan_raw(db: Kelifax, asked: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Mapping[str, Any]]]:
     """Yield what a scan of the table of the resources finds, in wire form."""
     request: dict[str, Any] = {"TableName": table.physical_name, "ConsistentRead": True, **asked}
