@@ -221,8 +221,20 @@ def test_views_of_admins_and_robots_are_not_counted(client):
     client.visitor().get("/r/pixel-kit")
     client.visitor(**{"User-Agent": "Examplebot/1.0"}).get("/r/pixel-kit")
     client.admin().get("/r/pixel-kit")
+    client.visitor().head("/r/pixel-kit")
     client.do(client.services.view_counts.store())
     assert sum(views for _day, views in client.do(client.services.view_counts.trend("pixel-kit"))) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/r/pixel-kit", "/feed.xml", "/export.csv", "/api/resources", "/static/site.css"]
+)
+def test_a_request_for_the_headers_alone_is_answered_as_one_for_the_page(client, path):
+    client.publish("Pixel Kit")
+    whole, alone = client.visitor().get(path), client.visitor().head(path)
+    assert (alone.status_code, alone.content) == (whole.status_code, b"") == (200, b"")
+    assert alone.headers["content-type"] == whole.headers["content-type"]
+    assert client.visitor().head("/r/nothing").status_code == 404
 
 
 # ── what visitors leave ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,6 +19,7 @@ from hashrange_systems.kelifax.web.submission_form import CONTENT_STEPS, fill_va
 from hashrange_systems.kelifax.web.submission_pages import LOGO_PATH, preview_logo, replace_logo
 from hashrange_systems.kelifax.web.visitor import Visitor
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing
+from hashrange_systems.shared.web.request_guard import HEAD_ONLY
 
 RELATED = 3
 TREND_DAYS = 30
@@ -46,9 +47,9 @@ async def redirect_old_address(request: Request, slug: SlugPath) -> Response:
 
 
 def is_robot(request: Request) -> bool:
-    """Return whether a request says that it comes from a program: its views are not counted."""
+    """Return whether a request says that it comes from a program, or reads no page: its views are not counted."""
     agent = request.headers.get("user-agent", "").lower()
-    return not agent or any(word in agent for word in ROBOTS)
+    return not agent or HEAD_ONLY in request.scope or any(word in agent for word in ROBOTS)
 
 
 async def render_resource(

@@ -1,4 +1,4 @@
-"""ASGI middleware that limits the size of request bodies and adds security headers to every response."""
+"""ASGI middleware that limits the size of request bodies, answers HEAD as GET, and adds security headers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
 }
 A_YEAR = "max-age=31536000"
+HEAD_ONLY = "hashrange.head_only"  # in the scope of a request whose response is sent without its body
 
 
 class RequestGuard:
@@ -55,6 +56,8 @@ class RequestGuard:
             body = await read_body(scope, receive, most)
         except ClientDisconnect:
             return  # half a request is none
+        if scope["method"] == "HEAD":
+            scope, send = scope | {"method": "GET", HEAD_ONLY: True}, drop_body(send)
         if body is None:
             await self._send_too_long(self._add_headers(send), most)
         else:
@@ -107,3 +110,12 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return receive_again
+
+
+def drop_body(send: Send) -> Send:
+    """Return a `send` that leaves the bodies of responses out."""
+
+    async def send_without_body(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return send_without_body
