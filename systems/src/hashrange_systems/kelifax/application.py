@@ -168,7 +168,7 @@ def make_services(
         duplicates=parts.duplicates,
         proofs=parts.proofs,
         logos=logos,
-        suggestions=Suggestions(db, clock, quotas, moderation),
+        suggestions=Suggestions(db, clock, quotas, moderation, logos.record_suggestion),
         link_checks=LinkChecks(db, clock, parts.fetcher, quotas, moderation),
         view_counts=ViewCounts(db, clock),
         reviews=reviews,

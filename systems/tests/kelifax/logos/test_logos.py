@@ -12,6 +12,7 @@ from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.logos.logos import Logos
 from hashrange_systems.kelifax.logos.object_store import LogoStore, open_store
+from hashrange_systems.kelifax.record_item import OpenSuggestion
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
 from hashrange_systems.shared.errors import InvalidInput
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
@@ -132,6 +133,33 @@ def test_a_logo_that_no_resource_uses_expires_after_three_days(directory):
     assert directory.sweep_after(120) == 1
     assert not do(directory.logos.exists(name))
     assert do(directory.logos.read(name)) is None
+
+
+def test_a_use_that_was_recorded_for_a_change_that_failed_keeps_no_logo(directory):
+    name = directory.upload(draw("gold"))
+    submit(directory.db, "gold-tool")
+    do(directory.logos.record_use(name, "gold-tool"))  # an edit that then lost against another
+    do(directory.logos.record_use(name, "deleted-tool"))
+    assert directory.sweep_after(KEPT + 60) == 1
+    assert do(directory.logos.read(name)) is None
+
+
+def test_the_logo_of_a_suggestion_is_kept_while_it_waits(directory):
+    name = directory.upload(draw("navy"))
+    suggestion = OpenSuggestion(
+        slug="navy-tool",
+        suggestion_id="suggestion1",
+        created_at=NOON,
+        changes={"logoImage": name},
+        base={"logoImage": None},
+    )
+    do(directory.db.create(suggestion))
+    do(directory.logos.record_suggestion(name, "navy-tool", "suggestion1"))
+    assert directory.sweep_after(10 * DAY) == 0
+    assert do(directory.logos.exists(name))
+    assert do(directory.logos.read_public(name)) is None
+    do(directory.db.decide_suggestion(suggestion, outcome="declined", decided_by="ann", decided_at=NOON))
+    assert directory.sweep_after(40 * DAY) == 1
 
 
 def test_a_deletion_that_was_interrupted_is_finished_and_does_not_take_a_new_upload_with_it(directory):

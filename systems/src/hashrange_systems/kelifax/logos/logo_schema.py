@@ -1,4 +1,4 @@
-"""What is stored about logos: each logo once, by the hash of its content, and each resource that uses it.
+"""What is stored about logos: each logo once, by the hash of its content, and each resource or suggestion that uses it.
 
 A logo is due for a check when it was uploaded a day ago and when a resource stopped using it; without a use it is
 deleted then. The contents themselves are in the object store.
@@ -64,6 +64,14 @@ class LogoUse(Item, table=logos, logo="{name}", part="USE#{slug:fit}"):
     slug: str
 
 
+class SuggestedLogo(Item, table=logos, logo="{name}", part="SUGGESTION#{suggestion_id}"):
+    """A suggested edit with a logo, which is kept while a moderator has not decided."""
+
+    name: Key[str]
+    suggestion_id: Key[str]
+    slug: str
+
+
 class ResourceLogo(View[Published]):
     """The logo of any resource in the stream, damaged or not."""
 
@@ -79,6 +87,8 @@ class ResourceLogo(View[Published]):
 class LogoRecords(Patterns, Protocol):
     def logo(self, name: str) -> Get[KeptLogo | DeletingLogo]: ...
     def uses(self, name: str) -> Query[LogoUse]: ...
+    def suggested(self, name: str) -> Query[SuggestedLogo]: ...
+    def drop_suggested(self, name: str, suggestion_id: str) -> Delete[SuggestedLogo]: ...
     def due(self, due_shard: str, due_at: Le[datetime]) -> Query[DueLogo]: ...
     @where("attribute_not_exists(logo_state) OR logo_state = {kept}")
     def keep(self, name: str, uploaded_at: datetime, due_at: datetime, kept: Literal["kept"]) -> Upsert[KeptLogo]: ...

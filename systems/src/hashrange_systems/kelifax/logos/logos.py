@@ -1,7 +1,7 @@
 """Logos: takes a picture in, gives out what the public may see, and deletes what nothing uses.
 
 A logo is named by the hash of its content, so that equal ones are stored once and its URL can be cached for ever. It is
-public while an approved resource uses it. One that no resource uses three days later is deleted.
+public while an approved resource uses it. One that no resource and no open suggestion uses three days later is deleted.
 """
 
 from __future__ import annotations
@@ -14,9 +14,19 @@ from datetime import datetime, timedelta
 
 from hashrange import Clock, Conflict, Unreadable
 from hashrange_systems.kelifax.logos.image import MAX_BYTES, convert_logo
-from hashrange_systems.kelifax.logos.logo_schema import DeletingLogo, DueLogo, KeptLogo, LogoRecords, LogoUse
+from hashrange_systems.kelifax.logos.logo_schema import (
+    DeletingLogo,
+    DueLogo,
+    KeptLogo,
+    LogoRecords,
+    LogoUse,
+    SuggestedLogo,
+)
 from hashrange_systems.kelifax.logos.object_store import LogoStore
-from hashrange_systems.kelifax.schema import Approved, Kelifax
+from hashrange_systems.kelifax.record_item import OpenSuggestion
+from hashrange_systems.kelifax.schema import Approved, Kelifax, Resource
+from hashrange_systems.kelifax.service.resource_read import find_stored
+from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import FieldError, InvalidInput, TooSoon
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
@@ -87,6 +97,11 @@ class Logos:
         if NAME.fullmatch(name):
             await self.db.put(LogoUse(name=name, slug=slug))
 
+    async def record_suggestion(self, name: str, slug: str, suggestion_id: str) -> None:
+        """Record that a suggested edit has a logo, so that it is kept until a moderator decides."""
+        if NAME.fullmatch(name):
+            await self.db.put(SuggestedLogo(name=name, suggestion_id=suggestion_id, slug=slug))
+
     async def read(self, name: str) -> bytes | None:
         """Return the content of a logo, for those who may see pending ones."""
         return await self.store.get(name) if NAME.fullmatch(name) else None
@@ -134,13 +149,29 @@ class Logos:
             return False
         try:
             if isinstance(logo, KeptLogo):
-                if [use async for use in self.db.uses(logo.name)]:
+                if await self._is_used(logo.name):
                     await self.db.look_later(logo, due_at=self._now() + LOOK_AGAIN)
                     return False
                 logo = await self.db.begin_deletion(logo, seen=logo.due_at, due_at=self._now() + LEASE)
         except Conflict:
             return False  # uploaded again meanwhile
         return await self._delete(logo)
+
+    async def _is_used(self, name: str) -> bool:
+        """Return whether a resource or an open suggestion has a logo; forget what was recorded and is not so."""
+        used = False
+        async for use in self.db.uses(name):
+            if holds_logo(await find_stored(self.resources, use.slug), name):
+                used = True
+            else:
+                await self.db.drop_use(name, use.slug)
+        async for each in self.db.suggested(name):
+            suggestion = await self.resources.suggestion(each.slug, each.suggestion_id)
+            if isinstance(suggestion, OpenSuggestion) and suggestion.changes.get("logoImage") == name:
+                used = True
+            else:
+                await self.db.drop_suggested(name, each.suggestion_id)
+        return used
 
     async def _delete(self, logo: DeletingLogo) -> bool:
         await self.store.delete(logo.name)
@@ -153,6 +184,13 @@ class Logos:
 
     def _now(self) -> datetime:
         return from_ms(self.clock.millis())
+
+
+def holds_logo(resource: Resource | DamagedItem | None, name: str) -> bool:
+    """Return whether a resource in any state, readable or damaged, has a logo."""
+    if isinstance(resource, DamagedItem):
+        return resource.text("logoImage") == name
+    return resource is not None and resource.logo_image == name
 
 
 def _refuse(rule: str) -> InvalidInput:

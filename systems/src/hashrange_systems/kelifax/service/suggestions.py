@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ from hashrange_systems.shared.text import clean
 PER_CLIENT = 20  # suggestions on a day
 MAX_NOTE = 500
 
+KeepLogo = Callable[[str, str, str], Awaitable[None]]  # name, slug and id of the suggestion
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
@@ -41,6 +43,7 @@ class Suggestions:
     clock: Clock
     quotas: Quotas
     moderation: Moderation
+    keep_logo: KeepLogo | None = None
     make_id: MakeId = make_id
 
     async def suggest(
@@ -68,6 +71,8 @@ class Suggestions:
             note=clean(note, MAX_NOTE) or None,
             author=address,
         )
+        if changes.get("logoImage") and self.keep_logo is not None:
+            await self.keep_logo(changes["logoImage"], slug, suggestion.suggestion_id)
         writes: list[Write[Any]] = [self.db.create(suggestion)]
         if address:
             reference = f"{slug}/{suggestion.suggestion_id}"

@@ -57,7 +57,7 @@ class RequestGuard:
         except ClientDisconnect:
             return  # half a request is none
         if scope["method"] == "HEAD":
-            scope, send = scope | {"method": "GET", HEAD_ONLY: True}, drop_body(send)
+            scope, send = {**scope, "method": "GET", HEAD_ONLY: True}, drop_body(send)
         if body is None:
             await self._send_too_long(self._add_headers(send), most)
         else:
