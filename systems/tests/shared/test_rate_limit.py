@@ -12,6 +12,7 @@ from hashrange import Host
 from hashrange_systems.aura.system import SYSTEM as AURA
 from hashrange_systems.checks.system import SYSTEM as CHECKS
 from hashrange_systems.kelifax.system import SYSTEM as KELIFAX
+from hashrange_systems.shared.errors import TooManyRequests
 from hashrange_systems.shared.web.rate_limit import find_network
 
 SIGN_IN = {AURA: "/sign-in", CHECKS: "/sign-in", KELIFAX: "/admin/sign-in"}
@@ -31,6 +32,13 @@ SIGN_IN = {AURA: "/sign-in", CHECKS: "/sign-in", KELIFAX: "/admin/sign-in"}
 )
 def test_a_client_is_counted_by_its_ipv4_address_or_its_ipv6_network(host, network):
     assert find_network(host) == network
+
+
+@pytest.mark.parametrize(("wait_s", "said"), [(2, "wait 2 s."), (11_075, "wait 3 h 4 min.")])
+def test_the_time_to_wait_is_said_in_words_and_in_seconds_for_programs(wait_s, said):
+    error = TooManyRequests(wait_s)
+    assert str(error).endswith(said)
+    assert error.headers == {"Retry-After": str(wait_s)}
 
 
 @pytest.mark.parametrize("system", SIGN_IN, ids=lambda system: system.name)

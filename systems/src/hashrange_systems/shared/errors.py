@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hashrange import HashrangeError
+from hashrange_systems.shared.text import format_duration
 
 
 class ApplicationError(HashrangeError):
@@ -134,7 +135,7 @@ class TooManyRequests(ApplicationError):
     status = 429
 
     def __init__(self, wait_s: int) -> None:
-        super().__init__(f"Too many requests: wait {wait_s} s.")
+        super().__init__(f"Too many requests: wait {format_duration(wait_s * 1000)}.")
         self.wait_s = wait_s
 
     @property
