@@ -18,7 +18,6 @@ from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 
 TIMES = {"last_seen", "first_seen", "scraped_at"}
-embedded = pytest.mark.parametrize("database", ["embedded"], indirect=True)
 
 
 def prepare(server, pages=60):
@@ -153,7 +152,6 @@ async def crawl_elsewhere(server, sandbox):
         return await other.stored(server)
 
 
-@embedded
 def test_a_crawl_that_the_operator_stops_goes_on_later(services):
     async def run():
         async with serving_shop() as server:
@@ -186,7 +184,6 @@ def test_a_crawl_that_the_operator_stops_goes_on_later(services):
     assert not set(server.paths) & first - {"/robots.txt"}
 
 
-@embedded
 def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_goes_on_later(services, clock):
     async def run():
         async with serving_shop() as server:
@@ -217,7 +214,6 @@ def test_a_scrape_that_the_operator_stops_ends_after_the_products_at_hand_and_go
     assert (done.last_scrape_error, again, report.products) == (None, [], 60)
 
 
-@embedded
 def test_a_crawl_whose_worker_is_stopped_goes_on_at_once_without_an_error(services):
     async def run():
         async with serving_shop() as server:
@@ -289,7 +285,6 @@ def test_a_crawl_that_was_extended_can_be_given_back(services, clock, end):
     assert stored["gsi2_sk"].startswith("PROGRESS#" if end == "release" else "NEVER#")
 
 
-@embedded
 def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(services, clock):
     async def run():
         put_shop(services.db.session.transport, "a.de")
@@ -340,7 +335,6 @@ def test_stuck_means_two_hours_and_an_expired_lease_as_the_table_has_it(database
     assert get_item(database, "SHOP#live.de")["crawl_owner"] == "w1"
 
 
-@embedded
 def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, services, clock):
     done = "DONE#2026-01-10T00:00:00Z"
     put_shop(database, "new.de", done)
@@ -361,7 +355,6 @@ def test_a_shop_is_eligible_for_a_scrape_by_the_rules_of_the_seed(database, serv
     assert asyncio.run(find()) == {"new.de", "again.de", "inside.de"}
 
 
-@embedded
 def test_a_scrape_that_was_interrupted_does_not_visit_products_again(services, clock):
     async def run():
         async with serving_shop() as server:
@@ -403,7 +396,6 @@ def test_a_scrape_that_was_interrupted_does_not_visit_products_again(services, c
     assert counted == (120, 120, 120, 120, 0), "also those whose counts were only in memory"
 
 
-@embedded
 def test_a_scrape_killed_in_the_middle_raises_no_alarm_when_it_goes_on(services, clock):
     """Of a worker that is killed nothing remains but what it has written: here its count is lost with it."""
 
