@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from hashrange_systems.checks import web
 from hashrange_systems.checks.registry import CHECK_TYPES
 from systems.tests.browser import host_demo, open_tab
-from systems.tests.checks.web.web_client import flatten
+from systems.tests.web_routes import flatten
 from tests.browser.accessibility import SCHEMES, WIDTHS, assert_accessible
 from tests.conftest import find_free_port, start_server, stop, wait_until_healthy
 

@@ -10,7 +10,8 @@ from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.web.request_guard import HEADERS
 from hashrange_systems.shared.web.session import name_cookie
 from systems.tests.checks.services import do
-from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, flatten, send
+from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, send
+from systems.tests.web_routes import flatten
 
 COOKIE = name_cookie("checks")
 

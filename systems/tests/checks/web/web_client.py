@@ -7,7 +7,6 @@ from html import unescape
 from html.parser import HTMLParser
 
 import httpx
-from fastapi.routing import APIRoute
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -158,12 +157,3 @@ class Forms(HTMLParser):
 def read_text(response):
     """The text of a page, without markup."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", response.text)).split())
-
-
-def flatten(routes):
-    """The routes of an application or a router, also of the routers that it includes."""
-    for route in routes:
-        if isinstance(route, APIRoute):
-            yield route
-        elif hasattr(route, "original_router"):
-            yield from flatten(route.original_router.routes)
