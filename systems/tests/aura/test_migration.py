@@ -188,6 +188,20 @@ def test_a_damaged_shop_is_named_and_costs_no_list(database, db, work, clock):
     assert asyncio.run(registry.crawled_between("DE", at("2025-01-01T00:00:00"), at("2027-01-01T00:00:00"))) == []
 
 
+def test_a_type_of_shop_that_we_do_not_know_is_kept_in_place_and_moved(database, db, work, clock, source):
+    """A shop of the original is not lost because its type is a new one."""
+    hashrange.create_tables(database, OriginalAura)
+    for table, domain in ((TABLE, "here.de"), (OLD, "there.de")):
+        put(database, f"SHOP#{domain}", "META#", table=table, domain=domain, shop_country="DE", shop_type="FLEA_MARKET")
+    assert asyncio.run(Registry(db, work, clock).find("here.de")).shop_type == "FLEA_MARKET"
+    assert migrate(database).failures == ()
+    assert repair(db, work, clock).unreadable == 0
+    assert {(shop.domain, shop.shop_type) for shop in db.never_crawled("DE").whole()} == {
+        ("here.de", "FLEA_MARKET"),
+        ("there.de", "FLEA_MARKET"),
+    }
+
+
 # ── seed 001 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def first(database, source):

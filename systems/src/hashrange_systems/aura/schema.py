@@ -101,7 +101,7 @@ class Shop(Item, table=table, pk="SHOP#{domain}", sk="META#",
     core_domain_name: str | None = None  # a shop that an update without condition made has none
     shop_name: str | None = None
     shop_image: str | None = None
-    shop_type: ShopType | None = None
+    shop_type: OpenList[ShopType] | None = None  # also of the first deployment: a new one costs no shop
     shop_country: Country = "ZZ"
     crawl: NeverCrawled | Crawling | Crawled = initially(NeverCrawled)
     scrape: NeverScraped | Scraping | Scraped = initially(NeverScraped)
