@@ -12,6 +12,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.marker import Counted
+from hashrange.schema.declare.marker_place import markers_inside, name_of
 from hashrange.schema.declare.model import After, Initial, Item, Model, View
 
 
@@ -25,6 +26,7 @@ def check_fields(item: type[Item]) -> None:
         _check_touched(model)
         for name, info in model.__pydantic_fields__.items():
             _check_alias(model, name, info)
+            _check_markers_inside(model, name, info)
         for name, field in introspection.stored_fields(model).items():
             _check_values(model, name, hints.literals(field.hint))
             _check_mixed(model, name, field.hint)
@@ -58,6 +60,8 @@ def check_view(view: ModelClass) -> None:
     if not issubclass(view, View):
         return
     fields = introspection.all_fields(view)
+    for name, info in view.__pydantic_fields__.items():
+        _check_markers_inside(view, name, info)
     for name, field in introspection.stored_fields(view).items():
         if name not in fields:
             item = introspection.item_of(view).__name__
@@ -94,6 +98,19 @@ def _check_alias(model: ModelClass, name: str, info: FieldInfo) -> None:
             f"{model.__name__}.{name}",
             "has an alias, which would rename its parameter too",
             f"write Annotated[..., Stored({info.alias or name!r})], or naming= on the table",
+        )
+
+
+def _check_markers_inside(model: ModelClass, name: str, info: FieldInfo) -> None:
+    """Refuse a marker inside the value of a field, where nothing would read it: a Secret would not be encrypted."""
+    found = next(markers_inside(info.annotation), None)
+    if found is not None:
+        where, marker = found
+        raise DeclarationError(
+            "HR167",
+            f"{model.__name__}.{name}",
+            f"has the marker {name_of(marker)} {where}, where it has no effect",
+            "give the marker to a field of its own, or leave it out",
         )
 
 

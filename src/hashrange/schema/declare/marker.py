@@ -32,6 +32,11 @@ class Marker:
         """Whether pydantic checks or converts values by this marker; others say how a value is stored or used."""
         return hasattr(self, "__get_pydantic_core_schema__")
 
+    @property
+    def works_inside(self) -> bool:
+        """Whether it also has its effect inside the value of a field: on the elements of a list, in a nested model."""
+        return False
+
 
 class Stored(Marker, Struct, frozen=True):
     """The attribute's name, where the table's naming rule does not give it."""
@@ -111,6 +116,11 @@ LOADING = "loading"  # the context in which pydantic validates stored items
 
 class Extensible(Marker, Struct, frozen=True):
     """A list of texts to which other programs may add: others are read, and not written."""
+
+    @property
+    def works_inside(self) -> bool:
+        """Whether it also has its effect inside the value of a field: pydantic checks it there, too."""
+        return True
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Accept the texts of the list, and any other while an item is loaded."""
