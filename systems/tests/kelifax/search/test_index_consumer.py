@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from datetime import timedelta
 from decimal import Decimal
+from random import Random
 
 import pytest
 
@@ -138,6 +139,38 @@ def test_an_index_that_is_damaged_while_it_is_used_is_built_again_and_searches_g
     catch_up(again)
     assert set(find(db, again, "tool").slugs) == {"first-tool", "second-tool"}
     do(again.close())
+
+
+def overwrite_files(directory, suffix):
+    """What a failing disk does: other bytes in files that the index has open."""
+    for path in sorted(next(directory.glob("search-*")).iterdir()):
+        if path.suffix == suffix:
+            with path.open("r+b") as file:
+                file.write(Random(1).randbytes(path.stat().st_size // 2))
+
+
+@pytest.mark.parametrize("suffix", [".idx", ".term", ".store"])  # the first makes tantivy panic
+def test_an_index_whose_open_files_are_overwritten_is_built_again_and_searches_go_on(db, tmp_path, clock, suffix):
+    directory = tmp_path / "search"
+    index_consumer = IndexConsumer(db, directory)
+    search = Search(db, index_consumer)
+    for at in range(20):
+        publish(db, f"tool-{at}", at)
+    catch_up(index_consumer)
+    overwrite_files(directory, suffix)
+    found = find(db, index_consumer, "tool", limit=50)
+    assert (found.total, found.by, search.problem) == (20, "scan", "search damaged")
+    catch_up(index_consumer)
+    found = find(db, index_consumer, "tool", limit=50)
+    assert (found.total, found.by, search.problem, index_consumer.builds) == (20, "index", "", 2)
+    overwrite_files(directory, suffix)
+    assert find(db, index_consumer, "tool", limit=50).total == 20
+    catch_up(index_consumer)
+    assert index_consumer.builds == 2, "whoever can break an index with a query does not keep it from its work"
+    clock.advance(3601)
+    catch_up(index_consumer)
+    assert find(db, index_consumer, "tool", limit=50).by == "index"
+    do(index_consumer.close())
 
 
 def test_an_index_that_missed_a_day_is_built_again(db, tmp_path, clock):

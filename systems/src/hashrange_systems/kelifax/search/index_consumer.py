@@ -21,15 +21,12 @@ from hashrange import Consumer, ItemChange, StreamTrimmed
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
 from hashrange_systems.kelifax.search.document_reader import IndexedResource, find_document, read_all
 from hashrange_systems.kelifax.search.query import SearchDocument
-from hashrange_systems.kelifax.search.text_index import VERSION, TextIndex
+from hashrange_systems.kelifax.search.text_index import VERSION, IndexDamaged, TextIndex
 
 log = logging.getLogger(__name__)
 
 CHUNK = 500  # documents that are added in one call of a thread
-
-
-class IndexDamaged(Exception):
-    """The files of the index cannot be written."""
+MEND_EVERY_MS = 3_600_000  # so that a query that breaks every index, if there is one, does not keep building them
 
 
 @dataclass(slots=True)
@@ -42,8 +39,10 @@ class IndexConsumer:
     followed_at: int = 0  # when the stream was last read to its end, in milliseconds
     builds: int = 0
     started_at: int = 0  # of the first attempt, in milliseconds
+    is_damaged: bool = False  # a search failed, and it was not built again yet
     skipped: set[str] = field(default_factory=set)  # slugs of resources that could not be indexed
     _consumer: Consumer | None = None
+    _mended_at: int | None = None  # when it was last built again because a search failed
     _changed: dict[str, SearchDocument | None] = field(default_factory=dict)
 
     async def work(self, every: float = 0.5) -> None:
@@ -57,6 +56,8 @@ class IndexConsumer:
         self.started_at = self.started_at or self.db.session.clock.millis()
         if self.index is None or self._consumer is None:
             await self._open_or_build()
+        elif self.is_damaged:
+            await self._mend()
         try:
             await self._follow()
         except StreamTrimmed:
@@ -64,6 +65,13 @@ class IndexConsumer:
             await self.build()
         except IndexDamaged as error:
             log.warning("the search index cannot be written, and is built again: %s", error)
+            await self.build()
+
+    async def _mend(self) -> None:
+        """Build an index again that failed a search, at most once an hour."""
+        now = self.db.session.clock.millis()
+        if self._mended_at is None or not 0 <= now - self._mended_at < MEND_EVERY_MS:
+            self._mended_at = now
             await self.build()
 
     async def build(self) -> None:
@@ -78,6 +86,7 @@ class IndexConsumer:
         await self._fill(index)
         await self._replace(index, consumer, name)
         self.builds += 1
+        self.is_damaged = False
         log.info("the search index is built", extra={"fields": {"documents": index.size}})
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, MAX_PAGE_SIZE, SearchDocument, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.scan_search import find_by_scan
+from hashrange_systems.kelifax.search.text_index import IndexDamaged, TextIndex
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +58,11 @@ class Search:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the index: it does not follow the stream, or resources are missing in it; else empty."""
+        """What is wrong with the index: it is behind the stream, damaged, or lacks resources; else empty."""
         if self.is_behind:
             return "search behind"
+        if self.index_consumer.is_damaged:
+            return "search damaged"
         return "search incomplete" if self.index_consumer.skipped else ""
 
     async def find(self, query: SearchQuery, *, facets: bool = False) -> SearchResult:
@@ -70,8 +73,8 @@ class Search:
         if index is not None:
             try:
                 return await asyncio.to_thread(index.find, query, facets=facets)
-            except (OSError, ValueError) as error:  # what tantivy raises: a file that is gone, a value it refuses
-                log.warning("the search index failed, and the scan answers: %s", error)
+            except IndexDamaged as error:
+                self._report(index, error)
         return await find_by_scan(self.db, query, facets=facets)
 
     async def find_related(self, document: SearchDocument, limit: int = 4) -> tuple[SearchDocument, ...]:
@@ -80,7 +83,13 @@ class Search:
         if index is not None:
             try:
                 return await asyncio.to_thread(index.find_related, document, limit)
-            except (OSError, ValueError) as error:
-                log.warning("the search index failed, and the scan answers: %s", error)
+            except IndexDamaged as error:
+                self._report(index, error)
         found = await find_by_scan(self.db, SearchQuery(category=document.category, sort="newest", limit=limit + 1))
         return tuple(hit.document for hit in found.hits if hit.document.slug != document.slug)[:limit]
+
+    def _report(self, index: TextIndex, error: IndexDamaged) -> None:
+        """Note that the index failed, unless there is another one by now."""
+        log.warning("the search index failed, and the scan answers: %s", error)
+        if index is self.index_consumer.index:
+            self.index_consumer.is_damaged = True

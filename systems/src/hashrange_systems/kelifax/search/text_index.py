@@ -7,7 +7,8 @@ is spelled a little differently: they rank below all others. Everything here blo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,27 @@ NAME_SIGNS = " 0123456789abcdefghijklmnopqrstuvwxyz"
 NAME_LENGTH = 12  # as many of these signs as 64 bits hold
 
 
+class IndexDamaged(Exception):
+    """The files of the index cannot be read or written."""
+
+
+@contextmanager
+def detect_damage() -> Iterator[None]:
+    """Raise IndexDamaged for what tantivy raises when its files are damaged: errors, and panics of its own kind."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise IndexDamaged(str(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # which is no Exception, and has no module to import it from
+            raise
+        raise IndexDamaged(str(error)) from error
+
+
 class TextIndex:
     """An index in a directory, or in memory without one; one process at a time may open a directory."""
 
+    @detect_damage()
     def __init__(self, directory: Path | None = None) -> None:
         self._schema = make_schema()
         if directory is not None:
@@ -54,11 +73,13 @@ class TextIndex:
         """Remove every document."""
         self._writer.delete_all_documents()
 
+    @detect_damage()
     def commit(self) -> None:
         """Store what was put and removed, and let searches see it."""
         self._writer.commit()
         self._index.reload()
 
+    @detect_damage()
     def close(self) -> None:
         """Release the directory."""
         self._writer.wait_merging_threads()
@@ -69,6 +90,7 @@ class TextIndex:
         return int(self._index.searcher().num_docs)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    @detect_damage()
     def find(self, query: SearchQuery, *, facets: bool = False) -> SearchResult:
         """Return a page of the documents that have all words and pass all filters."""
         searcher = self._index.searcher()
@@ -84,6 +106,7 @@ class TextIndex:
         counts = self._count_categories(searcher, found) if facets and total else ()
         return SearchResult(hits=tuple(page), total=total, facets=counts)
 
+    @detect_damage()
     def find_related(self, document: SearchDocument, limit: int) -> tuple[SearchDocument, ...]:
         """Return the documents that share most tags, words of the name, and the category."""
         searcher = self._index.searcher()
