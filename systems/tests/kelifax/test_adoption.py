@@ -12,7 +12,7 @@ from hashrange_systems.kelifax.schema import Decision, Kelifax, Pending, Publish
 from hashrange_systems.kelifax.service.adoption import Adoption
 from hashrange_systems.kelifax.service.damaged_resource import reject_damaged
 from hashrange_systems.kelifax.service.directory import Filters
-from hashrange_systems.kelifax.service.resource_read import find_any, find_stored
+from hashrange_systems.kelifax.service.resource_read import find_any, find_stored, next_moment
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import StateConflict
 from systems.tests.kelifax.entries import EXAMPLE, NOON, get_plain, put_plain
@@ -196,6 +196,25 @@ def test_what_the_originals_code_writes_beside_ours_is_repaired(services_anywher
         await adoption.follow(consumer)
         assert "pixel-kit" not in [claim.claimed_by for claim in await kelifax.db.claims()]
         assert await kelifax.db.link("pixel-kit") is None
+        for tag in ("icons", "vector"):
+            assert "pixel-kit" not in [entry.slug for entry in await kelifax.db.tag_entries(tag)]
+
+    run(act(services_anywhere))
+
+
+def test_what_is_approved_while_it_is_deleted_leaves_nothing_behind(services_anywhere):
+    async def act(kelifax):
+        consumer = (adoption := Adoption(kelifax.db, kelifax.clock, kelifax.deletion)).make_consumer()
+        slug = await kelifax.submit()
+        read = await find_any(kelifax.db, slug)
+        await kelifax.moderation.approve(slug, ANN)
+        at = await next_moment(kelifax.db, kelifax.clock, slug)
+        decision = Decision(resource_slug=slug, decided_at=at, actor="ann", verdict="deleted")
+        await kelifax.deletion._delete_readable(read, decision)  # what was read before the approval
+        await adoption.follow(consumer)
+        assert await find_stored(kelifax.db, slug) is None
+        assert await kelifax.db.tag_entries("icons") == []
+        assert await kelifax.db.link(slug) is None
 
     run(act(services_anywhere))
 

@@ -26,7 +26,7 @@ from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.stored_list import split_tags
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import Migration, PersonLink
-from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, Resource, UrlClaim, checkpoints
+from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, UrlClaim, checkpoints
 from hashrange_systems.kelifax.service.damaged_resource import (
     clear_damage,
     has_private_reason,
@@ -57,12 +57,13 @@ AMBIGUOUS_SLUG = "a slug with # cannot be told from the key of a claim: it is le
 REASONS_REPLACED = "damage reasons"  # the name of the migration
 
 
-class ChangedResource(View[Resource]):
+class ChangedResource(View[Published]):
     """What the stream tells about any resource, damaged or not."""
 
     resource_slug: str
     resource_url: Any = ""
     tags: Any = ""
+    published_at: Any = ""
 
     @property
     def url(self) -> str:
@@ -256,7 +257,9 @@ class Adoption:
             if change.before is not None and change.before.tag_list != change.after.tag_list:
                 await self._move_tags(slug, change.before.tag_list)
         elif change.before is not None and change.event_name == "REMOVE":
-            await self.deletion.sweep(change.before.resource_slug, former)
+            before = change.before
+            at = parse_time(before.published_at) if isinstance(before.published_at, str) else EPOCH
+            await self.deletion.sweep(before.resource_slug, former, before.tag_list, at)
 
     async def _release(self, url: str, slug: str) -> None:
         """Give the claim of a former URL back, which another program has changed."""
@@ -276,7 +279,7 @@ class Adoption:
         elif isinstance(item, Published):
             await self._mend_listing(raw)
         if "publicFeed" in raw and raw.get("resourceStatus") != {"S": "approved"}:
-            await unlist_stale(self.db, DamagedItem(raw, ()))
+            await self._unlist(DamagedItem(raw, ()))
         found = AdoptionReport()
         await self._claim(Claimant.of(item), found, {})
         for conflict in found.conflicts:
@@ -290,6 +293,12 @@ class Adoption:
             await clear_damage(self.db, raw)
         elif raw.get("publicCategory") != raw.get("category"):
             await move_listing(self.db, raw)
+
+    async def _unlist(self, item: DamagedItem) -> None:
+        """Take a resource out of all lists that another program rejected without knowing them."""
+        await unlist_stale(self.db, item)
+        at = parse_time(item.text("publishedAt"))
+        await self.deletion.unlist_tags(split_tags(item.text("tags")), at, item.resource_slug)
 
     async def _move_tags(self, slug: str, former: Sequence[str]) -> None:
         """List a published resource under its tags, and no longer under its former ones."""

@@ -7,7 +7,9 @@ The logo is deleted by `logos.LogoConsumer`, which sees the deletion in the stre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from hashrange import Clock, Conflict, Item, TransactionCanceledException, Write, dump_item
@@ -80,22 +82,26 @@ class Deletion:
         except TransactionCanceledException:
             raise DecisionTaken("changed") from None
         published_at = parse_time(item.text("publishedAt") or item.text("approvedAt"))
-        unlisted = drop_tags(self.db, split_tags(item.text("tags")), published_at, item.resource_slug)
-        if unlisted:
-            await self.db.transact_all(unlisted).unread()
+        await self.unlist_tags(split_tags(item.text("tags")), published_at, item.resource_slug)
         url = normalise_url(item.text("resourceUrl"))
         claim = await self.db.claim(url).consistent() if url else None
         if claim is not None and claim.claimed_by == item.resource_slug:
             await self.db.release(claim.resource_url, claimed_by=item.resource_slug)
 
-    async def sweep(self, slug: str, url: str) -> None:
-        """Delete what is left of a resource that another program deleted."""
+    async def sweep(self, slug: str, url: str, tags: Sequence[str], published_at: datetime) -> None:
+        """Delete what is left of a resource that another program deleted, or ours while it was approved."""
         claim = await self.db.claim(url).consistent() if (url := normalise_url(url)) else None
         if await find_stored(self.db, slug) is not None:
             return  # it was submitted again
         if claim is not None and claim.claimed_by == slug and claim.reserved_until is None:
             await self.db.release(claim.resource_url, claimed_by=slug)
+        await self.unlist_tags(tags, published_at, slug)
         await self._delete_rest(slug)
+
+    async def unlist_tags(self, tags: Sequence[str], published_at: datetime, slug: str) -> None:
+        """Take a resource off the lists of its tags."""
+        if writes := drop_tags(self.db, tags, published_at, slug):
+            await self.db.transact_all(writes).unread()
 
     async def _delete_rest(self, slug: str) -> bool:
         """Delete what is stored beside a resource; return whether there was anything."""
