@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Protocol, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
-from msgspec import DecodeError, Struct
+from msgspec import Struct
 
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.errors import (
@@ -491,7 +491,7 @@ def open_engine(
         store.close()
         if isinstance(failure, SqliteError):
             raise store.translate(failure) from failure
-        if isinstance(failure, DecodeError):
+        if isinstance(failure, TypeError | ValueError | LookupError) and not store.in_memory:
             message = f"A definition in {store.directory} is damaged ({failure}); restore the directory from a copy."
             raise CorruptFile(message) from failure
         raise

@@ -65,7 +65,7 @@ def _noting(result: Verification, what: str) -> Iterator[None]:
     """Note what cannot be read inside the block, and go on after it."""
     try:
         yield
-    except (SqliteError, ValueError, KeyError) as failure:  # ValueError: of JSON
+    except (SqliteError, TypeError, ValueError, LookupError) as failure:  # of JSON, and of values of other types
         result.findings.append(f"{what} cannot be read completely: {failure}.")
 
 

@@ -27,6 +27,7 @@ from hashrange.server.separate_databases import SeparateDatabases
 log = logging.getLogger(__name__)
 
 PLAIN_TEXT = b"text/plain; charset=utf-8"
+BODY = "request body"  # the name of a part that no table has, as those of BatchGetItem
 SECONDS_PER_PART = 0.02  # of a request that takes long, before the requests of others
 
 
@@ -155,7 +156,7 @@ class Dispatcher:
         status, meter, engine = 200, self._metrics.other, None
         try:
             read = self._protocol.read
-            asked = read(request) if partial is None else partial.do(("body", 0), (), read, request)
+            asked = read(request) if partial is None else partial.do((BODY, 0), (), read, request)
             if isinstance(asked, PlainResponse):
                 status, body, content_type, lines = asked
                 others = write_headers(content_type, b"origin" in head.names, head.connection)

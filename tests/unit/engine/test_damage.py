@@ -423,6 +423,22 @@ def test_a_directory_without_checksums_stays_as_it_is(tmp_path, monkeypatch):
     local.close()
 
 
+@pytest.mark.parametrize(
+    "damage", ["UPDATE backup SET details = 7", "UPDATE backup SET details = '{'", "UPDATE catalog SET definition = 7"]
+)
+def test_records_that_make_no_sense_are_called_damaged(tmp_path, damage):
+    """As after pages were written to each other's places: each has its checksum."""
+    local = Local(tmp_path / "data")
+    fill(local)
+    local.call("CreateBackup", TableName="tab", BackupName="backup")
+    local.engine.finish_jobs()
+    local.engine.store.execute(damage)
+    local.close()
+    with pytest.raises(CorruptFile, match="restore the directory from a copy"):
+        local.reopen()
+    assert len(verify_directory(local.directory, lambda phase, done, total: None).findings) == 1
+
+
 def test_checksums_that_cannot_be_written_are_refused(pristine, tmp_path, monkeypatch):
     shutil.copytree(pristine[0], tmp_path / "data")
     monkeypatch.setattr("hashrange.engine.sqlite_file.has_checksums", lambda: False)

@@ -10,9 +10,10 @@ import pytest
 
 from hashrange.faults.faults import Faults
 from hashrange.server.large_requests import LARGE_BODY
+from hashrange.server.protocol import DynamoDBProtocol
 from hashrange.server.runner import serve_in_background
 from hashrange.server.settings import ServerSettings
-from tests.unit.server.wire import build, get, put
+from tests.unit.server.wire import TABLE, build, get, put
 
 LIST = build("ListTables", {})
 SLOW = build("PutItem", {"TableName": "things", "Item": {"pk": {"S": "slow"}, "list": {"L": [{"S": ""}] * 300_000}}})
@@ -128,6 +129,19 @@ def test_a_client_that_leaves_during_its_batch_does_not_stop_the_queue(server, c
     leaving.close()
     assert len(staying.ask(statements(300)).json["Responses"]) == 25
     assert staying.ask(get("300-24")).json["Item"]["pk"] == {"S": "300-24"}
+
+
+def test_the_body_of_a_request_that_pauses_is_read_twice_at_most(server, connect, monkeypatch):
+    monkeypatch.setattr("hashrange.server.dispatcher.SECONDS_PER_PART", -1.0)  # each part is a turn
+    client, bodies, read = connect(server), [], DynamoDBProtocol.read
+    client.call("CreateTable", {**TABLE, "TableName": "body"})
+    keys = [{"pk": {"S": str(number)}} for number in range(8)]
+    for key in keys:
+        client.call("PutItem", {"TableName": "body", "Item": key})
+    monkeypatch.setattr(DynamoDBProtocol, "read", lambda self, request: bodies.append(request) or read(self, request))
+    request = {"RequestItems": {"body": {"Keys": keys, "ProjectionExpression": "pk"}}}
+    assert len(client.call("BatchGetItem", request)["Responses"]["body"]) == len(keys)
+    assert len(bodies) == 2
 
 
 def test_many_clients_that_leave_at_once_do_not_stop_the_queue(server, connect):
