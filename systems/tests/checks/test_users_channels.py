@@ -1,11 +1,15 @@
 """Channels: nothing is sent to an address that did not answer."""
 
+import asyncio
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange_systems.checks.service.channels import MAX_CHANNELS, Channels
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing, TokenInvalid, TooSoon
+from hashrange_systems.shared.notifications.apprise_sender import Apprise
 from hashrange_systems.shared.notifications.sender import DeliveryRefused
 from hashrange_systems.shared.signed_token import TokenSigner
 from systems.tests.checks.check_items import NOON, get_plain
@@ -123,7 +127,7 @@ def test_a_webhook_gets_a_secret_that_is_stored_sealed(services, database):
 
 
 def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, database):
-    def allow(url):
+    async def allow(url):
         if not url.startswith("tgram://"):
             raise DeliveryRefused("not that service")
 
@@ -136,6 +140,23 @@ def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, databa
         do(channels.add(userid, "APPRISE", "json://169.254.169.254/"))
     with pytest.raises(InvalidInput):
         do(services.channels.add(userid, "APPRISE", "tgram://bottoken/chat"))
+
+
+def test_the_url_of_a_user_is_tried_off_the_event_loop():
+    """Apprise is imported then, which takes a second."""
+    threads = []
+
+    class Watched(Apprise):
+        def open(self, url):
+            threads.append(threading.current_thread())
+            return super().open(url)
+
+    services = Watched()
+    with pytest.raises(DeliveryRefused):
+        asyncio.run(services.try_open("slack://"))
+    services.close()
+    assert threading.main_thread() not in threads
+    assert len(threads) == 1
 
 
 @pytest.mark.parametrize(

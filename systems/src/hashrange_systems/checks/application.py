@@ -114,7 +114,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         clock=clock,
         users=Users(db, clock),
         keys=Keys(db, clock),
-        channels=Channels(db, clock, own_origins=origins, try_service=apprise.open),
+        channels=Channels(db, clock, own_origins=origins, try_service=apprise.try_open),
         pages=Pages(db, clock),
         checks=CheckService(db, clock, runs, own_origins=origins, manual_runs=ManualRunLimit(db, clock)),
         history=history,

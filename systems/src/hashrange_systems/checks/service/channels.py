@@ -6,7 +6,7 @@ the token; it comes back to `verify`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -28,7 +28,7 @@ from hashrange_systems.shared.errors import (
 )
 from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id, make_webhook_secret
 from hashrange_systems.shared.notifications.message_budget import MessageBudgets
-from hashrange_systems.shared.notifications.sender import DeliveryRefused
+from hashrange_systems.shared.notifications.sender import DeliveryFailed
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.user_url import validate_url
 
@@ -40,7 +40,7 @@ MAX_CHANNELS = 20  # a run writes an alert for each channel and message in one t
 ASKED_EVERY_MS = 10 * 60_000
 TOKEN_LASTS_MS = 3 * DAY_MS
 VERIFICATION = "verify channel"
-TryService = Callable[[str], object]
+TryService = Callable[[str], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class Channels:
     async def add(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
         """Add an unverified channel. A webhook gets a secret, unless one is given."""
         user = await find_active_user(self.db, userid)
+        if channel_type == "APPRISE":
+            await self._try_apprise_url(target)
         new = self.prepare(userid, channel_type, target, secret)
         if len(await self.db.channels(userid).consistent()) >= MAX_CHANNELS:
             raise LimitReached(f"There may be {MAX_CHANNELS} channels: remove one first.")
@@ -149,16 +151,15 @@ class Channels:
             return validate_email(target, "target"), None
         if channel_type == "WEBHOOK":
             return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
-        return self._validate_apprise_url(target), target  # an Apprise URL contains a password
+        return f"{target.partition('://')[0]}://…", target  # an Apprise URL contains a password
 
-    def _validate_apprise_url(self, url: str) -> str:
+    async def _try_apprise_url(self, url: str) -> None:
         if self.try_service is None:
             raise InvalidInput([FieldError("target", "must not be an Apprise URL: none can be used here")])
         try:
-            self.try_service(url)
-        except DeliveryRefused as refused:
+            await self.try_service(url)
+        except DeliveryFailed as refused:
             raise InvalidInput([FieldError("target", f"cannot be used: {refused}")]) from None
-        return f"{url.partition('://')[0]}://…"
 
     def _sign(self, channel: Channel) -> str:
         expires_at = self.clock.millis() + TOKEN_LASTS_MS

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
@@ -19,6 +19,9 @@ from hashrange_systems.shared.user_url import MAX_URL_LENGTH
 
 if TYPE_CHECKING:
     from apprise import AppriseAsset, NotifyBase
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 TIMEOUT_S = 30.0
 THREADS = 4
@@ -55,14 +58,20 @@ class Apprise:
         """Send a notification; after a timeout the service may still have accepted it."""
         url = destination.secret or destination.target  # such a URL contains a password
         scheme = check_url(url)
-        sending = asyncio.get_running_loop().run_in_executor(self._threads, self._notify, url, notification)
+        if not await self._run_in_thread(scheme, self._notify, url, notification):
+            raise DeliveryFailed(f"{scheme}:// did not take the message")
+
+    async def try_open(self, url: str) -> None:
+        """Raise DeliveryRefused if a URL cannot be used; the event loop goes on while Apprise is imported."""
+        await self._run_in_thread(check_url(url), self.open, url)
+
+    async def _run_in_thread(self, scheme: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        running = asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
         try:
             async with asyncio.timeout(self._timeout_s):
-                taken = await sending
+                return await running
         except TimeoutError as error:
             raise DeliveryFailed(f"{scheme}:// did not answer within {self._timeout_s:g} s") from error
-        if not taken:
-            raise DeliveryFailed(f"{scheme}:// did not take the message")
 
     def open(self, url: str) -> NotifyBase:
         """Return the service of a URL; raise DeliveryRefused if it cannot be used."""
