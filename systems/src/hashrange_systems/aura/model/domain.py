@@ -48,6 +48,14 @@ def format_domain(target: Target) -> str:
     return host if target.literal is None or target.port in DEFAULT_PORTS.values() else f"{host}:{target.port}"
 
 
+def fold_domain(stored: str) -> str:
+    """Return our form of a domain that another program stored; one that cannot be read stays as it is."""
+    try:
+        return parse_address(stored).domain
+    except InvalidInput:
+        return stored
+
+
 def _start_url(target: Target) -> str:
     return f"{target.scheme}://{target.authority}{target.path}"
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SHOP_TYPES: tuple[ShopType, ...] = get_args(ShopType)
 MAX_NAME = 200
+MAX_HOST = 260  # characters of a host with a port
 MAX_ROWS = 10_000
 AT_ONCE = 100
 MAX_SHOPS_ADDED = 5000  # by a member who is no operator
@@ -161,19 +162,20 @@ class Registry:
 
     # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
     async def find(self, address: str) -> Shop:
-        """Return the shop of a domain or URL in any spelling; raise ResourceMissing."""
+        """Return the shop of a domain or URL, as it is stored or in any spelling; raise ResourceMissing."""
         try:
-            shop = await self._find(parse_address(address).domain)
+            shop = await self._find(parse_address(address).domain, address)
         except InvalidInput as error:
             raise ResourceMissing("shop") from error
         if shop is None:
             raise ResourceMissing("shop")
         return shop
 
-    async def _find(self, domain: str) -> Shop | None:
-        """Return the shop under either spelling: the original kept `www.`."""
+    async def _find(self, domain: str, given: str = "") -> Shop | None:
+        """Return the shop as it is given, or under either spelling: the original kept `www.`, capitals and ports."""
+        stored = (given,) if 0 < len(given) <= MAX_HOST and "/" not in given else ()
         try:
-            found = await self.db.fetch([self.db.shop(each) for each in spellings(domain)])
+            found = await self.db.fetch([self.db.shop(each) for each in dict.fromkeys((*stored, *spellings(domain)))])
         except Unreadable as error:
             raise ShopDamaged(f"The stored shop {domain} is damaged: {error}") from error
         return next((shop for shop in found if shop is not None), None)

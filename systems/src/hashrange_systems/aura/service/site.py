@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hashrange_systems.aura.extraction.page_facts import Overrides, PageFacts
-from hashrange_systems.aura.model.domain import format_domain, strip_www
+from hashrange_systems.aura.model.domain import fold_domain, format_domain, strip_www
 from hashrange_systems.aura.model.page_reading import (
     LinkFilter,
     find_canonical,
@@ -157,7 +157,7 @@ class Site:
         self._rules[origin] = rules
         self._read_at[origin] = self.tools.clock.millis()
         self._links = LinkFilter(
-            domain=self.domain,
+            domain=fold_domain(self.domain),
             ports=tuple(sorted(WEB_PORTS | {parse_url(self.start_url).port})),
             excludes=self.excludes,
             robots=tuple(each for each in self._rules.items() if self._owns(each[0])),
@@ -166,7 +166,7 @@ class Site:
 
     def _owns(self, origin: str) -> bool:
         """Return whether an origin is the shop's; that of a sitemap may be another site's."""
-        return strip_www(format_domain(parse_url(origin))) == strip_www(self.domain)
+        return strip_www(format_domain(parse_url(origin))) == fold_domain(self.domain)
 
     async def _learn(self, origin: str) -> None:
         """Read the robots.txt of another origin; one that cannot be read forbids everything there."""
