@@ -314,8 +314,8 @@ def test_the_second_address_is_tried_when_the_first_refuses():
     response = fetch(
         script,
         "http://a.example:{port}/",
-        resolver=ScriptedResolver(a_example=[["127.0.0.2", "127.0.0.1"]]),
-        policy=Policy(exempt=parse_exemptions(["127.0.0.0/8"])),
+        resolver=ScriptedResolver(a_example=[["::1", "127.0.0.1"]]),
+        policy=Policy(exempt=parse_exemptions(["127.0.0.0/8", "::1/128"])),
     )
     assert response.address == "127.0.0.1"
 
