@@ -56,12 +56,18 @@ def try_one(folder: Path, dist: Path, requirement: str, command: list[str]) -> s
     """Install a requirement, run the command, and return a line about it."""
     venv.create(folder, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
-    run(*pip, "install", "--quiet", "--no-compile", "--find-links", str(dist), requirement)
+    run(*pip, "install", "--quiet", "--no-compile", "--find-links", str(dist), pin(requirement, dist))
     run(str(folder / "bin" / command[0]), *command[1:], cwd=folder)
     packages = run(*pip, "list", "--format=freeze").split()
     site = next(folder.glob("lib/python*/site-packages"))
     size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file() and file.suffix != ".pyc")
     return f"{requirement:32} {len(packages):8} {size / 1e6:6.1f}"
+
+
+def pin(requirement: str, dist: Path) -> str:
+    """The requirement of the version that was built: pip would prefer a release of the registry to a `.dev0`."""
+    [wheel] = dist.glob(f"{requirement.partition('[')[0].replace('-', '_')}-*.whl")
+    return f"{requirement}=={wheel.name.split('-')[1]}"
 
 
 def run(*command: str, cwd: Path | None = None) -> str:

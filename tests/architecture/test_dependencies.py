@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import subprocess
 import tomllib
 from importlib import metadata
@@ -103,6 +104,14 @@ def test_every_extra_is_tried_in_an_empty_environment():
     assert named == {extra for each in PROJECTS for extra in each["optional-dependencies"]}
 
 
+def test_the_extras_that_are_tried_are_those_of_the_built_wheels(tmp_path):
+    for wheel in ("hashrange-0.4.0.dev0-py3-none-any.whl", "hashrange_systems-0.5.0-py3-none-any.whl"):
+        (tmp_path / wheel).touch()
+    pin = runpy.run_path(str(ROOT / "scripts" / "try_extras.py"))["pin"]
+    assert pin("hashrange[cli]", tmp_path) == "hashrange[cli]==0.4.0.dev0"
+    assert pin("hashrange-systems", tmp_path) == "hashrange-systems==0.5.0"
+
+
 def test_every_runtime_dependency_has_a_decision_record():
     records = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "decisions").glob("*.md"))
     stood_in_for = {"boto3", "botocore"}
@@ -111,6 +120,11 @@ def test_every_runtime_dependency_has_a_decision_record():
 
 def test_both_distributions_have_the_version_that_the_package_states():
     assert {metadata.version(each["name"]) for each in PROJECTS} == {hashrange.__version__}
+
+
+def test_the_systems_require_the_hashrange_of_their_own_version():
+    [required] = [each for each in PROJECTS[1]["dependencies"] if each.startswith("hashrange[")]
+    assert required.partition(">=")[2] == f"{hashrange.__version__.removesuffix('.dev0')}.dev0"
 
 
 def test_every_claimed_python_is_tested_by_make_and_by_the_workflow():

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tarfile
 
 import pytest
 
@@ -75,6 +76,12 @@ def wheels(tmp_path_factory):
 def install(wheels, tmp_path):
     """`install("hashrange[cli]")` makes an environment that has this and nothing else."""
     return lambda requirement, *also: Environment(tmp_path / "environment", wheels, requirement, *also)
+
+
+def test_the_source_distributions_contain_their_readme(wheels):
+    for archive in next(iter(wheels.values())).parent.glob("*.tar.gz"):
+        with tarfile.open(archive) as source:
+            assert f"{archive.name.removesuffix('.tar.gz')}/README.md" in source.getnames()
 
 
 def test_the_bare_library_is_a_database_and_runs_declarations(install):
