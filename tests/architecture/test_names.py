@@ -38,7 +38,7 @@ FORMER_MODULES = {
 }  # fmt: skip
 FORMER_WORDS = re.compile(
     r"\b_?(settle\w*|weigh|lay_ground|hurr(?:y|ied)|test_parameters|stencil\w*|strangers?|lobby|ponds"
-    r"|excuse\w*|shelved(?:_at)?|untold|tell_\w+)\b"
+    r"|excuse\w*|shelved(?:_at)?|untold|tell_\w+|Placed|place_(?:stored|tagged)|(?:find|remember)_place)\b"
 )
 
 

@@ -240,8 +240,8 @@ def _read_in_parts(engine: Engine, source: RowSource) -> RowPage:
     while True:
         rest.work = min(PART_WORK, source.work - whole.count_work(source))
         rest.room = min(PART_BYTES, PAGE_BYTES - whole.size)
-        place = f"page after {rest.low!r} {rest.high!r} {rest.start!r}"
-        (part,) = engine.do_parts(place, definition_inputs, _read_decoded, [(engine, rest)])
+        part_name = f"page after {rest.low!r} {rest.high!r} {rest.start!r}"
+        (part,) = engine.do_parts(part_name, definition_inputs, _read_decoded, [(engine, rest)])
         whole.add(part)
         is_full = whole.size >= PAGE_BYTES or whole.count_work(source) >= source.work
         if part.last is None or is_full or whole.scanned == source.limit:

@@ -151,7 +151,7 @@ def respond_fault(visit: DemoVisit, parts: SplitResult) -> DemoResponse | None:
         case "long-urls" | "session-ids" | "sort-trap" | "calendar-trap":
             return respond_trap(visit, parts)
         case "slow-drip" | "gzip-bomb" | "endless" | "reset" | "huge" | "wrong-charset" if product:
-            return spoil(visit.shop, respond_page(visit, parts))
+            return damage_body(visit.shop, respond_page(visit, parts))
     return respond_product_fault(visit, parts, int(product[1])) if product else None
 
 
@@ -179,7 +179,7 @@ def redirect(location: str) -> DemoResponse:
     return DemoResponse(status=302, headers=(HTML, ("Location", location)))
 
 
-def spoil(shop: DemoShop, response: DemoResponse) -> DemoResponse:
+def damage_body(shop: DemoShop, response: DemoResponse) -> DemoResponse:
     """Return a product page in a body that misbehaves."""
     match shop.behaviour:
         case "slow-drip":

@@ -52,7 +52,7 @@ def extract_page(url: str, body: bytes, content_type: str | None, overrides: Ove
     links, shape = read_links(page, url), read_shape(page, url)
     language = find_language(page)
     region = find_region(url, language)
-    answers, standards = ask_standards(page, PageContext(links.canonical or url, shape.heading, region))
+    answers, standards = extract_standards(page, PageContext(links.canonical or url, shape.heading, region))
     structured = any(answer.page_type == "product" and answer.price for answer in answers)
     blocked = is_robot_wall(shape) and not structured
     shown = answer_from_page(shape, language, region)
@@ -88,14 +88,14 @@ def describe(links: PageLinks, decoded: DecodedPage, standards: Sequence[str]) -
 
 
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def ask_standards(page: LexborHTMLParser, context: PageContext) -> tuple[list[ExtractorAnswer], list[str]]:
+def extract_standards(page: LexborHTMLParser, context: PageContext) -> tuple[list[ExtractorAnswer], list[str]]:
     """Return the answer of each standard of structured data, and those that the page uses."""
     answers, used = [], []
     for name, ask in (
-        ("json-ld", ask_json_ld),
-        ("microdata", lambda page, context: ask_marked(page, context, MICRODATA)),
-        ("rdfa", lambda page, context: ask_marked(page, context, RDFA)),
-        ("opengraph", ask_open_graph),
+        ("json-ld", extract_json_ld),
+        ("microdata", lambda page, context: extract_marked(page, context, MICRODATA)),
+        ("rdfa", lambda page, context: extract_marked(page, context, RDFA)),
+        ("opengraph", extract_open_graph),
     ):
         answer, found = ask(page, context)
         answers.append(answer)
@@ -103,7 +103,7 @@ def ask_standards(page: LexborHTMLParser, context: PageContext) -> tuple[list[Ex
     return answers, used
 
 
-def ask_json_ld(page: LexborHTMLParser, context: PageContext) -> tuple[ExtractorAnswer, bool]:
+def extract_json_ld(page: LexborHTMLParser, context: PageContext) -> tuple[ExtractorAnswer, bool]:
     """Return the answer of the JSON-LD blocks that can be read, and whether there are any."""
     scripts = page.css("script[type]")
     texts = [
@@ -117,13 +117,13 @@ def ask_json_ld(page: LexborHTMLParser, context: PageContext) -> tuple[Extractor
     return read_structured("json-ld", values, context, problems), bool(values)
 
 
-def ask_marked(page: LexborHTMLParser, context: PageContext, syntax: Syntax) -> tuple[ExtractorAnswer, bool]:
+def extract_marked(page: LexborHTMLParser, context: PageContext, syntax: Syntax) -> tuple[ExtractorAnswer, bool]:
     """Return the answer of microdata or RDFa, and whether the page has items of it."""
     items = read_items(page.css(syntax.selector), syntax)
     return read_structured(syntax.standard, items, context), any(item.get("@type") for item in items)
 
 
-def ask_open_graph(page: LexborHTMLParser, context: PageContext) -> tuple[ExtractorAnswer, bool]:
+def extract_open_graph(page: LexborHTMLParser, context: PageContext) -> tuple[ExtractorAnswer, bool]:
     """Return the answer of Open Graph, and whether the page uses it."""
     meta = read_meta(page)
     return read_open_graph(meta, context.region), bool(meta)

@@ -42,7 +42,7 @@ async def reject_damaged(db: Kelifax, item: DamagedItem, decision: Decision, now
 
 
 async def undo_damaged(db: Kelifax, item: DamagedItem, undone: Decision, before: Mapping[str, Any]) -> None:
-    """Take back the rejection of a damaged resource: its status and its place in the lists are as they were."""
+    """Take back the rejection of a damaged resource: its status and its listing are as they were."""
     if item.status != "rejected" or not before:
         raise DecisionTaken(item.status)
     restored = {name: str(before[name]) if name in before else None for name in RESTORED}

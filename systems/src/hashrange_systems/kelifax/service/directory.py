@@ -36,7 +36,13 @@ from hashrange_systems.kelifax.model.public_entry import (
 from hashrange_systems.kelifax.model.search_text import contains_all, split_words
 from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax, Listing
-from hashrange_systems.kelifax.service.time_ordered_list import Chunk, OrderedPage, Place, Placed, TimeOrderedList
+from hashrange_systems.kelifax.service.time_ordered_list import (
+    Chunk,
+    ListPosition,
+    OrderedPage,
+    PositionedEntry,
+    TimeOrderedList,
+)
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_all, read_all_in_order, read_time_page
 from hashrange_systems.kelifax.visitor_item import Facets, TagEntry
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_second
@@ -269,12 +275,12 @@ class TagIndex:
         """Return those of so many entries that the filters accept."""
         page = await self.directory.db.tag_entries(self.tag, since).page(count, after=after)
         shown = {entry.slug: entry for entry in await self.directory.read_many([entry.slug for entry in page])}
-        placed = [
-            Placed(place_tagged(each, shown[each.slug]), shown[each.slug])
+        positioned = [
+            PositionedEntry(position_as_shown(each, shown[each.slug]), shown[each.slug])
             for each in page
             if self._is_listed(each, shown.get(each.slug))
         ]
-        return Chunk(placed, place_stored(page.items[-1]).second if page.items else "", page.cursor)
+        return Chunk(positioned, position_as_stored(page.items[-1]).second if page.items else "", page.cursor)
 
     def _is_listed(self, tagged: TagEntry, entry: ListedResource | None) -> bool:
         """Return whether an entry of a tag is the one of its resource, and not of an earlier publication."""
@@ -283,14 +289,14 @@ class TagIndex:
         return entry.published_at.replace(microsecond=0) == tagged.published_at
 
 
-def place_stored(tagged: TagEntry) -> Place:
+def position_as_stored(tagged: TagEntry) -> ListPosition:
     """Return the position of an entry of a tag, which has whole seconds."""
-    return Place.of(read_stored_text(tagged.published_at), tagged.slug)
+    return ListPosition.of(read_stored_text(tagged.published_at), tagged.slug)
 
 
-def place_tagged(tagged: TagEntry, entry: ListedResource) -> Place:
+def position_as_shown(tagged: TagEntry, entry: ListedResource) -> ListPosition:
     """Return the position of the resource of a tag: the tag has the second, the resource has the fraction."""
-    stored, exact = place_stored(tagged), Place.of(read_stored_text(entry.published_at), entry.slug)
+    stored, exact = position_as_stored(tagged), ListPosition.of(read_stored_text(entry.published_at), entry.slug)
     return exact if exact.second == stored.second else stored
 
 

@@ -187,7 +187,7 @@ class Moderation:
         resource = await find_resource(self.db, slug)
         if not isinstance(resource, Approved):
             raise await self._explain(slug)
-        before = remember_place(resource, await self.db.feature_plan(slug).consistent())
+        before = remember_publication(resource, await self.db.feature_plan(slug).consistent())
         decision = await self._make_decision(slug, actor, "unpublished", reason, before)
         now = to_second(self.clock.millis())
         return await self._decide(
@@ -447,14 +447,14 @@ def check_reason(reason: str) -> str:
     return text
 
 
-def remember_place(resource: Approved, plan: FeaturePlan | None) -> dict[str, Any]:
-    """Return what undoing an unpublication restores: the place in the lists, and the feature with its times."""
-    place: dict[str, Any] = {"approvedAt": resource.approved_at.isoformat(), "featured": resource.featured}
+def remember_publication(resource: Approved, plan: FeaturePlan | None) -> dict[str, Any]:
+    """Return what undoing an unpublication restores: the times of the publication, and the feature with its times."""
+    stored: dict[str, Any] = {"approvedAt": resource.approved_at.isoformat(), "featured": resource.featured}
     if isinstance(resource, Published):
-        place["publishedAt"] = resource.published_at.isoformat()
+        stored["publishedAt"] = resource.published_at.isoformat()
     if plan is not None:
-        place["plan"] = plan.model_dump(mode="json", exclude_none=True)
-    return place
+        stored["plan"] = plan.model_dump(mode="json", exclude_none=True)
+    return stored
 
 
 def name_cause(decision: Decision) -> str:

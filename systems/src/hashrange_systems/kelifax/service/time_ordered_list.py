@@ -32,15 +32,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """The position of an entry in a list: as places are compared, so are the times."""
+class ListPosition:
+    """The position of an entry in a list: positions compare as their times do."""
 
     second: str
     fraction: str = ""  # its digits, without zeros at the end
     slug: str = ""
 
     @classmethod
-    def of(cls, text: str, slug: str) -> Place:
+    def of(cls, text: str, slug: str) -> ListPosition:
         """Return the position of a stored time, of any width; another text is its own second."""
         fraction = FRACTION.match(text, TO_THE_SECOND)
         return cls(text[:TO_THE_SECOND], fraction[1].rstrip("0") if fraction else "", slug)
@@ -55,10 +55,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed(Generic[T_co]):
+class PositionedEntry(Generic[T_co]):
     """An entry with its position."""
 
-    place: Place
+    position: ListPosition
     entry: T_co
 
 
@@ -66,7 +66,7 @@ class Placed(Generic[T_co]):
 class Chunk(Generic[T_co]):
     """What one read of an index found, in its order; `last` is the second that it ends in."""
 
-    entries: Sequence[Placed[T_co]]
+    entries: Sequence[PositionedEntry[T_co]]
     last: str
     cursor: str | None
 
@@ -88,10 +88,10 @@ class TimeIndex(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a page begins: at a second, after a place in it; or inside of a second in the order of the index."""
+    """Where a page begins: at a second, after a position in it; or inside of a second in the order of the index."""
 
     time: datetime | None = None
-    after: Place | None = None
+    after: ListPosition | None = None
     cursor: str | None = None
 
 
@@ -115,7 +115,7 @@ class TimeOrderedList(Generic[T_co]):
         start = self._open_cursor(after) if after is not None else Start()
         if start.cursor is not None and start.time is not None:
             chunk = await self.index.read(start.time, size, start.cursor)
-            inside = [each for each in chunk.entries if each.place.time == start.time]
+            inside = [each for each in chunk.entries if each.position.time == start.time]
             if inside:
                 return self._end_in_second(inside, chunk, start.time)
             start = Start(self._next_second(start.time))
@@ -123,53 +123,57 @@ class TimeOrderedList(Generic[T_co]):
 
     async def _read_sorted(self, size: int, start: Start) -> OrderedPage[T_co]:
         """Read on until the second in which the page ends is complete."""
-        found: dict[str, Placed[T_co]] = {}
+        found: dict[str, PositionedEntry[T_co]] = {}
         chunk = await self.index.read(start.time, size + 1 + (start.after is not None), None)
         while True:
-            found |= {each.place.slug: each for each in chunk.entries if self._is_after(each.place, start.after)}
-            ordered = sort_placed(found.values(), backwards=self.index.backwards)
+            found |= {each.position.slug: each for each in chunk.entries if self._is_after(each.position, start.after)}
+            ordered = sort_positioned(found.values(), backwards=self.index.backwards)
             end = find_end(ordered, size)
-            if chunk.cursor is None or (end < len(ordered) and ordered[end - 1].place.second != chunk.last):
+            if chunk.cursor is None or (end < len(ordered) and ordered[end - 1].position.second != chunk.last):
                 return self._end(ordered, end)
-            together = [each for each in ordered if each.place.second == chunk.last]
-            time = Place(chunk.last).time
+            together = [each for each in ordered if each.position.second == chunk.last]
+            time = ListPosition(chunk.last).time
             if time is not None and len(together) > MAX_TOGETHER:
-                before = [each for each in ordered if each.place.second != chunk.last]
+                before = [each for each in ordered if each.position.second != chunk.last]
                 return self._end(before, len(before), Start(time)) if before else await self._enter(time, size)
             chunk = await self.index.read(start.time, MAX_TOGETHER, chunk.cursor)
 
     async def _enter(self, time: datetime, size: int) -> OrderedPage[T_co]:
         """Return the first page of a second with many entries."""
         chunk = await self.index.read(time, size, None)
-        return self._end_in_second([each for each in chunk.entries if each.place.time == time], chunk, time)
+        return self._end_in_second([each for each in chunk.entries if each.position.time == time], chunk, time)
 
-    def _end_in_second(self, inside: Sequence[Placed[T_co]], chunk: Chunk[T_co], time: datetime) -> OrderedPage[T_co]:
-        goes_on = Place(chunk.last).time == time
+    def _end_in_second(
+        self, inside: Sequence[PositionedEntry[T_co]], chunk: Chunk[T_co], time: datetime
+    ) -> OrderedPage[T_co]:
+        goes_on = ListPosition(chunk.last).time == time
         following = Start(time, cursor=chunk.cursor) if goes_on else Start(self._next_second(time))
         return OrderedPage(
             [each.entry for each in inside],
             self._seal_cursor(following) if chunk.cursor is not None or not goes_on else None,
         )
 
-    def _end(self, ordered: Sequence[Placed[T_co]], end: int, following: Start | None = None) -> OrderedPage[T_co]:
+    def _end(
+        self, ordered: Sequence[PositionedEntry[T_co]], end: int, following: Start | None = None
+    ) -> OrderedPage[T_co]:
         """Return a page of the first entries; it goes on after the last of them unless something else is said."""
         if following is None and end < len(ordered):
-            place = ordered[end - 1].place
-            following = Start(place.time, place)
+            position = ordered[end - 1].position
+            following = Start(position.time, position)
         cursor = self._seal_cursor(following) if following is not None else None
         return OrderedPage([each.entry for each in ordered[:end]], cursor)
 
-    def _is_after(self, place: Place, shown: Place | None) -> bool:
-        return shown is None or (place < shown if self.index.backwards else place > shown)
+    def _is_after(self, position: ListPosition, shown: ListPosition | None) -> bool:
+        return shown is None or (position < shown if self.index.backwards else position > shown)
 
     def _next_second(self, time: datetime) -> datetime:
         return time - SECOND if self.index.backwards else time + SECOND
 
     # ── cursors ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _seal_cursor(self, start: Start) -> str:
-        place = start.after or Place("")
+        position = start.after or ListPosition("")
         time = start.time.isoformat() if start.time else ""
-        words = [self.index.name, time, place.second, place.fraction, place.slug]
+        words = [self.index.name, time, position.second, position.fraction, position.slug]
         return f"{start.cursor or ''}.{self.signer.sign('page', words, NEVER)}"
 
     def _open_cursor(self, cursor: str) -> Start:
@@ -180,18 +184,18 @@ class TimeOrderedList(Generic[T_co]):
             raise CursorInvalid("The cursor is damaged: begin again.") from error
         if name != self.index.name:
             raise CursorInvalid("The cursor is from another list: begin again.")
-        place = Place(second, fraction, slug) if second else None
-        return Start(datetime.fromisoformat(time) if time else None, place, inner or None)
+        position = ListPosition(second, fraction, slug) if second else None
+        return Start(datetime.fromisoformat(time) if time else None, position, inner or None)
 
 
-def find_end(ordered: Sequence[Placed[object]], size: int) -> int:
+def find_end(ordered: Sequence[PositionedEntry[object]], size: int) -> int:
     """Return how many entries a page has: so many, and those after them whose time is none, where it cannot go on."""
-    return next((at for at in range(size, len(ordered)) if ordered[at - 1].place.time is not None), len(ordered))
+    return next((at for at in range(size, len(ordered)) if ordered[at - 1].position.time is not None), len(ordered))
 
 
-def sort_placed(entries: Iterable[Placed[T]], *, backwards: bool) -> list[Placed[T]]:
+def sort_positioned(entries: Iterable[PositionedEntry[T]], *, backwards: bool) -> list[PositionedEntry[T]]:
     """Return entries in the order of time."""
-    return sorted(entries, key=lambda each: each.place, reverse=backwards)
+    return sorted(entries, key=lambda each: each.position, reverse=backwards)
 
 
 def to_bound(time: datetime, *, backwards: bool) -> datetime:

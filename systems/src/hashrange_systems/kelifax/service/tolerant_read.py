@@ -1,6 +1,6 @@
 """Reads lists in which single items may be damaged: stored by another program in a form that cannot be read.
 
-A damaged item takes its place in the list, with its raw attributes; it never hides the others.
+A damaged item has its position in the list, with its raw attributes; it never hides the others.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from hashrange_systems.kelifax.model.public_entry import read_stored_text
 from hashrange_systems.kelifax.service.time_ordered_list import (
     MAX_TOGETHER,
     Chunk,
+    ListPosition,
     OrderedPage,
-    Place,
-    Placed,
+    PositionedEntry,
     TimeIndex,
     TimeOrderedList,
-    sort_placed,
+    sort_positioned,
     to_bound,
 )
 from hashrange_systems.shared.signed_token import TokenSigner
@@ -106,8 +106,8 @@ class QueryIndex(Generic[T]):
         """Return about so many entries in the order of the index."""
         query = self.read_from(to_bound(since, backwards=self.backwards) if since else None)
         page = await read_page(query, count, after, self.by)
-        placed = [Placed(find_place(entry, self.by), entry) for entry in page.entries]
-        return Chunk(placed, placed[-1].place.second if placed else "", page.cursor)
+        positioned = [PositionedEntry(find_position(entry, self.by), entry) for entry in page.entries]
+        return Chunk(positioned, positioned[-1].position.second if positioned else "", page.cursor)
 
 
 async def read_page(query: Query[T] | Latest[T] | Scan[T], size: int, after: str | None, by: str) -> TolerantPage[T]:
@@ -117,12 +117,12 @@ async def read_page(query: Query[T] | Latest[T] | Scan[T], size: int, after: str
     damaged = {item.resource_slug: item for item in map(DamagedItem.from_error, errors)}
     backwards = isinstance(query, Latest)
     ordered = page.items and page.cursor and not isinstance(query, Scan)
-    last = find_place(page.items[-1], by).second if ordered else None
+    last = find_position(page.items[-1], by).second if ordered else None
     kept = [item for item in damaged.values() if last is None or is_within(item, by, last, backwards=backwards)]
     if not kept:
         return TolerantPage(list(page.items), page.cursor)
     entries: list[T | DamagedItem] = [*page.items, *kept]
-    entries.sort(key=lambda entry: find_place(entry, by).second, reverse=backwards)
+    entries.sort(key=lambda entry: find_position(entry, by).second, reverse=backwards)
     return TolerantPage(entries, page.cursor)
 
 
@@ -146,26 +146,26 @@ async def read_all(query: Query[T] | Latest[T] | Scan[T], by: str) -> AsyncItera
 
 async def read_all_in_order(query: Query[T] | Latest[T], by: str) -> AsyncIterator[T | DamagedItem]:
     """Yield a whole list in the order of time."""
-    together: list[Placed[T | DamagedItem]] = []
+    together: list[PositionedEntry[T | DamagedItem]] = []
     backwards = isinstance(query, Latest)
     async for entry in read_all(query, by):
-        placed = Placed(find_place(entry, by), entry)
-        if together and (together[0].place.second != placed.place.second or len(together) >= MAX_TOGETHER):
-            for each in sort_placed(together, backwards=backwards):
+        positioned = PositionedEntry(find_position(entry, by), entry)
+        if together and (together[0].position.second != positioned.position.second or len(together) >= MAX_TOGETHER):
+            for each in sort_positioned(together, backwards=backwards):
                 yield each.entry
             together = []
-        together.append(placed)
-    for each in sort_placed(together, backwards=backwards):
+        together.append(positioned)
+    for each in sort_positioned(together, backwards=backwards):
         yield each.entry
 
 
 def is_within(item: DamagedItem, by: str, last: str, *, backwards: bool) -> bool:
     """Return whether a damaged item stands before the end of a page; if not, the next page reports it again."""
-    at = find_place(item, by).second
+    at = find_position(item, by).second
     return at >= last if backwards else at <= last
 
 
-def find_place(entry: Any, by: str) -> Place:
+def find_position(entry: Any, by: str) -> ListPosition:
     """Return the position of an entry in a list that is ordered by a time, from the text that is stored."""
     text = entry.text(camel(by)) if isinstance(entry, DamagedItem) else read_stored_text(getattr(entry, by))
-    return Place.of(text, entry.resource_slug)
+    return ListPosition.of(text, entry.resource_slug)

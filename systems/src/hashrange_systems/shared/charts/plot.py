@@ -206,8 +206,8 @@ def draw_legend(frame: Frame, entries: Iterable[tuple[str, str, float]], note: s
         x += 32 + 6.5 * len(label)
     below = frame.size.is_narrow
     zone = tag("tspan", "UTC", class_="zone")
-    place = {"x": 4.0, "y": 34.0} if below else {"x": frame.size.end, "y": 16.0, "text_anchor": "end"}
-    return "".join(parts) + tag("text", f"{escape_text(note)} " if note else "", zone, fill=colour("soft"), **place)
+    position = {"x": 4.0, "y": 34.0} if below else {"x": frame.size.end, "y": 16.0, "text_anchor": "end"}
+    return "".join(parts) + tag("text", f"{escape_text(note)} " if note else "", zone, fill=colour("soft"), **position)
 
 
 def draw_nothing(frame: Frame, text: str) -> str:

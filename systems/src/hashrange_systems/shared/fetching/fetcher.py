@@ -124,12 +124,12 @@ class Fetcher:
         target = parse_url(request.url)
         outgoing = RedirectRequest(target=target, method=request.method, headers=request.headers, body=request.body)
         while True:
-            chain.arrive(outgoing)
+            chain.add_request(outgoing)
             response = await self._exchange(outgoing, request, chain)
             location = find_location(response) if request.follow else None
             if location is None:
                 return replace(response, redirects=tuple(chain.redirects))
-            outgoing = chain.leave(outgoing, response.status, location)
+            outgoing = chain.follow_redirect(outgoing, response.status, location)
 
     async def _exchange(self, outgoing: RedirectRequest, request: Request, chain: RequestChain) -> Response:
         """Send one request to one server and return the response; the body of a redirect is not read."""
@@ -153,7 +153,7 @@ class Fetcher:
     async def _open(
         self, target: Target, addresses: Sequence[Address], request: Request, timer: PhaseTimer
     ) -> HttpStream:
-        context = self.trust(verify=request.verify) if target.scheme == "https" else None
+        context = self.find_tls_context(verify=request.verify) if target.scheme == "https" else None
         async with timer.time("connect"):
             connection = await connect(addresses, target.port, self._limits.connect_s)
         if context is None:
@@ -205,7 +205,7 @@ class Fetcher:
             headers.append(("Content-Length", str(len(outgoing.body or b""))))
         return [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in headers]
 
-    def trust(self, *, verify: bool) -> ssl.SSLContext:
+    def find_tls_context(self, *, verify: bool) -> ssl.SSLContext:
         """Return the TLS context; it takes some ms to create and is cached."""
         if verify not in self._contexts:
             self._contexts[verify] = make_context(self._policy.ca_file, verify=verify)
@@ -222,7 +222,7 @@ class RequestChain:
         self._url = request.url
         self._seen: set[tuple[str, str]] = set()
 
-    def arrive(self, outgoing: RedirectRequest) -> None:
+    def add_request(self, outgoing: RedirectRequest) -> None:
         """Add the next request; raise RedirectLoop if it was sent before."""
         self._url = outgoing.target.text
         self.timer.start_hop()
@@ -231,7 +231,7 @@ class RequestChain:
             raise RedirectLoop("the redirects go round in a circle (cookies are not kept)")
         self._seen.add(step)
 
-    def leave(self, outgoing: RedirectRequest, status: int, location: str) -> RedirectRequest:
+    def follow_redirect(self, outgoing: RedirectRequest, status: int, location: str) -> RedirectRequest:
         """Return the request for a redirect; raise TooManyRedirects at the limit."""
         if len(self.redirects) >= self._request.max_redirects:
             raise TooManyRedirects(f"more than {self._request.max_redirects} redirects")
