@@ -34,9 +34,7 @@ def backfill(
     target: TargetOption,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; count, and show examples.")] = False,
     rate: Annotated[float, typer.Option("--rate", help="Items to read in a second; 0 for no limit.", min=0)] = 0,
-    segments: Annotated[
-        int, typer.Option("--segments", help="Parts of a table to work on in parallel.", min=1, max=1000)
-    ] = 4,
+    segments: Annotated[int, typer.Option("--segments", help="Parts of a table to work on in parallel.")] = 4,
 ) -> None:
     """Complete the items of existing tables."""
     from hashrange.provision import backfill as run_backfill

@@ -82,7 +82,7 @@ RECORD_PROBLEM = (
     "contain all files of a directory."
 )
 BACKUPS = "backups"
-PAGE_BYTES = 1_000_000
+MAX_SLICE_BYTES = 1_000_000
 
 SqliteError = apsw.Error
 NotUnique = apsw.ConstraintError
@@ -429,6 +429,6 @@ def take_page(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     for row in rows:
         page.append(row)
         size += len(row[-1])
-        if size >= PAGE_BYTES:
+        if size >= MAX_SLICE_BYTES:
             break
     return page

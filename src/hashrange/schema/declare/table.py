@@ -108,7 +108,10 @@ class Gsi(Struct, frozen=True):
             _check_index_name(self.name)
         if not isinstance(self.project, str) and len(self.project) > MAX_PROJECTED:
             raise DeclarationError(
-                "HR103", f"index {self.name}", f"names {len(self.project)} attributes", "project at most 100, or ALL"
+                "HR103",
+                f"index {self.name}",
+                f"names {len(self.project)} attributes",
+                f"project at most {MAX_PROJECTED}, or ALL",
             )
         if isinstance(self.project, str) and self.project not in {ALL, KEYS_ONLY}:
             raise DeclarationError(
@@ -245,7 +248,7 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
             raise DeclarationError(
                 "HR105",
                 f"table {self.name}",
-                "has more than 20 global or 5 local indexes",
+                f"has more than {MAX_GLOBAL_INDEXES} global or {MAX_LOCAL_INDEXES} local indexes",
                 "drop what no pattern reads",
             )
         for index in local:

@@ -64,7 +64,7 @@ def respond(visit: DemoVisit) -> DemoResponse:
         return respond_robots(visit)
     if parts.path.startswith("/sitemap"):
         return respond_sitemap(visit, parts.path)
-    return respond_fault(visit, parts) or validate(visit, respond_page(visit, parts))
+    return respond_misbehaviour(visit, parts) or validate(visit, respond_page(visit, parts))
 
 
 def respond_page(visit: DemoVisit, parts: SplitResult) -> DemoResponse:
@@ -141,8 +141,8 @@ def render_sitemap(shop: DemoShop, origin: str, part: int) -> bytes:
     return (URLSET + "".join(f"<url><loc>{origin}{path}</loc></url>" for path in first + paths) + "</urlset>").encode()
 
 
-# ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def respond_fault(visit: DemoVisit, parts: SplitResult) -> DemoResponse | None:
+# ── misbehaviour ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def respond_misbehaviour(visit: DemoVisit, parts: SplitResult) -> DemoResponse | None:
     """Return the misbehaviour of a shop, if it has one for this path."""
     product = PRODUCT.fullmatch(parts.path)
     match visit.shop.behaviour:
@@ -152,10 +152,10 @@ def respond_fault(visit: DemoVisit, parts: SplitResult) -> DemoResponse | None:
             return respond_trap(visit, parts)
         case "slow-drip" | "gzip-bomb" | "endless" | "reset" | "huge" | "wrong-charset" if product:
             return damage_body(visit.shop, respond_page(visit, parts))
-    return respond_product_fault(visit, parts, int(product[1])) if product else None
+    return respond_damaged_product(visit, parts, int(product[1])) if product else None
 
 
-def respond_product_fault(visit: DemoVisit, parts: SplitResult, number: int) -> DemoResponse | None:
+def respond_damaged_product(visit: DemoVisit, parts: SplitResult, number: int) -> DemoResponse | None:
     """Return what a shop has instead of a product."""
     shop = visit.shop
     match shop.behaviour:

@@ -87,17 +87,17 @@ def describe(links: PageLinks, decoded: DecodedPage, standards: Sequence[str]) -
     }
 
 
-# ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── extractors ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def extract_standards(page: LexborHTMLParser, context: PageContext) -> tuple[list[ExtractorAnswer], list[str]]:
     """Return the answer of each standard of structured data, and those that the page uses."""
     answers, used = [], []
-    for name, ask in (
+    for name, extract in (
         ("json-ld", extract_json_ld),
         ("microdata", lambda page, context: extract_marked(page, context, MICRODATA)),
         ("rdfa", lambda page, context: extract_marked(page, context, RDFA)),
         ("opengraph", extract_open_graph),
     ):
-        answer, found = ask(page, context)
+        answer, found = extract(page, context)
         answers.append(answer)
         used += [name] if found else []
     return answers, used

@@ -83,7 +83,7 @@ class Frontier:
         """Write what was noted: new links before visits, so that an interruption loses none; return the new ones.
 
         What fails to be written stays noted for the next flush. A sitemap brings 50,000 links: other tasks, such as
-        the heartbeat of the lease and requests for pages, take turns with the batches.
+        the renewal of the lease and requests for pages, take turns with the batches.
         """
         visited, links = len(self._visited), list(self._links)
         expires = self._now() + KEPT

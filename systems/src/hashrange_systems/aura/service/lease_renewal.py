@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from hashrange import Conflict
-from hashrange_systems.aura.service.schedule import HEARTBEAT_S
+from hashrange_systems.aura.service.schedule import RENEWAL_INTERVAL_S
 from hashrange_systems.shared.retry import Sleep
 
 T = TypeVar("T")
@@ -20,24 +20,24 @@ class LeaseLost(Exception):
 async def keep_alive(
     extend: Callable[[], Awaitable[object]],
     work: Coroutine[Any, Any, T],
-    every_s: float = HEARTBEAT_S,
+    every_s: float = RENEWAL_INTERVAL_S,
     sleep: Sleep = asyncio.sleep,
 ) -> T:
     """Return the result of some work, extending its lease meanwhile; raise LeaseLost when that is refused."""
     task = asyncio.create_task(work)
-    beat = asyncio.create_task(_beat(extend, every_s, sleep))
+    renewal = asyncio.create_task(_renew(extend, every_s, sleep))
     try:
-        await asyncio.wait([task, beat], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, renewal], return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
-        raise LeaseLost from beat.exception()
+        raise LeaseLost from renewal.exception()
     finally:
         task.cancel()
-        beat.cancel()
-        await asyncio.gather(task, beat, return_exceptions=True)
+        renewal.cancel()
+        await asyncio.gather(task, renewal, return_exceptions=True)
 
 
-async def _beat(extend: Callable[[], Awaitable[object]], every_s: float, sleep: Sleep) -> None:
+async def _renew(extend: Callable[[], Awaitable[object]], every_s: float, sleep: Sleep) -> None:
     while True:
         await sleep(every_s)
         try:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hashrange_systems.aura.work_schema import ShopOptions, Work
 
 LEASE = timedelta(seconds=60)
-HEARTBEAT_S = 15.0
+RENEWAL_INTERVAL_S = 15.0
 STUCK_AFTER = timedelta(hours=2)  # as the seed has it
 FIRST_RETRY, MAX_RETRY = timedelta(minutes=5), timedelta(hours=12)
 MAX_WAIT = timedelta(days=1)  # that a server may ask for

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from hashrange_systems.checks.cli import check_commands as check
-from hashrange_systems.checks.cli import history_commands as past
+from hashrange_systems.checks.cli import history_commands as history
 from hashrange_systems.checks.cli import import_command as imports
 from hashrange_systems.checks.cli import key_commands as key
 from hashrange_systems.checks.cli import policy_commands as policy
@@ -51,6 +51,6 @@ app.command("run")(check.run)
 app.command("pause")(check.pause)
 app.command("resume")(check.resume)
 app.command("delete")(check.delete)
-app.command("history", help=past.HISTORY_HELP)(past.history)
-app.command("report", help=past.REPORT_HELP)(past.report)
+app.command("history", help=history.HISTORY_HELP)(history.history)
+app.command("report", help=history.REPORT_HELP)(history.report)
 app.command("worker", help=work.HELP)(work.worker)

@@ -12,7 +12,7 @@ from hashrange_systems.checks.model.regex import search_regex
 from hashrange_systems.checks.model.status_range import accepts
 from hashrange_systems.shared.epoch import DAY_MS
 
-NOT_THE_TARGETS_FAULT = frozenset({Cause.OURS, Cause.REFUSED})
+NOT_CAUSED_BY_TARGET = frozenset({Cause.OURS, Cause.REFUSED})
 
 
 def evaluate_availability(attributes: Availability, fetched: FetchResult, now: int) -> Outcome:
@@ -33,7 +33,7 @@ def evaluate_availability(attributes: Availability, fetched: FetchResult, now: i
 
 def evaluate_no_response(silence: NoResponse) -> Outcome:
     """Return DOWN if the target did not respond, UNKNOWN if the request could not be sent."""
-    status = Status.UNKNOWN if silence.cause in NOT_THE_TARGETS_FAULT else Status.DOWN
+    status = Status.UNKNOWN if silence.cause in NOT_CAUSED_BY_TARGET else Status.DOWN
     return Outcome(
         status=status,
         cause=silence.cause,
