@@ -263,7 +263,7 @@ def test_a_report_is_a_table_json_csv_or_pdf(demo, tmp_path):
     assert b"Payments" in (tmp_path / "report.csv").read_bytes()
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert "cannot be written" in demo.run(*asked, "--csv", str(tmp_path / "no" / "x"), code=1).stderr
-    assert "is no month" in demo.run(*asked, "--month", "soon", code=2).stderr
+    assert "is not a month" in demo.run(*asked, "--month", "soon", code=2).stderr
 
 
 # -- which database

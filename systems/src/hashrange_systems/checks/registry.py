@@ -87,7 +87,7 @@ def translate_errors(check_type: str, error: ValidationError) -> Iterator[FieldE
         path = ".".join(str(step) for step in detail["loc"])
         if detail["type"] == "extra_forbidden":
             yield FieldError(
-                path[:100], f"is no attribute of {check_type}: {', '.join(sorted(name_attributes(check_type)))}"
+                path[:100], f"is not an attribute of {check_type}: {', '.join(sorted(name_attributes(check_type)))}"
             )
         else:
             yield FieldError(path[:100], MESSAGES.get(detail["type"], detail["msg"]).format(**detail.get("ctx", {})))

@@ -74,7 +74,7 @@ class PresencePatterns(Protocol):
         ...
 
 
-# ── what the presence tells ───────────────────────────────────────────────────────────────────────────────────────────
+# ── what the presence says ────────────────────────────────────────────────────────────────────────────────────────────
 class WorkState(StrEnum):
     """Whether the background work is done."""
 
@@ -134,7 +134,7 @@ class Gap:
 
 
 def find_last_gap(items: Iterable[PresenceFields], now: int) -> Gap | None:
-    """Return the last time in which no worker was there, as far as the presence of the last days tells; it may last."""
+    """Return the last time in which no worker was there, as far as the presence of the last days shows; it may last."""
     working = [item for item in items if item.works]
     spans = sorted((to_ms(item.started_at), to_ms(item.ended_at or item.seen_at)) for item in working)
     tolerance = max((SILENT_AFTER * item.interval_ms for item in working), default=0)

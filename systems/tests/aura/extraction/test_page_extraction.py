@@ -88,7 +88,7 @@ def test_a_product_is_read_from_json_ld_however_it_is_written(block):
 def test_a_broken_block_costs_only_itself():
     facts = read(ld('{"@type": "Product", ') + ld(product()))
     assert summarise(facts) == AVAILABLE
-    assert "block 1 is no JSON" in facts.answers[0].problems[0]
+    assert "block 1 is not JSON" in facts.answers[0].problems[0]
 
 
 def test_half_of_a_surrogate_pair_is_replaced_and_the_rest_is_read():

@@ -50,7 +50,7 @@ def test_unknown_attributes_are_kept_when_read_and_when_written_again():
 
 def test_a_new_unknown_attribute_is_refused_so_that_a_misspelling_shows():
     assert faults_of("AVAILABILITY", {"keywrod": "x"})["keywrod"].startswith(
-        "is no attribute of AVAILABILITY: accepted"
+        "is not an attribute of AVAILABILITY: accepted"
     )
 
 

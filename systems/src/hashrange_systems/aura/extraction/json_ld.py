@@ -42,7 +42,7 @@ def parse_block(text: str) -> Block:
             value = json.loads(attempt, strict=False, parse_int=str, parse_float=str, parse_constant=str)
             return Block(replace_surrogates(value) if SURROGATE.search(attempt) else value)
         except ValueError as error:  # the first message is that of the text as it is
-            problem = problem or f"is no JSON: {error}"
+            problem = problem or f"is not JSON: {error}"
     return Block(problem=problem)
 
 

@@ -116,7 +116,7 @@ def answer_from_overrides(page: LexborHTMLParser, overrides: Overrides, region: 
     if price_text and not price.money and not price.note:
         problems.append(f"price: there is no price in “{price_text[:80]}”")
     if state_text and state is None:
-        problems.append(f"state: “{state_text[:80]}” is no known state")
+        problems.append(f"state: “{state_text[:80]}” is not a known state")
     return ExtractorAnswer(
         extractor="override",
         page_type="product" if price.money or state else None,

@@ -126,7 +126,7 @@ def index_nodes(values: Iterable[Any]) -> dict[str, Node]:
 
 
 def follow(node: Node, named: Mapping[str, Node]) -> Node:
-    """Return the node that a reference stands for."""
+    """Return the node that a reference names."""
     name = node.get("@id")
     return named.get(name, node) if len(node) == 1 and isinstance(name, str) else node
 
@@ -230,7 +230,7 @@ def iter_texts(value: Any) -> Iterator[str]:
 
 
 def read_inner(node: Node, names: Sequence[str] = ("@value", "name", "value", "url", "contentUrl", "@id")) -> Any:
-    """Return the property of a node that stands for it."""
+    """Return the property of a node that represents it."""
     inner = next((node[name] for name in names if name in node), None)
     return inner[0] if isinstance(inner, list) and inner else inner
 

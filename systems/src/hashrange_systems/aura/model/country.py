@@ -16,7 +16,9 @@ def parse_country(text: str | None) -> str:
     if not code or code == UNKNOWN:
         return UNKNOWN
     if code not in _names():
-        raise InvalidInput([FieldError("country", f"{code!r} is no ISO 3166 code of a country: write DE, FR, GB ...")])
+        raise InvalidInput(
+            [FieldError("country", f"{code!r} is not an ISO 3166 code of a country: write DE, FR, GB ...")]
+        )
     return code
 
 

@@ -183,7 +183,7 @@ class Crawls:
                     crawl, now=now, last_crawl_error=REAPED, last_crawled_end=crawl.last_crawled_end
                 )
         except Conflict:
-            return False  # its worker lives, or another one has it
+            return False  # its worker is alive, or another one has it
         return True
 
     def _now(self) -> datetime:

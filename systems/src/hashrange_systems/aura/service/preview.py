@@ -165,4 +165,4 @@ def _explain(visit: PageVisit) -> str | None:
         return "it asks whether its visitor is human" if visit.facts.blocked else None
     if visit.wait_s is not None:
         return f"the server asks to wait {visit.wait_s:g} s"
-    return "it is no HTML page" if visit.status == 200 else f"the server answers {visit.status}"
+    return "it is not an HTML page" if visit.status == 200 else f"the server answers {visit.status}"

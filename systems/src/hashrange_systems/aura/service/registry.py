@@ -143,7 +143,7 @@ class Registry:
     async def import_csv(self, text: str, member_id: str | None = None) -> ImportReport:
         """Register the shops of a CSV file with the columns domain (or url), name, country and type.
 
-        Each row stands for itself: a row that is refused does not end the import, and importing again changes nothing.
+        Each row is independent: a row that is refused does not end the import, and importing again changes nothing.
         With a member, its limit counts, and there is a pause after each row.
         """
         rows = read_rows(text)

@@ -193,7 +193,7 @@ class Scrapes:
                     scrape, now=now, last_scrape_error=REAPED, last_scraped_end=scrape.last_scraped_end
                 )
         except Conflict:
-            return False  # its worker lives, or another one has it
+            return False  # its worker is alive, or another one has it
         return True
 
     def _now(self) -> datetime:

@@ -106,7 +106,7 @@ class TableMigration:
             case ["pk", "sk"]:
                 return migration.original
             case _:
-                raise MigrationRefused(f"{self.source_name} has the keys {', '.join(keys)}: it is no table of aura.")
+                raise MigrationRefused(f"{self.source_name} has the keys {', '.join(keys)}: it is not a table of aura.")
 
     def _explain_same_name(self, keys: list[str]) -> str:
         if keys == ["pk", "sk"]:

@@ -41,7 +41,7 @@ def read_every(text: str) -> int:
     """Parse a duration such as 30s, 5m or 1h; return milliseconds."""
     found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", text.strip())
     if not found:
-        raise typer.BadParameter(f"{text!r} is no length of time: write 30s, 5m, 1h or 1d")
+        raise typer.BadParameter(f"{text!r} is not a length of time: write 30s, 5m, 1h or 1d")
     return int(found[1]) * UNITS[found[2]]
 
 

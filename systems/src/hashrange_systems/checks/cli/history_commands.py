@@ -76,7 +76,7 @@ def read_month(text: str | None) -> date:
     try:
         return datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC).date()
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no month: write 2026-01") from error
+        raise typer.BadParameter(f"{text!r} is not a month: write 2026-01") from error
 
 
 def report(

@@ -1,4 +1,4 @@
-"""Announcements on a status page: what its owner tells visitors, until it is withdrawn or its time is over. No I/O."""
+"""Announcements on a status page: what its owner announces, until it is withdrawn or its time is over. No I/O."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def read_kuma(content: bytes, most: int) -> ImportedFile:
     try:
         given = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        return ImportedFile(error=f"The file is no JSON: {error.msg}.")
+        return ImportedFile(error=f"The file is not JSON: {error.msg}.")
     monitors = given.get("monitorList") if isinstance(given, Mapping) else None
     if isinstance(monitors, Mapping):
         monitors = list(monitors.values())

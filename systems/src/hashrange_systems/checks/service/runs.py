@@ -57,7 +57,7 @@ class Runs:
     prober: Probe
     lease_ms: int = LEASE_MS
     sleep: Sleep = asyncio.sleep
-    presence: Presence[Any] | None = None  # tells when no worker was there
+    presence: Presence[Any] | None = None  # says when no worker was there
     _recorder: Recorder = field(init=False)
 
     def __post_init__(self) -> None:

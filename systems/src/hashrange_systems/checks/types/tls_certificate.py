@@ -48,7 +48,7 @@ async def probe_certificate(tools: ProbeTools, url: str, attributes: Tls) -> Out
 async def shake_hands(tools: ProbeTools, target: Target, timer: PhaseTimer) -> Certificate | None:
     """Return the certificate of the server; raise TlsFailed if it is not valid."""
     connection = await tools.fetcher.connector.connect(target, timer)
-    context = tools.fetcher.trust(verify=True)
+    context = tools.fetcher.find_tls_context(verify=True)
     try:
         async with timer.time("tls"):
             _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=target.host)

@@ -47,7 +47,7 @@ VALID_FIELDS: Mapping[str, Any] = {
     "category": "other",
     "keyFeatures": ["feature one", "feature two", "feature three"],
     "useCases": ["use case number one", "use case number two"],
-}  # stands for fields that do not change
+}  # means fields that do not change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ RESERVED = frozenset({
     "review", "reviews", "robots-txt", "rss", "rss-xml", "search", "sitemap", "sitemap-xml", "sign-in",
     "sign-out", "static", "status", "submit", "suggest", "tag", "tags", "unsubscribe", "vote",
 })  # fmt: skip
-# What letters alone cannot tell apart: C, C++ and C# are three languages.
+# What letters alone cannot distinguish: C, C++ and C# are three languages.
 SPELLINGS = (
     ("c++", "c-plus-plus"),
     ("c#", "c-sharp"),

@@ -58,7 +58,7 @@ def _read_lesson(part: str) -> dict[str, str]:
     if not isinstance(lesson, dict) or set(lesson) != set(LESSON_FIELDS):
         raise ValueError(f"{part[:80]!r} is not a title, a url and a type")
     if not all(isinstance(value, str) for value in lesson.values()):
-        raise ValueError(f"{part[:80]!r} has a value that is no text")
+        raise ValueError(f"{part[:80]!r} has a value that is not text")
     return lesson
 
 

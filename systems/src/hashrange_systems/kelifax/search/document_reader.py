@@ -65,7 +65,7 @@ def find_document(resource: IndexedResource | None) -> SearchDocument | None:
 
 
 def show_changed(resource: IndexedResource) -> ListedResource:
-    """Return what the stream tells about a public resource; what is no text is left out."""
+    """Return what the stream says about a public resource; what is not text is left out."""
     count = resource.view_count
     return ListedResource(
         slug=resource.resource_slug,

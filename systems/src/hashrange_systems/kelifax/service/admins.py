@@ -5,7 +5,7 @@
 - `sign_out(cookie)`; `add`, `change_password`, `change_role`, `remove`, `list_all`: for admins and operators.
 
 A session ends after half a day without use, after a week, when it is signed out, and when the password or the role of
-its admin changes. The name is not told apart from the password in any answer or by its time.
+its admin changes. The name is not distinguished from the password in any answer or by its time.
 """
 
 from __future__ import annotations

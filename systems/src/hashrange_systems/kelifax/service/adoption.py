@@ -58,7 +58,7 @@ REASONS_REPLACED = "damage reasons"  # the name of the migration
 
 
 class ChangedResource(View[Published]):
-    """What the stream tells about any resource, damaged or not."""
+    """What the stream says about any resource, damaged or not."""
 
     resource_slug: str
     resource_url: Any = ""

@@ -131,7 +131,7 @@ async def write_guarded(db: Kelifax, item: DamagedItem, update: dict[str, Any]) 
     """Update an item if it is still what was read; return whether it was."""
     try:
         await db.session.transport.call_async("UpdateItem", guard(item, update))
-    except ServiceError:  # changed meanwhile: the stream tells it again
+    except ServiceError:  # changed meanwhile: the stream has it again
         return False
     return True
 

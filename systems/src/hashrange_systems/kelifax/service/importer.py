@@ -82,4 +82,4 @@ def to_wire(value: Any) -> dict[str, Any]:
         case str():
             return {"S": value}
         case _:
-            raise ValueError(f"{str(value)[:80]!r} is no text, number or boolean")
+            raise ValueError(f"{str(value)[:80]!r} is not text, a number or a boolean")

@@ -247,5 +247,5 @@ class Reviews:
 
 
 def name_version(review: Review) -> str:
-    """Return what tells a review from others by the same reviewer."""
+    """Return what distinguishes a review from others by the same reviewer."""
     return review.created_at.isoformat()

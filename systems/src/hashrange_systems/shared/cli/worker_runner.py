@@ -45,7 +45,7 @@ async def work_until_stopped(work: Coroutine[Any, Any, None], what: str) -> None
 async def exit_when_stopped(work: Coroutine[Any, Any, T], hint: str) -> T:
     """Return the result of the work; Ctrl-C or SIGTERM cancels it and, after its cleanup, ends the command.
 
-    The exit code is the shell's for the signal (130, 143); `hint` tells what becomes of the work.
+    The exit code is the shell's for the signal (130, 143); `hint` says what becomes of the work.
     """
     task, loop = asyncio.create_task(work), asyncio.get_running_loop()
     received: list[signal.Signals] = []

@@ -21,7 +21,7 @@ GZIP, ZLIB, RAW = 31, 15, -15  # zlib's window bits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedBody:
-    """A body as received; `limit` is that of the decoded bytes, `cut` tells that more was sent than was read."""
+    """A body as received; `limit` is that of the decoded bytes, `cut` means that more was sent than was read."""
 
     received: bytes = b""
     coding: str = ""  # gzip, deflate, or empty

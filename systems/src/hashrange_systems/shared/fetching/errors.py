@@ -34,7 +34,7 @@ class PolicyInvalid(HashrangeError):
 
 
 class FetchError(HashrangeError):
-    """There is no response; `url`, `redirects` and `phases` tell how far the request came."""
+    """There is no response; `url`, `redirects` and `phases` say how far the request came."""
 
     url: str | None = None
     redirects: tuple[Redirect, ...] = ()

@@ -78,7 +78,7 @@ def read_own_address(url: str) -> OwnAddress:
     try:
         target = parse_url(url)
     except BadUrl as error:
-        raise PolicyInvalid(f"{url!r} is no URL of the service: {error}") from error
+        raise PolicyInvalid(f"{url!r} is not a URL of the service: {error}") from error
     shared = target.port in DEFAULT_PORTS.values() and target.literal is None and target.host != "localhost"
     return OwnAddress(host=target.host, port=target.port, name_only=shared)
 

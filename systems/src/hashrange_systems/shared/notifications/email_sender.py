@@ -123,7 +123,7 @@ def read_address(text: str) -> Address:
             return Address(username=local, domain=idna.encode(domain, uts46=True).decode())
     except idna.IDNAError:
         pass
-    raise DeliveryRefused("that is no e-mail address that can be written to")
+    raise DeliveryRefused("that is not an e-mail address that can be written to")
 
 
 def build_email(server: MailServer, recipient: str, notification: Notification, key: str, at: datetime) -> EmailMessage:

@@ -85,7 +85,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def measure_memory() -> int:
-    """Return the size of the address space in bytes; 0 where the system does not tell."""
+    """Return the size of the address space in bytes; 0 where the system does not report it."""
     if not STATM.exists():
         return 0
     return int(STATM.read_bytes().split()[0]) * resource.getpagesize()

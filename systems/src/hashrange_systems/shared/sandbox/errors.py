@@ -19,7 +19,7 @@ class Reason(StrEnum):
 
 
 class SandboxError(HashrangeError):
-    """A call that has no result; the text is for users and tells nothing about the process."""
+    """A call that has no result; the text is for users and says nothing about the process."""
 
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)
