@@ -38,6 +38,7 @@ PAGE_SIZE = slice(14, 16)  # native
 MAX_RESTARTS = 16  # between two records; in practice one or two
 LOG_HEADER = 32
 FRAME_HEADER = 24
+FRAME_SALT = slice(8, 12)  # its first half
 LOG_MAGIC = 0x377F0682  # its last bit is the byte order of checksums
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -65,6 +66,7 @@ class LogEnd:
         self._index_file = os.open(directory / INDEX_FILE, os.O_RDONLY)
         self._index = mmap.mmap(self._index_file, COPIED, access=mmap.ACCESS_READ)
         self._is_fsync = False
+        self._seen = b"", 0  # salt and frames at the last look
         self._file = directory / END_FILE
         self._record = _open_record(self._file)
         self._identity = identify(self._file)
@@ -94,21 +96,26 @@ class LogEnd:
         return int(HEADER.unpack(self._index[:COPIED])[4])
 
     def is_log_cut(self) -> bool:
-        """Return whether the log lacks frames that SQLite wrote: it is too short or, written to since, has no header.
+        """Return whether the log lacks frames that SQLite wrote: it is too short or, written to since, has a gap.
 
-        SQLite writes the header of a log before its index mentions a frame, and changes the index first to start over.
+        The gap contains the header, or the last frame of an earlier look. SQLite writes the header of a log before its
+        index mentions a frame, and changes the index first to start over.
         """
         before = self._index[:COPIED]
         frames = int(HEADER.unpack(before)[4])
         if not frames or _sum(before[:40], "=") != struct.unpack("=2I", before[40:]):
             return False
-        needed = LOG_HEADER + frames * (FRAME_HEADER + int.from_bytes(before[PAGE_SIZE], sys.byteorder))
+        (salt, seen), self._seen = self._seen, (before[SALT], frames)
+        frame_size = FRAME_HEADER + int.from_bytes(before[PAGE_SIZE], sys.byteorder)
         try:
-            is_short = self._log.stat().st_size < needed
+            is_short = self._log.stat().st_size < LOG_HEADER + frames * frame_size
+            with self._log.open("rb") as log:
+                log.seek(LOG_HEADER + (seen - 1) * frame_size if salt == before[SALT] else LOG_HEADER)
+                has_gap = log.read(FRAME_HEADER)[FRAME_SALT] != before[SALT]
         except OSError:
             return False
         is_other = read_salt(self._log.parent) != int.from_bytes(before[SALT], "big")
-        return (is_short or is_other) and self._index[SALT] == before[SALT] and has_descriptor()
+        return (is_short or is_other or has_gap) and self._index[SALT] == before[SALT] and has_descriptor()
 
     def note(self) -> None:
         """Record the end after a commit."""

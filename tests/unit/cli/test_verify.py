@@ -134,7 +134,7 @@ def test_a_directory_in_use_or_of_something_else_is_not_verified(data, tmp_path)
     local.close()
     code, text = run("verify", tmp_path)
     assert code == UNUSABLE
-    assert "there is not a hashrange.db in it" in text
+    assert "there is no hashrange.db in it" in text
 
 
 def test_a_copy_of_a_directory_in_use_has_everything(data, tmp_path):

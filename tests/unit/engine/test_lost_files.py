@@ -16,6 +16,7 @@ from hashrange.core.errors import CorruptFile, DirectoryInUse, ForkedProcess, In
 from hashrange.engine import store as store_module
 from hashrange.engine.data_directory import LOCK_FILE, LOG_FILE, MAIN_FILE
 from hashrange.engine.engine import open_engine
+from hashrange.engine.log_end import LOG_HEADER
 from hashrange.operations import OPERATIONS
 from hashrange.server.runner import serve_in_background
 from tests.conformance.wire import item
@@ -88,6 +89,10 @@ def cut_log(directory):
     os.truncate(directory / LOG_FILE, (directory / LOG_FILE).stat().st_size - 1)
 
 
+def cut_log_to_its_header(directory):
+    os.truncate(directory / LOG_FILE, LOG_HEADER)
+
+
 def cut_file(directory):
     os.truncate(directory / MAIN_FILE, (directory / MAIN_FILE).stat().st_size - 60)
 
@@ -100,7 +105,7 @@ def wait_for_refusal(local):
     return local.refusal("PutItem", TableName="tab", Item=item(pk="more"))
 
 
-@pytest.mark.parametrize("cut", [empty_log, cut_log, cut_file])
+@pytest.mark.parametrize("cut", [empty_log, cut_log, cut_log_to_its_header, cut_file])
 def test_a_file_that_is_cut_off_is_noticed_and_not_destroyed(tmp_path, cut):
     local = Local(tmp_path / "data")
     local.create()
