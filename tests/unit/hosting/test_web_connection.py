@@ -181,7 +181,7 @@ def test_a_connection_without_a_request_is_closed():
 
 
 def test_a_body_without_progress_ends_the_connection():
-    assert answer(HEAD + b"Content-Length: 10\r\n\r\n", b"12345", body_timeout=0.1) == b""
+    assert answer(HEAD + b"Content-Length: 10\r\n\r\n12345", body_timeout=0.1) == b""
 
 
 def test_a_body_that_makes_progress_has_all_the_time_it_needs():
