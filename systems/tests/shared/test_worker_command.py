@@ -10,6 +10,7 @@ import pytest
 import hashrange
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.work_schema import Work
+from hashrange_systems.shared.cli.worker_runner import work_until_stopped
 
 SYSTEMS = ("aura", "checks", "kelifax")
 
@@ -58,3 +59,25 @@ def test_a_worker_logs_what_it_does_and_ends_at_sigterm(database, server_url):
     code, line = asyncio.run(run())
     assert code == 0
     assert line.endswith("info crawling shop=shop.invalid\n")
+
+
+def test_work_has_ended_when_ctrl_c_came_while_the_command_was_starting():
+    ended = []
+
+    async def work():
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0)
+            ended.append("work")
+
+    async def start():
+        asyncio.current_task().cancel()
+        await work_until_stopped(work(), "working")
+
+    async def run():
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(start())
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())

@@ -37,7 +37,12 @@ async def work_until_stopped(work: Coroutine[Any, Any, None], what: str) -> None
     for sign in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(sign, task.cancel)
     typer.echo(f"{what}; Ctrl-C stops it")
-    await asyncio.wait([task])
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:  # Ctrl-C while the command was still starting
+        task.cancel()
+        await asyncio.wait([task])
+        raise
     if not task.cancelled():
         task.result()
 
