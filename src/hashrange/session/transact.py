@@ -26,9 +26,9 @@ from hashrange.core.errors import (
 from hashrange.core.limits import MAX_TOKEN_LENGTH, MAX_TRANSACTION_ENTRIES
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
-from hashrange.session.runnable import Runnable, Task
+from hashrange.session.runnable import Runnable
 from hashrange.session.steps import Call, Steps, backoff
-from hashrange.session.writes import PendingWrite, Write
+from hashrange.session.writes import PendingTask, PendingWrite, Write
 
 if TYPE_CHECKING:
     from hashrange.session.session import Session
@@ -69,7 +69,7 @@ class Transaction(PendingWrite[T_co]):
     def unread(self) -> Runnable[None]:
         """Write without reading the results, which costs reads and may return a later change."""
         self.used = True
-        return Task(self.session, self._write)
+        return PendingTask(self.session, self._write, self.label)
 
     def steps(self) -> Steps[T_co]:
         """Return the steps: the writes, and a read of the results that do not follow from them."""

@@ -35,7 +35,7 @@ from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.storable_item import make_storable, with_next_version
 from hashrange.schema.pattern.value_source import NOW, Arguments, default_in
 from hashrange.schema.write.write_plan import WritePlan
-from hashrange.session.runnable import Runnable, Task
+from hashrange.session.runnable import Runnable
 from hashrange.session.steps import Call, Steps
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Update(_ItemUpdate[S_co], Generic[S_co, O_co]):
     def returning_old(self) -> Runnable[O_co]:
         """Write, and return the item as it was before."""
         self.used = True
-        return Task(self.session, self._send_for_old)
+        return PendingTask(self.session, self._send_for_old, self.label)
 
 
 class Upsert(_ItemUpdate[S_co]):
@@ -262,7 +262,7 @@ class Upsert(_ItemUpdate[S_co]):
     def returning_old(self) -> Runnable[S_co | None]:
         """Write, and return the item as it was before; None if it did not exist."""
         self.used = True
-        return Task(self.session, self._send_for_old)
+        return PendingTask(self.session, self._send_for_old, self.label)
 
 
 class Delete(PatternWrite[S_co | None]):
@@ -341,7 +341,7 @@ class Put(Write[I]):
     def returning_old(self) -> Runnable[I | None]:
         """Put it, and return the item that it replaced; None if there was none."""
         self.used = True
-        return Task(self.session, self._replace)
+        return PendingTask(self.session, self._replace, self.label)
 
     def _make_stored(self) -> I:
         """Return the item as it is stored, with the next version."""

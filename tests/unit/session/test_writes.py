@@ -223,6 +223,23 @@ def test_a_write_that_is_never_run_causes_a_warning(db):
     assert "Library.retitle" in str(caught[0].message)
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda db: db.retitle("1", "x").returning_old(),
+        lambda db: db.put(SOLARIS).returning_old(),
+        lambda db: db.transact(db.retitle("1", "x")).unread(),
+    ],
+    ids=["update returning old", "put returning old", "unread transaction"],
+)
+def test_a_write_with_another_result_that_is_never_run_causes_a_warning(db, build):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        build(db)
+        gc.collect()
+    assert [w.category for w in caught] == [NeverRun]
+
+
 def test_unprocessed_writes_and_keys_are_sent_again(db, intercept, monkeypatch):
     monkeypatch.setattr("hashrange.session.steps.FIRST_DELAY", 0.0001)
 
