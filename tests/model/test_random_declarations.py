@@ -1,23 +1,33 @@
 """Random declarations with random writes: every index key is the one that `expected_key` makes of the stored item.
 
-An item has fields of random kinds, keys of random templates, two variants that may declare the same keys anew, and a
-view. The writes are whole items, copies, and random patterns through the item, a variant or the view, given items that
-are as stored or were read a few writes before.
+An item has fields of random kinds, keys of random templates, two variants that may declare the same keys anew, perhaps
+a lifecycle, and a view. The writes are whole items, copies, and random patterns through the item, a variant or the
+view, given items that are as stored or were read a few writes before.
 """
 
 import random
+from functools import partial
 
 import pytest
 
 from hashrange import Conflict, DeclarationError, ValueInvalid, load_item
 from tests.model.case_runner import CaseRunner
-from tests.model.declared import KINDS, choose_arguments, choose_parameters, declare, expected_key, write_signature
+from tests.model.declared import (
+    KINDS,
+    Kind,
+    choose_arguments,
+    choose_parameters,
+    declare,
+    expected_key,
+    write_signature,
+)
 
 FIELDS = ("a", "b", "c")
 KEYS = ("g1", "g2", "g3")
 VARIANTS = ("New", "Old")
 TARGETS = ("Thing", "Thing", "Part", *VARIANTS)
 PATTERNS = 10
+WORD = {"word": Kind("Literal['New', 'Old']", values=("Old", "New"))}
 WRITES = 30
 
 
@@ -37,14 +47,12 @@ def declare_random(rng):
             }
         shown = rng.sample(FIELDS, rng.randint(0, 3))
         try:
-            return declare(
-                kinds, templates, lambda formatted, kinds=kinds, shown=shown: render(formatted, kinds, shown)
-            )
+            return declare(kinds, templates, partial(render, kinds=kinds, shown=shown, has_states=rng.random() < 0.5))
         except DeclarationError:
             continue
 
 
-def render(templates, kinds, shown):
+def render(templates, kinds, shown, *, has_states):
     """Return the declarations."""
 
     def keys_of(name):
@@ -56,10 +64,13 @@ def render(templates, kinds, shown):
     variants = "".join(
         f"class {name}(Thing, keys={keys_of(name)!r}):\n    word: Literal[{name!r}] = {name!r}\n" for name in VARIANTS
     )
+    state = "    state: Free | Held = initially(Free)\n" if has_states else ""
     return (
-        "table = Table('things', 'pk', indexes=[Gsi('One', 'g1'), Gsi('Two', 'g2'), Gsi('Three', 'g3')])\n"
+        "table = Table('things', 'pk', indexes=[Gsi('One', 'g1'), Gsi('Two', 'g2'), Gsi('Three', 'g3'), "
+        "Gsi('Four', 'g4')])\nclass State(View['Thing']):\n    id: str\n"
+        "class Free(State, g4='FREE#'): ...\nclass Held(State, g4='HELD#'): ...\n"
         f"class Thing(Item, table=table, keys={ {'pk': 'T#{id}', **keys_of('Thing')}!r}):\n    id: str\n"
-        f"    word: Literal['New', 'Old']\n{''.join(lines)}    z: int = 0\n{variants}"
+        f"    word: Literal['New', 'Old']\n{''.join(lines)}    z: int = 0\n{state}{variants}"
         f"class Part(View[Thing]):\n    id: str\n{''.join(seen)}"
         "class Things(Patterns, Protocol):\n    def thing(self, id: str) -> Get[Thing]: ...\n"
     )
@@ -79,6 +90,8 @@ class RandomCaseRunner(CaseRunner):
         target = rng.choice(TARGETS)
         takes = rng.choice(["id", "id", "Thing", "Part", *VARIANTS])
         given = rng.choice(choose_parameters(self.declared.kinds))
+        if rng.random() < 0.2:
+            given = [("word", "Literal['New', 'Old']"), *given]
         verb = rng.choice(["Update", "Update", "Upsert"]) if takes == "id" else "Update"
         head = "id: str" if takes == "id" else f"thing: {takes}"
         pattern = self.declared.add_pattern(write_signature(head, given, f"{verb}[{target}]"))
@@ -102,7 +115,7 @@ class RandomCaseRunner(CaseRunner):
         if self.copies and rng.random() < 0.2:
             return self.things.put(rng.choice(self.copies).model_copy(update={"z": 7})), "Thing"
         db, takes, given, target = rng.choice(self.patterns)
-        arguments = rng.choice(choose_arguments(self.declared.kinds, given))
+        arguments = rng.choice(choose_arguments(WORD | self.declared.kinds, given))
         if takes == "id":
             return db.write(name, **arguments), target
         seen = rng.choice(self.copies or [self.choose_item(name)])

@@ -97,7 +97,10 @@ def _store_plan(cls: type[Item], states: tuple[ModelClass, ...]) -> _StorePlan:
         if not found.key_only
     }
     taken = {found.stored for found in fields.values()}
-    keyed = {attr: key_codec for model in models for attr, key_codec in key_codecs(model).items()}
+    keyed = dict(key_codecs(cls))
+    for state in states:  # a view has the keys of the item that it names, which a variant may declare anew
+        own = introspection.variant_keys(state).keys() | introspection.keys(state).keys() - keyed.keys()
+        keyed.update({attr: key_codecs(state)[attr] for attr in own})
     return _StorePlan(
         lifecycles=tuple(_shared_fields(cls, states)),
         fields=tuple(fields.values()),

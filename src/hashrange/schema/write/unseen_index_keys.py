@@ -18,12 +18,12 @@ from hashrange.schema.write.write_intent import WriteIntent
 
 def check_unseen_keys(intent: WriteIntent, delta: Delta, written: AbstractSet[str]) -> None:
     """Refuse a write that changes a field of a key which it does not write, or writes it by another template."""
-    for model in _unseen_models(intent):
-        fixed = introspection.fixed_values(model, own=True).keys() - introspection.fixed_values(intent.target).keys()
-        stays = _is_of_item(intent, model) and bool(fixed) and fixed.isdisjoint(delta.fields)
+    for model in _unseen_models(intent, delta):
+        fixed = _fixed_fields(intent, model)
+        may_be = _is_of_item(intent, model) and bool(fixed)  # after the write
         for attr, template in _templates_of(intent, model).items():
             changed = ({*template.fields} | fixed) & delta.fields.keys()
-            if (attr in written and stays) or (changed and attr not in written):
+            if (attr in written and may_be) or (changed and attr not in written):
                 reason = f"where {min(changed)} changes" if changed else "where it is written"
                 raise DeclarationError(
                     "HR248",
@@ -50,20 +50,30 @@ def _is_of_item(intent: WriteIntent, model: ModelClass) -> bool:
     return issubclass(model, (intent.target, introspection.item_of(intent.target)))
 
 
-def _unseen_models(intent: WriteIntent) -> Iterator[ModelClass]:
+def _fixed_fields(intent: WriteIntent, model: ModelClass) -> AbstractSet[str]:
+    """Return the fields that have one value in a class, and not in what is entered."""
+    return introspection.fixed_values(model, own=True).keys() - introspection.fixed_values(intent.target).keys()
+
+
+def _unseen_models(intent: WriteIntent, delta: Delta) -> Iterator[ModelClass]:
     """Yield the variants of what is entered and of its item, and the states of the item's other lifecycles."""
     item = introspection.item_of(intent.target)
     for model in dict.fromkeys((*introspection.subclasses_of(intent.target), *introspection.subclasses_of(item))):
-        if _may_be(intent, model) and not issubclass(intent.target, model):
+        if _may_be(intent, delta, model) and not issubclass(intent.target, model):
             yield model
     for states in introspection.lifecycles(item).values():
         if introspection.root(states[0]) is not introspection.root(intent.target):
             yield from (
-                model for state in states for model in introspection.with_variants(state) if _may_be(intent, model)
+                model
+                for state in states
+                for model in introspection.with_variants(state)
+                if _may_be(intent, delta, model)
             )
 
 
-def _may_be(intent: WriteIntent, model: ModelClass) -> bool:
-    """Return whether an item that the write starts from can be of this class."""
+def _may_be(intent: WriteIntent, delta: Delta, model: ModelClass) -> bool:
+    """Return whether an item can be of this class before the write, or become one by a value that it sets."""
+    if not _fixed_fields(intent, model).isdisjoint(delta.fields):
+        return True
     related = [start for start in intent.start_models if introspection.root(start) is introspection.root(model)]
     return not related or any(issubclass(model, start) or issubclass(start, model) for start in related)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
+from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.model import View
 from hashrange.schema.pattern.criterion import ranges_in
@@ -116,9 +117,10 @@ def _key_value(intent: WriteIntent, key_codec: KeyCodec) -> ValueSource:
 
 
 def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
-    """Return whether the outcome follows from the arguments alone, because the state is tested.
+    """Return whether the outcome follows from the arguments alone, because each field is set or tested.
 
-    A version is not enough: that of an item which was deleted and created again may be the same.
+    A version is not enough: that of an item which was deleted and created again may be the same. The state is not
+    enough either: fields that the item has in every state change without it.
     """
     target = intent.target
     if intent.verb != "Update" or not intent.subject or introspection.lifecycles(target):
@@ -129,9 +131,16 @@ def _is_exact(intent: WriteIntent, delta: Delta) -> bool:
         return False
     is_guarded = issubclass(target, View) and not any(parameter.is_none for parameter in intent.sets.values())
     is_same_item = all(introspection.root(model) is introspection.root(target) for model in intent.start_models)
-    held = set.intersection(*(set(introspection.stored_fields(model)) for model in intent.start_models))
+    tested = frozenset[str].intersection(*(_tested_fields(model) for model in intent.start_models))
     fields = introspection.stored_fields(target).items()
     needed = {name for name, field in fields if field.fixed is not None}
     touched = {field.name for field in introspection.touched_fields(target)}
-    known = {*held, *intent.sets, *introspection.fixed_values(target), *touched}
+    known = {*tested, *intent.sets, *introspection.fixed_values(target), *touched}
     return is_guarded and is_same_item and needed <= known
+
+
+def _tested_fields(cls: ModelClass) -> frozenset[str]:
+    """Return the fields of a state whose values are those of the stored item, where its keys and its state are."""
+    parts = [part for template in introspection.state_keys(cls).values() for part in template.parts]
+    in_keys = {part.field for part in parts if part.field and not part.format.is_derived}
+    return introspection.identifying_fields(cls) | in_keys | {field.name for field in introspection.added_fields(cls)}

@@ -42,7 +42,7 @@ from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
 from hashrange.schema.write.stored_defaults import dependent_default_conditions, initial_state_conditions
 from hashrange.schema.write.sum_bounds import Addition, bound_conditions
-from hashrange.schema.write.write_intent import WriteIntent
+from hashrange.schema.write.write_intent import WriteIntent, states_with_field
 from hashrange.schema.write.write_plan import PinnedCondition
 
 
@@ -60,7 +60,7 @@ def compute_conditions(
     """Return what must hold for a write to happen."""
     placeholders = Placeholders()
     pins = _merge_pins(pin for key in keys for pin in key.pins)
-    added = list(_require_added_fields(intent, placeholders))
+    added = [*_require_added_fields(intent, placeholders), *_require_owners(intent, placeholders)]
     tests = [
         *_require_version(delta, placeholders),
         *(criterion.equal(pin.stored, pin.value_source, placeholders) for pin in pins if _is_always_needed(pin)),
@@ -139,7 +139,7 @@ def _require_states(intent: WriteIntent, placeholders: Placeholders) -> Iterator
         if trees and len(trees) == len(models):  # a state without a test could be any
             yield Criterion(join_any(without_repeats(trees)))
     if intent.verb in {"Delete", "Ensure"} and not _is_of_target(intent):
-        yield from _require_model(intent, placeholders)
+        yield from _require_model(intent, intent.target, placeholders)
     if intent.verb == "Upsert":
         yield from initial_state_conditions(intent)
 
@@ -212,13 +212,37 @@ def _require_recovered(intent: WriteIntent, pins: list[Pin], placeholders: Place
                 yield PinnedCondition(test.condition, pin.unless, pin.depends, recovered=key)
 
 
-def _require_model(intent: WriteIntent, placeholders: Placeholders) -> Iterator[Criterion]:
-    """Yield the tests that an item, given by its key alone, is of the target's model."""
-    yield from _require_fixed_values(intent, intent.target, placeholders)
-    for attr, template in introspection.state_keys(intent.target).items():
+def _require_owners(intent: WriteIntent, placeholders: Placeholders) -> Iterator[tuple[PinnedCondition, bool]]:
+    """Yield the tests that the item is in a state that has the field which is set: in another, nobody would read it.
+
+    Each comes with whether every call needs it, because the parameter cannot be left out.
+    """
+    if intent.verb != "Update":
+        return
+    for name, parameter in intent.sets.items():
+        owners = states_with_field(intent.target, name)
+        enters = introspection.state_attributes(intent.target) and name in introspection.stored_fields(intent.target)
+        if parameter.is_none or enters or intent.held(name) is not None:
+            continue
+        tests = [list(_require_state_of(intent, owner, placeholders)) for owner in owners]
+        trees = [tree for each in tests if (tree := join_all([test.condition for test in each])) is not None]
+        if owners and len(trees) == len(owners):
+            test = join_any(without_repeats(trees))
+            yield PinnedCondition(test, depends=frozenset({name})), not parameter.may_be_left_out
+
+
+def _require_state_of(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests that an item, given by its key alone, is in a state."""
+    yield from _require_fixed_values(intent, model, placeholders)
+    for attr, template in introspection.state_keys(model).items():
         test = criterion.starts if template.fields else criterion.equal
         yield test(attr, FixedValue({"S": template.prefix}), placeholders)
-    for field in introspection.added_fields(intent.target):
+
+
+def _require_model(intent: WriteIntent, model: ModelClass, placeholders: Placeholders) -> Iterator[Criterion]:
+    """Yield the tests that an item, given by its key alone, is of a model."""
+    yield from _require_state_of(intent, model, placeholders)
+    for field in introspection.added_fields(model):
         if field.required and not field.optional:
             yield criterion.exists(field.stored)
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hashrange.core.article import with_article
 from hashrange.core.errors import DeclarationError
+from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.model import View
@@ -114,6 +115,7 @@ def read_intent(signature: Signature) -> WriteIntent:
     _check_state_is_left(intent)
     if intent.changes_items:
         _check_complete(intent)
+        _check_fixed_fields(intent)
         _check_fields_of_state(intent)
     if intent.verb == "Upsert":
         _check_defaults_are_indexed(intent)
@@ -257,27 +259,71 @@ def _check_complete(intent: WriteIntent) -> None:
                 raise _incomplete(intent, name, model.__name__)
 
 
+def _check_fixed_fields(intent: WriteIntent) -> None:
+    """Refuse to set a field that has one value in the class entered to another: the item would be of another class."""
+    for name, parameter in intent.sets.items():
+        field = introspection.stored_fields(intent.target).get(name)
+        if field is None or field.fixed is introspection.NOTHING:
+            continue
+        given = (None,) if parameter.is_none else hints.literals(hints.without_none(parameter.hint))
+        if not given or any(value != field.fixed for value in given):
+            raise DeclarationError(
+                "HR264",
+                intent.label,
+                f"sets {name}, which is always {field.fixed!r} in {intent.target.__name__}",
+                f"drop it: the write sets {name} to {field.fixed!r}",
+            )
+
+
 def _check_fields_of_state(intent: WriteIntent) -> None:
     """Refuse to set a field that only other states have: nobody would read it, and keys would be made of it."""
-    item, top = introspection.item_of(intent.target), introspection.root(intent.target)
-    if top is introspection.root(item):
-        return
-    own = {
-        name
-        for model in introspection.with_variants(introspection.root(item))
-        for name in introspection.stored_fields(model)
-    }
-    beside = [states for states in introspection.lifecycles(item).values() if introspection.root(states[0]) is not top]
-    own |= {name for states in beside for model in states for name in introspection.stored_fields(model)}
-    own |= introspection.stored_fields(intent.target).keys()
+    item = introspection.root(introspection.item_of(intent.target))
     for name in intent.sets:
-        if name not in own and not intent.sets[name].is_none:
+        if not intent.sets[name].is_none and (lacking := _find_state_without(intent, name)) is not None:
             raise DeclarationError(
                 "HR263",
                 intent.label,
-                f"sets {name}, which {intent.target.__name__} does not have",
-                f"drop it, or declare {name} in {intent.target.__name__} or {item.__name__}",
+                f"sets {name}, which {lacking.__name__} does not have",
+                f"drop it, or declare {name} in {' or '.join(dict.fromkeys([lacking.__name__, item.__name__]))}",
             )
+
+
+def _find_state_without(intent: WriteIntent, name: str) -> ModelClass | None:
+    """Return a state that the item has after the write, if its items never have the field."""
+    owners = states_with_field(intent.target, name)
+    related = [introspection.root(owner) for owner in owners]
+    if not owners or _has_field(intent.target, name):
+        return None
+    if introspection.state_attributes(intent.target) and introspection.root(intent.target) in related:
+        return intent.target
+    stays = [start for start in intent.start_models if introspection.root(start) in related]
+    if stays and not any(_has_field(start, name) for start in stays):
+        return stays[0]
+    return introspection.item_of(intent.target) if intent.verb == "Upsert" else None
+
+
+def states_with_field(cls: ModelClass, name: str) -> list[ModelClass]:
+    """Return the states and variants that alone have a field; none if an item may have it in every state."""
+    top = introspection.root(introspection.item_of(cls))
+    if name in introspection.stored_fields(top):
+        return []
+    found = [model for model in introspection.subclasses_of(top) if name in introspection.stored_fields(model)]
+    for states in (
+        states for item in introspection.with_variants(top) for states in introspection.lifecycles(item).values()
+    ):
+        having = [
+            state
+            for state in states
+            if any(name in introspection.stored_fields(model) for model in introspection.with_variants(state))
+        ]
+        if len(having) == len(states):
+            return []
+        found += having
+    return found if all(introspection.state_attributes(model) for model in found) else []
+
+
+def _has_field(model: ModelClass, name: str) -> bool:
+    return any(name in introspection.stored_fields(variant) for variant in introspection.with_variants(model))
 
 
 def _check_defaults_are_indexed(intent: WriteIntent) -> None:
