@@ -12,8 +12,9 @@ import unittest
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakSet
 
-from hashrange.client.regional_databases import ActivePatch
+from hashrange.client.regional_databases import ActivePatch, RegionalDatabases
 
 
 class Patch(Protocol):
@@ -62,6 +63,10 @@ def wrap_test(cls: Any, name: str, patch: Patch) -> None:
         setattr(cls, name, patch.wrap_function(member))
 
 
+# The databases of classes, which a class inside one of them, or below it, shares. Its tests are isolated all the same.
+_OF_CLASSES: WeakSet[RegionalDatabases] = WeakSet()
+
+
 class ClassScope:
     """Activates a patch for a class and for each of its tests.
 
@@ -70,17 +75,19 @@ class ClassScope:
 
     def __init__(self, patch: Patch) -> None:
         self._patch = patch
-        self._own: ActivePatch | None = None  # the class's, unless it joined an outer patch
+        self._own: ActivePatch | None = None  # the class's, unless it joined a patch that is not of a class
         self._classes: list[ActivePatch] = []
         self._tests: list[ActivePatch] = []
         # By object: pytest calls the hooks of a nested class once more for each class around it.
         self._running: Counter[int] = Counter()
 
     def _start_class(self) -> None:
-        is_outermost = self._patch.find_outer() is None
+        outer = self._patch.find_outer()
         active = self._patch.enter()
         self._classes.append(active)
-        self._own = active if is_outermost else None
+        self._own = active if outer is None or outer.databases in _OF_CLASSES else None
+        if self._own is not None:
+            _OF_CLASSES.add(active.databases)
 
     def _stop_class(self) -> None:
         while self._tests:  # of a subclass whose tear-down does not call ours
@@ -90,8 +97,9 @@ class ClassScope:
         self._own = None
 
     def _start_test(self) -> None:
-        is_first = self._patch.find_outer() is self._own
-        self._tests.append(self._patch.enter(isolated=is_first and not (self._own and self._own.databases.is_used)))
+        outer, own = self._patch.find_outer(), self._own
+        is_first = outer is not None and own is not None and outer.databases is own.databases
+        self._tests.append(self._patch.enter(isolated=is_first and not (own and own.databases.is_used)))
 
     def _stop_test(self) -> None:
         if self._tests:
@@ -127,10 +135,10 @@ class ClassScope:
         """Start before `setup_method`, and stop after `teardown_method` or when the set-up fails."""
         before, after = (inspect.getattr_static(cls, name, None) for name in ("setup_method", "teardown_method"))
 
-        def setup_method(test: Any, method: Any) -> None:
+        def setup_method(test: Any, method: Any = None) -> None:  # a subclass may call it without
             self._set_up(self._start_test, self._stop_test, Hook(before, test, type(test), method))
 
-        def teardown_method(test: Any, method: Any) -> None:
+        def teardown_method(test: Any, method: Any = None) -> None:
             self._tear_down(self._stop_test, Hook(after, test, type(test), method))
 
         cls.setup_method = setup_method

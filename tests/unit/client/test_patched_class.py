@@ -215,6 +215,60 @@ class TestMore(Base):
     def teardown_method(self):
         pass
 """,
+    "tests of nested classes": """
+@patch_boto3
+class TestThings:
+    class TestInner:
+        def test_one(self):
+            assert tables() == []
+            create()
+
+        def test_two(self):
+            assert tables() == []
+            create()
+
+    def test_three(self):
+        assert tables() == []
+""",
+    "a decorated class below another": """
+@patch_boto3
+class TestBase:
+    def setup_method(self):
+        create()
+
+    def test_one(self):
+        assert tables() == ["things"]
+
+    def test_two(self):
+        assert tables() == ["things"]
+
+@patch_boto3
+class TestThings(TestBase):
+    def setup_method(self, method):
+        super().setup_method(method)
+""",
+    "a set-up that calls the one above without its argument": """
+@patch_boto3
+class Base:
+    def setup_method(self):
+        create()
+
+    def teardown_method(self):
+        assert tables() == ["things"]
+
+class TestThings(Base):
+    def setup_method(self):
+        super().setup_method()
+
+    def teardown_method(self):
+        super().teardown_method()
+
+    def test_one(self):
+        assert tables() == ["things"]
+
+    def test_two(self):
+        assert tables() == ["things"]
+""",
     "nested classes": """
 @patch_boto3
 class TestThings:
