@@ -129,7 +129,6 @@ def test_a_field_of_another_variant_is_not_stored(database, db):
         ("HR263", "run: Waiting, worker: str) -> Update[Listed]"),
         ("HR263", "code: str, kind: Literal['small', 'large'], worker: str) -> Upsert[Job]"),
         ("HR264", "job: Job, kind: Literal['small', 'large']) -> Update[Large]"),
-        ("HR264", "job: Large, kind: str) -> Update[Large]"),
         ("HR248", "job: Large, kind: Literal['small', 'large']) -> Update[Listed]"),
         ("HR248", "job: Large, kind: Literal['small', 'large']) -> Update[Job]"),
     ],

@@ -266,7 +266,7 @@ def _check_fixed_fields(intent: WriteIntent) -> None:
         if field is None or field.fixed is introspection.NOTHING:
             continue
         given = (None,) if parameter.is_none else hints.literals(hints.without_none(parameter.hint))
-        if not given or any(value != field.fixed for value in given):
+        if any(value != field.fixed for value in given):  # other types are checked when it is called
             raise DeclarationError(
                 "HR264",
                 intent.label,
