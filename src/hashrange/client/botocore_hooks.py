@@ -1,7 +1,7 @@
 """What a patch replaces while it is active, so that every DynamoDB call of this process runs on its databases.
 
-`_REPLACED` lists the methods of botocore, aiobotocore and moto. Those of a library that is imported while a patch is
-active are replaced before its first client exists. Other services are not affected.
+`_REPLACED` lists the methods of botocore, aiobotocore, moto and of `hashrange.connect()`. Those of a library that is
+imported while a patch is active are replaced before its first client exists. Other services are not affected.
 """
 
 from __future__ import annotations
@@ -15,16 +15,25 @@ import sys
 from collections.abc import Callable
 from threading import RLock
 from typing import Any
+from urllib.parse import urlsplit
 
 from botocore.configloader import load_config
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError
 
 from hashrange.client.boto3_clients import InProcessSession
-from hashrange.client.botocore_adapter import is_for_dynamodb, send_to_engine, send_to_engine_async
+from hashrange.client.botocore_adapter import (
+    is_for_dynamodb,
+    run_operation,
+    send_to_engine,
+    send_to_engine_async,
+)
+from hashrange.client.http.connection import HttpResponse
 from hashrange.client.regional_databases import ActivePatch
+from hashrange.client.remote import Remote
 from hashrange.engine.arn import DEFAULT_ACCOUNT
 from hashrange.engine.engine import Engine
+from hashrange.engine.service_model import ServiceOperation
 
 Method = Callable[..., Any]
 
@@ -228,6 +237,25 @@ def _send_async(original: Method) -> Method:
     return send
 
 
+def _send_remote(original: Method) -> Method:
+    async def send(remote: Remote, backend: Any, operation: ServiceOperation, body: bytes) -> HttpResponse:
+        active = hooks.innermost
+        if active is None or is_loopback(remote.endpoint):  # a server on this machine, such as a test's own
+            response: HttpResponse = await original(remote, backend, operation, body)
+            return response
+        engine = active.databases.find(remote.region).engine
+        status, payload = await backend.run(lambda: run_operation(engine, operation.name, body))
+        return HttpResponse(status, {}, payload)
+
+    return send
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether a URL names this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
 def _respond(request: Any, **_event: Any) -> Any:
     engine = _find_engine(request)
     return send_to_engine(engine, request) if engine else None
@@ -269,5 +297,6 @@ _REPLACED: tuple[tuple[str, str, str, Callable[[Method], Method]], ...] = (
     ("aiobotocore.signers", "AioRequestSigner", "get_auth_instance", _sign_with(_make_async_credentials)),
     ("aiobotocore.httpsession", "AIOHTTPSession", "send", _send_async),
     ("aiobotocore.httpxsession", "HttpxSession", "send", _send_async),
+    ("hashrange.client.remote", "Remote", "_send", _send_remote),
     ("moto.core.botocore_stubber", "BotocoreStubber", "__call__", _ignore_dynamodb),
 )

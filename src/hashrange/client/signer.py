@@ -9,7 +9,7 @@ import hmac
 import time
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -18,7 +18,10 @@ from hashrange.client.http.connector import Endpoint
 from hashrange.core.clock import Clock, SystemClock
 from hashrange.core.signing_key import derive_signing_key
 
-VERSION = version("hashrange")
+try:
+    VERSION = version("hashrange")
+except PackageNotFoundError:  # imported from its source files
+    VERSION = "0"
 ALGORITHM = "AWS4-HMAC-SHA256"
 CONTENT_TYPE = "application/x-amz-json-1.0"
 SKEW_ERRORS = (b"InvalidSignatureException", b"RequestTimeTooSkewed", b"RequestExpired", b"RequestInTheFuture")

@@ -18,6 +18,7 @@ from botocore.session import Session
 from pynamodb.attributes import UnicodeAttribute
 from pynamodb.models import Model
 
+import hashrange
 from hashrange.client.database import open_database
 from hashrange.client.patch import patch_boto3
 from hashrange.core.clock import ManualClock
@@ -314,6 +315,23 @@ def test_endpoints_by_account_are_served(no_network, mode):
     with patch_boto3():
         assert boto3.client("dynamodb", config=config).list_tables()["TableNames"] == []
         boto3.client("dynamodb", config=config, aws_account_id="123456789012", **KEYS).list_tables()
+
+
+def test_hashranges_own_client_of_aws_never_uses_the_network(no_network):
+    with hashrange.connect(region="us-west-2", access_key="real", secret_key="real") as before, patch_boto3():
+        boto3.client("dynamodb", region_name="us-west-2").create_table(**TABLE)
+        assert before.call("ListTables") == {"TableNames": ["things"]}
+        with pytest.raises(hashrange.ResourceNotFoundException):
+            before.call("DescribeTable", {"TableName": "nowhere"})
+        with hashrange.connect(region="eu-west-2") as inside:
+            assert asyncio.run(inside.call_async("ListTables")) == {"TableNames": []}
+            assert inside.call("ListStreams") == {"Streams": []}
+
+
+def test_hashranges_own_client_of_a_server_on_this_machine_is_left_alone(hashrange_url):
+    with patch_boto3(), hashrange.connect(hashrange_url) as remote:
+        boto3.client("dynamodb").create_table(**TABLE)
+        assert remote.call("ListTables") == {"TableNames": []}
 
 
 def test_threads_never_use_the_network(made_before):
