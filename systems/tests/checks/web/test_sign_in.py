@@ -110,3 +110,8 @@ def test_a_form_of_another_session_turns_nothing_on(client, ann, bob):
     browser, other = client.browser(ann.key), client.browser(bob.key)
     refused = browser.post("/account/two-factor/begin", data={"form_token": find_token(other)})
     assert refused.status_code == 403
+
+
+def test_the_page_of_two_factor_sign_in_does_not_say_that_it_is_on_before_it_is(client):
+    page = client.browser(client.sign_up("ann").key).get("/account/two-factor").text
+    assert "When it is on, a key alone does not open these pages" in page
