@@ -18,6 +18,7 @@ from hashrange.core.values import Item as Raw
 from hashrange.core.values import Value
 from hashrange.expr.nodes import Between, Comparison, Condition, FunctionCall, path_of
 from hashrange.schema.declare.key_codec import KeyCodec, Step
+from hashrange.schema.declare.key_format import ABOVE, BELOW
 from hashrange.schema.declare.key_template import HIGHEST
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.criterion import FINER
@@ -42,6 +43,7 @@ CHECKS: dict[str, Callable[..., bool]] = {
     "begins_with": str.startswith,
 }
 RANGES = frozenset(CHECKS)
+PAST = {"<": -1, ">": 1}  # comparisons that exclude their bound
 
 
 class FieldText(Struct, frozen=True):
@@ -50,10 +52,14 @@ class FieldText(Struct, frozen=True):
     step: Step
     source: ArgumentSource
     up: bool = False  # round it up to the precision that is stored
+    past: int = 0  # 1 or -1: the end of the texts after or before it, where all texts have one width
 
     def get(self, arguments: Arguments) -> str:
         """Return the text in a call."""
-        return self.step.bound(self.source.get(arguments), up=self.up)
+        text = self.step.bound(self.source.get(arguments), up=self.up)
+        if not self.past or text in {BELOW, ABOVE}:  # no value has these
+            return text
+        return text[:-1] + chr(ord(text[-1]) + self.past)
 
 
 class KeyBound(Struct, frozen=True):
@@ -80,7 +86,8 @@ class KeyBound(Struct, frozen=True):
         """The template with its sources."""
         start, step = self.start, self.field.step
         sources = {**start.sources, step.name: self.field.source}
-        return KeyValue(start.key_codec, sources, start.count + 1, self.rest + self.tail).text
+        text = KeyValue(start.key_codec, sources, start.count + 1, self.rest + self.tail).text
+        return {0: "", -1: "before ", 1: "after "}[self.field.past] + text
 
 
 class RangeCheck(Struct, frozen=True):
@@ -115,12 +122,15 @@ def find_range(filled: Filled, ranged: Parameter, placeholders: Placeholders) ->
     key_codec, operator = filled.key_codec, ranged.operator
     step = key_codec.steps[filled.count]
     is_last = filled.count == len(key_codec.steps) - 1 and not key_codec.tail
-    is_ordered = is_last or step.fixed_form is not None
+    is_fixed = step.fixed_form is not None
+    is_ordered = is_last or is_fixed
     fields = _bounds_of(step, ranged)
+    if is_last and is_fixed and operator in PAST:  # BETWEEN includes its bounds
+        fields = (replace(fields[0], past=PAST[operator]),)
     condition = _condition(
         filled, operator, _Ends(filled.value_source(), fields, operator, is_last, is_ordered), placeholders
     )
-    is_exact = is_ordered and not (is_last and operator in {"<", ">"})  # BETWEEN includes its bounds
+    is_exact = is_fixed or (is_last and operator not in PAST)
     return condition, None if is_exact else RangeCheck(key_codec, step, operator, fields)
 
 
